@@ -1,0 +1,60 @@
+# make up      run the engine's server on ./data        make test       everything but the slow tier
+# make check   format, lint and types                   make test-slow  the slow tier alone
+# make format  rewrite the sources in the house format  make bench      docs/benchmarks.md (PART=http: one part)
+#
+# One virtual environment, two stamps: `up` needs the runtime dependencies only, the rest needs the
+# development tools too. A stamp is renewed when pyproject.toml changes, so a second call installs nothing.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime-installed
+DEV := $(VENV)/.dev-installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WORKERS ?= 2
+DATA ?= ./data
+PART ?=
+
+.PHONY: up test test-slow check format requirements bench clean
+.DELETE_ON_ERROR:
+
+up: $(RUNTIME)
+	$(BIN)/tablewright serve --data $(DATA)
+
+test: check
+	$(BIN)/pytest -n $(WORKERS)
+
+test-slow: $(DEV)
+	$(BIN)/pytest -m slow --timeout 3600
+
+check: $(DEV)
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+format: $(DEV)
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+requirements: $(DEV)
+	$(BIN)/python tools/requirements.py
+
+bench: $(DEV)
+	$(BIN)/python -m benchmarks $(PART)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .bench-cache
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo 'Tablewright needs Python 3.11 or newer, and $(PYTHON) is not: try make PYTHON=python3.12' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(RUNTIME): pyproject.toml | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	@touch $@ $(RUNTIME)

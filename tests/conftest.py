@@ -1,0 +1,21 @@
+"""What every test runs under: no time limit per Hypothesis example, and no AWS account in reach."""
+
+import os
+
+from hypothesis import settings
+
+# Two workers share two cores, and a commit waits for the disk: the time of one example says nothing.
+settings.register_profile("tablewright", deadline=None)
+settings.load_profile("tablewright")
+
+# Set once and before any client exists, for the processes that tests start as well.
+os.environ.update(
+    AWS_ACCESS_KEY_ID="AKIAIOSFODNN7EXAMPLE",
+    AWS_SECRET_ACCESS_KEY="wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    AWS_DEFAULT_REGION="us-east-1",
+    AWS_CONFIG_FILE=os.devnull,
+    AWS_SHARED_CREDENTIALS_FILE=os.devnull,
+    AWS_EC2_METADATA_DISABLED="true",
+)
+for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"):
+    os.environ.pop(name, None)

@@ -1,0 +1,123 @@
+"""Imports follow the flow of data and never point back.
+
+cli, console, pytest_plugin -> systems -> runtime -> store, design -> model
+                               wire, store -> engine
+
+The check reads the syntax tree, so that imports inside functions and under TYPE_CHECKING count too.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "tablewright"
+
+# For each part of the package, the other parts that it may import.
+MAY_IMPORT: dict[str, frozenset[str]] = {
+    "engine": frozenset(),
+    "model": frozenset(),
+    "wire": frozenset({"engine"}),
+    "store": frozenset({"model", "engine"}),
+    "design": frozenset({"model"}),
+    "runtime": frozenset({"store", "design", "model", "engine"}),
+    "systems": frozenset({"runtime", "store", "design", "model"}),
+    "console": frozenset({"systems", "runtime", "store", "design", "model", "wire", "engine"}),
+    "pytest_plugin": frozenset({"wire", "engine"}),
+    "cli": frozenset({"console", "systems", "runtime", "store", "design", "model", "wire", "engine"}),
+    "__main__": frozenset({"cli"}),
+    "__init__": frozenset({"engine"}),
+}
+
+
+def violations(package: Path) -> list[str]:
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        module = path.relative_to(package)
+        part = module.parts[0].removesuffix(".py")
+        if part not in MAY_IMPORT:
+            found.append(f"{module}: {part} has no rule")
+            continue
+        for line, imported in imported_parts(path, package):
+            if imported != part and imported not in MAY_IMPORT[part]:
+                found.append(f"{module}:{line}: {part} imports {imported}")
+    return found
+
+
+def imported_parts(path: Path, package: Path) -> Iterator[tuple[int, str]]:
+    """The parts of `package` that a module imports, with the line of each import."""
+    root = package.name
+    for node in ast.walk(ast.parse(path.read_text("utf-8"), filename=str(path))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute_base(node, path, package)
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            first, _, rest = name.partition(".")
+            if first == root and rest != "__version__":
+                part = rest.partition(".")[0]
+                yield node.lineno, part if part in MAY_IMPORT else "__init__"
+
+
+def absolute_base(node: ast.ImportFrom, path: Path, package: Path) -> str:
+    if not node.level:
+        return node.module or ""
+    parents = path.relative_to(package.parent).parts[: -node.level]
+    return ".".join([*parents, *([node.module] if node.module else [])])
+
+
+def test_no_import_points_back() -> None:
+    assert violations(SOURCE) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "expected"),
+    [
+        ("engine/a.py", "from tablewright.wire import server", "engine/a.py:1: engine imports wire"),
+        ("engine/a.py", "import tablewright.store.plan", "engine/a.py:1: engine imports store"),
+        ("engine/a.py", "from tablewright import Engine", "engine/a.py:1: engine imports __init__"),
+        ("engine/a.py", "from ..model import keys", "engine/a.py:1: engine imports model"),
+        ("engine/b/c.py", "from ... import model", "engine/b/c.py:1: engine imports model"),
+        ("model/a.py", "def f():\n    import tablewright.engine", "model/a.py:2: model imports engine"),
+        (
+            "wire/a.py",
+            "if TYPE_CHECKING:\n    from tablewright.model import X",
+            "wire/a.py:2: wire imports model",
+        ),
+        ("store/a.py", "from tablewright import runtime", "store/a.py:1: store imports runtime"),
+        ("design/a.py", "from tablewright.store import X", "design/a.py:1: design imports store"),
+        ("systems/a.py", "from tablewright.cli import main", "systems/a.py:1: systems imports cli"),
+        ("extra.py", "", "extra.py: extra has no rule"),
+    ],
+)
+def test_an_import_that_points_back_is_found(tmp_path: Path, module: str, source: str, expected: str) -> None:
+    package = made_up_tree(tmp_path, module, source)
+    assert violations(package) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        (
+            "engine/a.py",
+            "from tablewright.engine.errors import X\nfrom . import errors\nfrom .errors import X",
+        ),
+        ("wire/a.py", "from tablewright.engine import Engine\nfrom tablewright import __version__"),
+        ("store/a.py", "from ..model import X\nfrom tablewright.engine import Engine"),
+        ("cli.py", "from tablewright import wire\nimport tablewrights.model"),
+    ],
+)
+def test_imports_along_the_arrow_are_allowed(tmp_path: Path, module: str, source: str) -> None:
+    assert violations(made_up_tree(tmp_path, module, source)) == []
+
+
+def made_up_tree(folder: Path, module: str, source: str) -> Path:
+    package = folder / "tablewright"
+    path = package / module
+    path.parent.mkdir(parents=True)
+    path.write_text(source)
+    return package

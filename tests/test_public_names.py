@@ -1,0 +1,43 @@
+"""The names that `tablewright` promises, and what importing it costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import tablewright
+
+
+def test_the_public_names_are_these() -> None:
+    assert tablewright.__all__ == ["DynamoError", "Engine"]
+    assert dir(tablewright) == ["DynamoError", "Engine", "__version__"]
+
+
+def test_the_public_names_are_the_engine_s_own() -> None:
+    from tablewright import engine
+
+    assert tablewright.Engine is engine.Engine
+    assert tablewright.DynamoError is engine.DynamoError
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Table'"):
+        _ = tablewright.Table  # type: ignore[attr-defined]
+
+
+def test_import_loads_nothing_else() -> None:
+    assert modules_after("import tablewright") == {"tablewright"}
+
+
+def test_the_engine_needs_neither_the_wire_nor_botocore() -> None:
+    loaded = modules_after("from tablewright import Engine; Engine.open().close()")
+    assert {name.partition(".")[0] for name in loaded} == {"tablewright"}
+    assert not [name for name in loaded if name.startswith("tablewright.wire")]
+
+
+def modules_after(statement: str) -> set[str]:
+    """Modules of Tablewright and of the libraries that only the wire needs, in a fresh interpreter."""
+    program = f"import sys\n{statement}\nprint(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    heavy = {"tablewright", "boto3", "botocore", "httptools", "uvloop"}
+    return {name for name in loaded.stdout.split() if name.partition(".")[0] in heavy}
