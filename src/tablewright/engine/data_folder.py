@@ -1,0 +1,153 @@
+"""The data folder: one SQLite database that one process owns.
+
+SQLite runs in WAL mode and does not sync the log itself at each commit: ``WriteAheadLog.sync`` does, so that the engine
+can go on while the disk works, and many commits share one sync. A commit whose frames are synced is as durable as
+with ``synchronous = FULL``; everything else that has to be synced (checkpoints, a log begun anew) SQLite syncs as
+ever.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+FORMAT_VERSION = 1
+_DATABASE = "tablewright.db"
+_APPLICATION_ID = 0x54_42_57_31  # "TBW1"
+# Keeps the key index of a million items at hand, within the memory that an embedded database may take.
+_CACHE_KIB = 96 * 1024
+# A longer log means fewer checkpoints, which write each page once however often it changed.
+_CHECKPOINT_PAGES = 16_000
+
+_SCHEMA = """
+CREATE TABLE tables (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, definition BLOB NOT NULL
+);
+CREATE TABLE streams (
+    number INTEGER PRIMARY KEY, arn TEXT NOT NULL UNIQUE, table_number INTEGER NOT NULL,
+    definition BLOB NOT NULL
+);
+CREATE TABLE log (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL,
+    principal TEXT, item_key BLOB NOT NULL, old BLOB, new BLOB
+);
+CREATE INDEX log_by_stream ON log (stream, sequence);
+CREATE INDEX log_by_time ON log (at);
+CREATE TABLE tokens (
+    token TEXT PRIMARY KEY, fingerprint BLOB NOT NULL, at REAL NOT NULL, response BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX tokens_by_time ON tokens (at);
+CREATE TABLE settings (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+"""
+
+
+class StorageError(Exception):
+    """A data folder that cannot be opened, or was closed; the message says what to do."""
+
+
+class WriteAheadLog:
+    """The file that commits are in until a checkpoint; opened when there is something to sync."""
+
+    __slots__ = ("_descriptor", "_path")
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / f"{_DATABASE}-wal"
+        self._descriptor: int | None = None
+
+    def sync(self) -> None:
+        """Return when everything committed so far is on disk; OSError when it may not be."""
+        if self._descriptor is None:
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+            _sync_folder(self._path.parent)
+        _sync_data(self._descriptor)
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+# Not every platform has fdatasync; fsync does more than is needed.
+_sync_data = getattr(os, "fdatasync", os.fsync)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names of new files durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def connect(folder: Path | None) -> sqlite3.Connection:
+    if folder is None:
+        connection = _opened(":memory:")
+        connection.executescript(_SCHEMA)
+        return connection
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # SQLite would find out later, and call it an I/O error.
+        for place in (folder, folder / _DATABASE):
+            if place.exists() and not os.access(place, os.W_OK):
+                raise PermissionError(f"{place} may not be written")
+        connection = _opened(folder / _DATABASE)
+    except (OSError, sqlite3.OperationalError) as error:
+        raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
+    try:
+        _prepare(connection, folder)
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if "locked" in str(error):
+            raise StorageError(
+                f"the data folder {folder} is in use already; close what uses it, or choose another folder"
+            ) from error
+        raise StorageError(f"cannot open the data folder {folder}: {error}") from error
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise StorageError(f"{folder / _DATABASE} is not a Tablewright database: {error}") from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _opened(database: str | Path) -> sqlite3.Connection:
+    return sqlite3.connect(database, isolation_level=None, check_same_thread=False, cached_statements=512, timeout=0)
+
+
+def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
+    execute = connection.execute
+    # Exclusive mode is what makes one process the owner; it takes effect with the first lock.
+    execute("PRAGMA locking_mode = EXCLUSIVE")
+    # Before anything is changed: what is not ours stays as it is.
+    is_new = _check_format(connection, folder)
+    execute("PRAGMA journal_mode = WAL")
+    execute("PRAGMA synchronous = NORMAL")
+    execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    execute("BEGIN IMMEDIATE")
+    if is_new:
+        for statement in _SCHEMA.split(";"):
+            execute(statement)
+        execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+    execute("COMMIT")
+
+
+def _check_format(connection: sqlite3.Connection, folder: Path) -> bool:
+    """Refuse a database that this version does not know; True for one with nothing in it."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (contents,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if not (version or application or contents):
+        return True
+    if application != _APPLICATION_ID:
+        raise StorageError(f"{folder / _DATABASE} is a SQLite database of something else; choose another folder")
+    if version > FORMAT_VERSION:
+        raise StorageError(
+            f"{folder} was written by a newer version of Tablewright (storage format {version}; this one "
+            f"reads up to {FORMAT_VERSION}); upgrade Tablewright to open it"
+        )
+    return False

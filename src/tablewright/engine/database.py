@@ -1,0 +1,188 @@
+"""What the operations share: the tables, the clock, and the one path by which an item changes.
+
+``fetch`` reads a row; ``change`` replaces it. Nothing else writes items, so index entries, expiry entries and the
+change log cannot fall out of step with them: they are written by the same few lines, in the same SQLite transaction,
+whether the change came from a put, an update, a transaction, a PartiQL statement or the expiry sweep.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Protocol
+
+import orjson
+
+from tablewright.engine.errors import ResourceNotFoundException
+from tablewright.engine.schema import Table
+from tablewright.engine.storage import Storage
+from tablewright.engine.values import AttributeValue, Item, same_item
+
+# Expiry times beyond this (year 292 billion) cannot be stored, and never come.
+_LAST_SECOND = 2**62
+
+
+@dataclass(slots=True)
+class Row:
+    """An item as it is stored: the very bytes it is answered with."""
+
+    id: int
+    size: int
+    data: bytes
+    _item: Item | None = None
+
+    @property
+    def item(self) -> Item:
+        if self._item is None:
+            self._item = orjson.loads(self.data)
+        return self._item
+
+
+class Schedule(Protocol):
+    def __call__(self, seconds: float = 0.0) -> None: ...
+
+
+def _never(seconds: float = 0.0) -> None:
+    """Nobody does background work here."""
+
+
+class Database:
+    """The state behind one engine. Every method expects the storage's turn to be held."""
+
+    def __init__(
+        self, storage: Storage, clock: Callable[[], float], entropy: random.Random, region: str, account: str
+    ) -> None:
+        self.storage = storage
+        self.clock = clock
+        self.random = entropy
+        self.region = region
+        self.account = account
+        # Called when there is, or will be in so many seconds, work to do in the background.
+        self.on_schedule: Schedule = _never
+        self.tables: dict[str, Table] = {}
+        self.load_tables()
+
+    # -- tables -------------------------------------------------------------------------------------------------
+
+    def load_tables(self) -> None:
+        """Read the tables anew: at the start, and after a rollback took back a change to one."""
+        rows = self.storage.execute("SELECT number, definition FROM tables").fetchall()
+        self.tables = {}
+        for number, definition in rows:
+            table = Table(number=number, **orjson.loads(definition))
+            self.tables[table.name] = table
+
+    def save_table(self, table: Table) -> None:
+        """Store a table's definition, and work with it from now on."""
+        definition = {
+            "description": table.description,
+            "tags": table.tags,
+            "time_to_live": table.time_to_live,
+            "stream": table.stream,
+            "next_index": table.next_index,
+            "index_numbers": table.index_numbers,
+        }
+        self.storage.write()(
+            "INSERT INTO tables (number, name, definition) VALUES (?, ?, ?) "
+            "ON CONFLICT (number) DO UPDATE SET definition = excluded.definition",
+            (table.number, table.name, orjson.dumps(definition)),
+        )
+        self.tables[table.name] = table
+
+    def table(self, name: str) -> Table:
+        """The table of that name or ARN, for an operation on its items."""
+        table = self.tables.get(name)
+        if table is None and name.startswith("arn:"):
+            table = self.tables.get(name.rpartition("/")[2])
+        if table is None or table.description["TableStatus"] == "CREATING":
+            raise ResourceNotFoundException("Requested resource not found")
+        return table
+
+    # -- items --------------------------------------------------------------------------------------------------
+
+    def fetch(self, table: Table, key: bytes) -> Row | None:
+        found = self.storage.execute(f"SELECT id, size, item FROM {table.rows} WHERE key = ?", (key,)).fetchone()
+        return None if found is None else Row(*found)
+
+    def put_blind(self, table: Table, key: bytes, data: bytes, size: int) -> None:
+        """Replace an item without looking at the old one; for tables where nothing depends on it."""
+        self.storage.write()(
+            f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET size = excluded.size, item = excluded.item",
+            (key, size, data),
+        )
+
+    def change(
+        self, table: Table, key: bytes, old: Row | None, new: Item | None, size: int = 0, principal: str | None = None
+    ) -> None:
+        """Make ``new`` (None: nothing) the item at ``key``, where ``old`` is now."""
+        if new is None:
+            if old is None:
+                return
+            data = b""
+        else:
+            data = orjson.dumps(new)
+            if old is not None and old.data == data:
+                return
+        execute = self.storage.write()
+        if old is None:
+            row_id = execute(
+                f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?)", (key, size, data)
+            ).lastrowid
+        elif new is None:
+            row_id = old.id
+            execute(f"DELETE FROM {table.rows} WHERE id = ?", (row_id,))
+        else:
+            row_id = old.id
+            execute(f"UPDATE {table.rows} SET size = ?, item = ? WHERE id = ?", (size, data, row_id))
+        if not table.needs_old_image:
+            return
+        assert row_id is not None
+        before = None if old is None else old.item
+        self._move_entries(table, key, row_id, before, new)
+        if table.view_type is not None and not (before is not None and new is not None and same_item(before, new)):
+            self._log(table, before, new, principal)
+
+    def _move_entries(self, table: Table, key: bytes, row_id: int, before: Item | None, after: Item | None) -> None:
+        execute = self.storage.execute
+        for index in table.indexes.values():
+            left = table.index_key(index, before, key) if before is not None and index.holds(before) else None
+            entered = table.index_key(index, after, key) if after is not None and index.holds(after) else None
+            if left == entered:
+                continue
+            if left is not None:
+                execute(f"DELETE FROM {index.rows} WHERE key = ?", (left,))
+            if entered is not None:
+                execute(f"INSERT INTO {index.rows} (key, id) VALUES (?, ?)", (entered, row_id))
+        if table.time_to_live is not None:
+            expired = expiry(before, table.time_to_live)
+            expires = expiry(after, table.time_to_live)
+            if expired != expires:
+                if expired is not None:
+                    execute(f"DELETE FROM {table.expiries} WHERE at = ? AND id = ?", (expired, row_id))
+                if expires is not None:
+                    execute(f"INSERT OR IGNORE INTO {table.expiries} (at, id) VALUES (?, ?)", (expires, row_id))
+
+    def _log(self, table: Table, before: Item | None, after: Item | None, principal: str | None) -> None:
+        kind = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"
+        image = after if before is None else before
+        assert image is not None
+        view = table.view_type
+        old = orjson.dumps(before) if before is not None and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
+        new = orjson.dumps(after) if after is not None and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
+        self.storage.execute(
+            "INSERT INTO log (stream, at, kind, principal, item_key, old, new) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (table.stream, self.clock(), kind, principal, orjson.dumps(table.key_of(image)), old, new),
+        )
+
+
+def expiry(item: Item | None, attribute: str) -> int | None:
+    """When an item expires, in epoch seconds; None when it has no number there."""
+    value: AttributeValue | None = None if item is None else item.get(attribute)
+    if value is None or "N" not in value:
+        return None
+    number: str = value["N"]
+    seconds = int(number) if number.isdigit() and len(number) < 19 else Decimal(number)
+    return int(seconds) if -_LAST_SECOND < seconds < _LAST_SECOND else None

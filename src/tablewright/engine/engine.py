@@ -1,0 +1,149 @@
+"""The engine: one entry, ``call``, in DynamoDB's own JSON.
+
+    call ──▶ check_request ──▶ operation (with the storage's turn) ──▶ response ──▶ durable ──▶ caller
+
+``execute`` is the same without the last step: it gives the response as JSON bytes together with the batch it has to
+wait for, so that a server can let many requests share one commit. An item in a response is the stored bytes, spliced
+in by the serializer; only ``call`` parses them.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from tablewright.engine.data_folder import StorageError
+from tablewright.engine.database import Database
+from tablewright.engine.errors import DynamoError, InternalServerError, UnknownOperationException
+from tablewright.engine.maintenance import Maintenance
+from tablewright.engine.operations import OPERATIONS
+from tablewright.engine.requests import check_request
+from tablewright.engine.storage import Batch, Storage
+from tablewright.engine.verify import Report, verify
+
+
+class Engine:
+    """An embedded DynamoDB. Open one with ``Engine.open``; it is safe from any number of threads and tasks."""
+
+    def __init__(
+        self, folder: Path | None, clock: Callable[[], float], entropy: random.Random, region: str, account: str
+    ) -> None:
+        self._storage = Storage(folder)
+        try:
+            self._database = Database(self._storage, clock, entropy, region, account)
+        except Exception as error:
+            self._storage.close()
+            raise StorageError(f"the data folder {folder} is damaged: its tables cannot be read ({error})") from error
+        self._storage.on_rollback = self._database.load_tables
+        self._maintenance = Maintenance(self._database)
+        self._closed = False
+        self._maintenance.start()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        entropy: random.Random | None = None,
+        region: str = "us-east-1",
+        account: str = "123456789012",
+    ) -> Self:
+        """Open the data folder at ``path``, making it if need be; without a path, a database in memory."""
+        folder = None if path is None else Path(path)
+        return cls(folder, clock, entropy or random.SystemRandom(), region, account)
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Run one operation; raise a DynamoError, or return its response once it is durable."""
+        body, batch = self.execute(operation, request)
+        if batch is not None:
+            self._storage.settle(batch)
+        response: dict[str, Any] = orjson.loads(body)
+        return response
+
+    async def call_async(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """``call`` for asyncio: tasks that are ready together share one commit."""
+        import asyncio  # here, because it would be a third of the time it takes to import the engine
+
+        body, batch = self.execute(operation, request)
+        if batch is not None:
+            loop = asyncio.get_running_loop()
+            durable: asyncio.Future[None] = loop.create_future()
+
+            def resolve(error: InternalServerError | None) -> None:
+                if durable.cancelled():
+                    return
+                if error is None:
+                    durable.set_result(None)
+                else:
+                    durable.set_exception(InternalServerError(error.message))
+
+            def report(error: InternalServerError | None) -> None:
+                loop.call_soon_threadsafe(resolve, error)
+
+            batch.when_durable(report)
+            loop.call_soon(self.flush)
+            await durable
+        response: dict[str, Any] = orjson.loads(body)
+        return response
+
+    def execute(self, operation: str, request: Any) -> tuple[bytes, Batch | None]:
+        """The response as JSON, and the batch that must be durable before it may be shown to anyone."""
+        handler = OPERATIONS.get(operation)
+        if handler is None:
+            raise UnknownOperationException(f"Tablewright does not support the operation {operation}")
+        request = check_request(operation, request)
+        turn = self._storage.turn()
+        try:
+            with turn:
+                response = handler(self._database, request)
+        except DynamoError:
+            # An error tells of items too (a condition that failed), so it waits like a response.
+            if turn.batch is not None:
+                self._storage.settle(turn.batch)
+            raise
+        return orjson.dumps(response), turn.batch
+
+    def flush(self) -> None:
+        """Commit what is pending and have it synced; everyone who waits for it is told, without waiting here."""
+        self._storage.flush()
+
+    # -- upkeep -------------------------------------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """Do the background work that is due (expiry, backfills, trimming) now, in this thread."""
+        self._maintenance.run_due()
+
+    def verify(self) -> Report:
+        """Prove that items, indexes, expiry entries and streams agree; see ``Report``."""
+        turn = self._storage.turn()
+        with turn:
+            report = verify(self._database)
+        if turn.batch is not None:
+            self._storage.settle(turn.batch)
+        return report
+
+    def close(self) -> None:
+        """Make everything durable and let go of the data folder."""
+        if self._closed:
+            return
+        self._closed = True
+        self._maintenance.stop()
+        self._storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,156 @@
+"""The errors DynamoDB answers with.
+
+    DynamoError                                   code, message, status, extra members
+    ├── ValidationException                       a request that is well formed and wrong
+    │   └── RequestValidationException            of the kind that PutItem and UpdateItem count out
+    ├── SerializationException                    a request that is not well formed
+    ├── UnknownOperationException                 an operation the service does not have
+    ├── ConditionalCheckFailedException           (Item)
+    ├── TransactionCanceledException              (CancellationReasons)
+    ├── TransactionConflictException
+    ├── TransactionInProgressException
+    ├── IdempotentParameterMismatchException
+    ├── DuplicateItemException                    PartiQL INSERT over an existing item
+    ├── ItemCollectionSizeLimitExceededException
+    ├── ResourceNotFoundException
+    ├── ResourceInUseException
+    ├── TableNotFoundException
+    ├── LimitExceededException
+    ├── ExpiredIteratorException
+    ├── TrimmedDataAccessException
+    ├── AccessDeniedException
+    └── InternalServerError                       status 500: the write was refused and is not there
+
+Each carries the namespace its ``__type`` has on the wire, so that every way into the engine answers
+with the same body.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+_DYNAMODB = "com.amazonaws.dynamodb.v20120810"
+_CORAL = "com.amazon.coral.service"
+_VALIDATE = "com.amazon.coral.validate"
+
+
+class DynamoError(Exception):
+    """An error in DynamoDB's own terms; ``extra`` holds members beside ``__type`` and ``message``."""
+
+    namespace: ClassVar[str] = _DYNAMODB
+    status: ClassVar[int] = 400
+    message_member: ClassVar[str] = "message"
+
+    def __init__(self, message: str | None = None, **extra: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.extra = extra
+
+    @property
+    def code(self) -> str:
+        return type(self).__name__
+
+    def body(self) -> dict[str, Any]:
+        """The JSON document that the service would send."""
+        document: dict[str, Any] = {"__type": f"{self.namespace}#{self.code}"}
+        if self.message is not None:
+            document[self.message_member] = self.message
+        document.update(self.extra)
+        return document
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}" if self.message else self.code
+
+
+class ValidationException(DynamoError):
+    namespace = _VALIDATE
+
+
+class RequestValidationException(ValidationException):
+    """A ValidationException that PutItem and UpdateItem answer with ``1 validation error detected: `` before it.
+
+    Which errors these are differs by family (malformed sets and expressions are, bad keys and numbers are not), so
+    the place that raises one says so.
+    """
+
+    @property
+    def code(self) -> str:
+        return "ValidationException"
+
+    def counted(self) -> ValidationException:
+        return ValidationException(f"1 validation error detected: {self.message}")
+
+
+class SerializationException(DynamoError):
+    namespace = _CORAL
+    message_member = "Message"
+
+
+class UnknownOperationException(DynamoError):
+    namespace = _CORAL
+
+
+class AccessDeniedException(DynamoError):
+    namespace = _CORAL
+    message_member = "Message"
+
+
+class ConditionalCheckFailedException(DynamoError):
+    """``Item`` is among the extra members when the caller asked for the item on failure."""
+
+    def __init__(self, message: str = "The conditional request failed", **extra: Any) -> None:
+        super().__init__(message, **extra)
+
+
+class TransactionCanceledException(DynamoError):
+    message_member = "Message"
+
+
+class TransactionConflictException(DynamoError):
+    pass
+
+
+class TransactionInProgressException(DynamoError):
+    message_member = "Message"
+
+
+class IdempotentParameterMismatchException(DynamoError):
+    message_member = "Message"
+
+
+class DuplicateItemException(DynamoError):
+    pass
+
+
+class ItemCollectionSizeLimitExceededException(DynamoError):
+    pass
+
+
+class ResourceNotFoundException(DynamoError):
+    pass
+
+
+class ResourceInUseException(DynamoError):
+    pass
+
+
+class TableNotFoundException(DynamoError):
+    pass
+
+
+class LimitExceededException(DynamoError):
+    pass
+
+
+class ExpiredIteratorException(DynamoError):
+    pass
+
+
+class TrimmedDataAccessException(DynamoError):
+    pass
+
+
+class InternalServerError(DynamoError):
+    """The engine could not make the change durable; nothing of it was kept."""
+
+    status = 500

@@ -1,0 +1,228 @@
+"""Key conditions: a KeyConditionExpression as the partition and the range of sort keys that a Query reads.
+
+The expression is a condition like any other first, with all its checks. Then it must be an AND of
+comparisons of one key attribute with values each, and then these must fit the key: equality on every
+partition attribute; on the sort attributes equality from the left without a gap, where only the last one
+used may have another operator. (Tables have one partition and at most one sort attribute, global secondary
+indexes up to four of each.)
+
+The three steps are separate because DynamoDB does other things in between: the request's other expressions
+and unused placeholders after the first, the look-up of the table after the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tablewright.engine.errors import ValidationException
+from tablewright.engine.expressions.checks import Values
+from tablewright.engine.expressions.compile import Condition, compile_condition
+from tablewright.engine.expressions.nodes import (
+    And,
+    Between,
+    Compare,
+    Function,
+    In,
+    Literal,
+    Not,
+    Operand,
+    Or,
+    Path,
+    Placeholder,
+)
+from tablewright.engine.expressions.nodes import Condition as ConditionNode
+from tablewright.engine.expressions.parser import check_size
+from tablewright.engine.expressions.paths import resolved
+from tablewright.engine.values import AttributeValue
+
+_KIND = "KeyConditionExpression"
+_PROGRAMS_KEPT = 1024
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_INDEXABLE = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"})
+_NOT_SUPPORTED = "Query key condition not supported"
+
+Bound = tuple[str, tuple[AttributeValue, ...]]
+"""An operator and its operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCondition:
+    """Where to read: ``partition`` by attribute, ``sort`` as (attribute, operator, operands) from the left.
+
+    Operators are ``= < <= > >= BETWEEN begins_with``.
+    """
+
+    partition: dict[str, AttributeValue]
+    sort: list[tuple[str, str, tuple[AttributeValue, ...]]]
+    used_names: frozenset[str] = frozenset()
+    used_values: frozenset[str] = frozenset()
+
+
+class _Unsuitable(Exception):
+    """The condition is a good one, but not about keys."""
+
+
+class KeyConditionProgram:
+    """A compiled key condition, to be run with ``check``, ``bounds`` and ``bind`` in this order."""
+
+    __slots__ = ("_bounds", "_condition", "_unsuitable", "used_names", "used_values")
+
+    def __init__(self, condition: Condition, names: Mapping[str, str]) -> None:
+        self._condition = condition
+        self.used_names = condition.used_names
+        self.used_values = condition.used_values
+        self._bounds: dict[str, tuple[str, tuple[Placeholder | Literal, ...]]] = {}
+        self._unsuitable: str | None = None
+        try:
+            self._collect(condition.node, names)
+        except _Unsuitable as unsuitable:
+            self._unsuitable = str(unsuitable)
+
+    def check(self, values: Values | None) -> None:
+        """Raises the errors that any condition expression can have."""
+        self._condition.check(values)
+
+    def bounds(self, values: Values) -> dict[str, Bound]:
+        """The operator and operands for each attribute; raises when this is no key condition."""
+        if self._unsuitable is not None:
+            raise ValidationException(self._unsuitable)
+        return {
+            attribute: (operator, tuple([_constant(operand, values) for operand in operands]))
+            for attribute, (operator, operands) in self._bounds.items()
+        }
+
+    def bind(self, values: Values, partition_keys: Sequence[str], sort_keys: Sequence[str]) -> KeyCondition:
+        """The condition on a key; raises when it does not fit that key."""
+        partition, sort = bind_bounds(self.bounds(values), partition_keys, sort_keys)
+        return KeyCondition(partition, sort, self.used_names, self.used_values)
+
+    def _collect(self, node: ConditionNode, names: Mapping[str, str]) -> None:
+        match node:
+            case And(parts):
+                for part in parts:
+                    self._collect(part, names)
+                return
+            case Or():
+                raise _invalid_operator("OR")
+            case Not():
+                raise _invalid_operator("NOT")
+            case In():
+                raise _invalid_operator("IN")
+            case Compare(operator="<>"):
+                raise _invalid_operator("<>")
+            case Function(name=name) if name != "begins_with":
+                raise _invalid_operator(name)
+            case Compare(operator, left, right):
+                operands: tuple[Operand, ...] = (left, right)
+            case Between(operand, low, high):
+                operator, operands = "BETWEEN", (operand, low, high)
+            case Function(operator, arguments):
+                operands = arguments
+        if operator in ("BETWEEN", "begins_with") and not isinstance(operands[0], Path):
+            raise _Unsuitable(
+                f"Invalid condition in KeyConditionExpression: {operator} operator must have the key "
+                "attribute as its first operand"
+            )
+        attribute = _only_attribute(operands, names)
+        if attribute in self._bounds:
+            raise _Unsuitable("KeyConditionExpressions must only contain one condition per key")
+        if not isinstance(operands[0], Path):
+            operator = _MIRRORED[operator]
+        constants = tuple(operand for operand in operands if isinstance(operand, Placeholder | Literal))
+        self._bounds[attribute] = (operator, constants)
+
+
+def _constant(operand: Placeholder | Literal, values: Values) -> AttributeValue:
+    return values[operand.name] if isinstance(operand, Placeholder) else operand.value
+
+
+def _invalid_operator(name: str) -> _Unsuitable:
+    return _Unsuitable(f"Invalid operator used in KeyConditionExpression: {name}")
+
+
+def _only_attribute(operands: tuple[Operand, ...], names: Mapping[str, str]) -> str:
+    attribute: str | None = None
+    for operand in operands:
+        if isinstance(operand, Path):
+            if attribute is not None:
+                raise _Unsuitable(
+                    "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
+                )
+            if len(operand.parts) > 1:
+                raise _Unsuitable(
+                    f"Invalid {_KIND}: KeyConditionExpressions cannot have conditions on nested attributes"
+                )
+            attribute = str(resolved(operand, names).parts[0])
+        elif isinstance(operand, Function):
+            raise _Unsuitable("KeyConditionExpressions cannot contain nested operations")
+    if attribute is None:
+        raise _Unsuitable("Invalid condition in KeyConditionExpression: No key attribute specified")
+    return attribute
+
+
+def bind_bounds(
+    bounds: Mapping[str, Bound], partition_keys: Sequence[str], sort_keys: Sequence[str]
+) -> tuple[dict[str, AttributeValue], list[tuple[str, str, tuple[AttributeValue, ...]]]]:
+    """The bounds sorted into those of the partition and those of the sort key."""
+    if len(partition_keys) == 1 and len(sort_keys) <= 1 and not 1 <= len(bounds) <= 2:
+        raise ValidationException("Conditions can be of length 1 or 2 only")
+    if not sort_keys and len(bounds) > len(partition_keys):
+        raise ValidationException(_NOT_SUPPORTED)
+    partition: dict[str, AttributeValue] = {}
+    sort: list[tuple[str, str, tuple[AttributeValue, ...]]] = []
+    for attribute in partition_keys:
+        if attribute not in bounds:
+            raise _missed(attribute)
+        operator, operands = _indexable(bounds[attribute])
+        if operator != "=":
+            raise ValidationException(_NOT_SUPPORTED)
+        partition[attribute] = operands[0]
+    for attribute in sort_keys:
+        if len(partition) + len(sort) == len(bounds):
+            break
+        if attribute not in bounds:
+            raise _missed(attribute)
+        if sort and sort[-1][1] != "=":
+            raise ValidationException(_NOT_SUPPORTED)
+        sort.append((attribute, *_indexable(bounds[attribute])))
+    if len(partition) + len(sort) < len(bounds):
+        raise ValidationException(_NOT_SUPPORTED)
+    return partition, sort
+
+
+def _indexable(bound: Bound) -> Bound:
+    """Only the older KeyConditions can hold an operator that no key can be looked up by."""
+    if bound[0] not in _INDEXABLE:
+        raise ValidationException("Attempted conditional constraint is not an indexable operation")
+    return bound
+
+
+def _missed(attribute: str) -> ValidationException:
+    return ValidationException(f"Query condition missed key schema element: {attribute}")
+
+
+def compile_key_condition(text: str, names: Mapping[str, str] | None = None) -> KeyConditionProgram:
+    """The program of a key condition expression; raises what is wrong with its text."""
+    check_size(_KIND, text)
+    return _compiled(text, tuple(names.items()) if names else ())
+
+
+@lru_cache(maxsize=_PROGRAMS_KEPT)
+def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> KeyConditionProgram:
+    names = dict(pairs)
+    return KeyConditionProgram(compile_condition(text, names, _KIND), names)
+
+
+def parse_key_condition(
+    text: str,
+    names: Mapping[str, str] | None,
+    values: Values | None,
+    partition_keys: Sequence[str],
+    sort_keys: Sequence[str],
+) -> KeyCondition:
+    """All steps in one, for a caller with nothing to do in between."""
+    program = compile_key_condition(text, names)
+    program.check(values)
+    return program.bind(values or {}, partition_keys, sort_keys)

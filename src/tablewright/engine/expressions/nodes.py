@@ -1,0 +1,130 @@
+"""The tree of an expression.
+
+One tree serves every way a condition can be written: the expression strings, PartiQL's WHERE and the
+parameters from before expressions (Expected, QueryFilter, ScanFilter, KeyConditions). That is why an
+operand can also be a ``Literal``: PartiQL and the old parameters carry their values with them, where an
+expression refers to ``:placeholders`` whose values arrive with each request.
+
+Parentheses leave no trace here: the parser has dealt with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+PathPart = str | int
+
+
+class NameRef(str):
+    """A ``#placeholder`` as a step of a path whose name has not been looked up yet."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A document path: ``a.b[0]`` is ``("a", "b", 0)``."""
+
+    parts: tuple[PathPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A ``:value`` of ExpressionAttributeValues."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """An attribute value that is part of the condition itself."""
+
+    value: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """``size(a)``, ``begins_with(a, :v)``, ``if_not_exists(a, :v)`` and the others."""
+
+    name: str
+    arguments: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """The right side of ``SET a = left + right``; the operator is ``+`` or ``-``."""
+
+    operator: str
+    left: Operand
+    right: Operand
+
+
+Operand = Path | Placeholder | Literal | Function | Arithmetic
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """The operator is one of ``= <> < <= > >=``."""
+
+    operator: str
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    operand: Operand
+    low: Operand
+    high: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    operand: Operand
+    options: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: Condition
+
+
+Leaf = Compare | Between | In | Function
+Condition = Leaf | And | Or | Not
+
+
+@dataclass(frozen=True, slots=True)
+class SetAction:
+    path: Path
+    value: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveAction:
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class AddAction:
+    path: Path
+    value: Placeholder | Literal
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAction:
+    path: Path
+    value: Placeholder | Literal
+
+
+Action = SetAction | RemoveAction | AddAction | DeleteAction

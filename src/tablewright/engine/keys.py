@@ -1,0 +1,116 @@
+"""Keys as order-preserving bytes.
+
+A row's key is
+
+    hash(6)  length(2) partition-key  ...   sort-key 00 00  ...
+
+The hash of the partition key comes first, so that a scan runs in DynamoDB's (hash) order and a parallel
+segment is a range of it; each partition key attribute is preceded by its length; each sort key attribute is
+escaped (00 becomes 00 FF) and ended by 00 00, so that a shorter key sorts before a longer one that it begins.
+A key has one attribute of each kind, an index may have up to four. In an index the row's own key follows,
+behind a hash of it that orders entries with equal index keys.
+
+Text is its UTF-8, binary its bytes; numbers are a digit-pair format whose byte order is their numeric order,
+and which is also what DynamoDB hashes."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterable
+from hashlib import md5
+
+from tablewright.engine.values import AttributeValue
+
+HASH_BYTES = 6
+_MAX_LENGTH = 0xFFFF
+_END = b"\x00\x00"
+# A hash of all ones, and a length that no partition key has.
+_ABOVE_ALL = b"\xff" * (HASH_BYTES + 1)
+
+
+def number_bytes(canonical: str) -> bytes:
+    """A canonical number as bytes that sort as it does."""
+    if canonical == "0":
+        return b"\x80"
+    negative = canonical[0] == "-"
+    whole, _, fraction = (canonical[1:] if negative else canonical).partition(".")
+    if whole == "0":
+        digits = fraction.lstrip("0")
+        exponent = len(digits) - len(fraction)
+    else:
+        digits = whole + fraction
+        exponent = len(whole)
+    digits = digits.rstrip("0")
+    if exponent % 2:
+        digits = "0" + digits
+        exponent += 1
+    if len(digits) % 2:
+        digits += "0"
+    pairs = [int(digits[i : i + 2]) for i in range(0, len(digits), 2)]
+    head = exponent // 2 + 0xC0
+    if not negative:
+        return bytes([head, *(pair + 1 for pair in pairs)])
+    tail = [102] if len(pairs) < 20 else []
+    return bytes([0xFF - head, *(101 - pair for pair in pairs), *tail])
+
+
+def scalar_bytes(value: AttributeValue) -> bytes:
+    """The sortable bytes of a key attribute (S, N or B)."""
+    ((tag, content),) = value.items()
+    if tag == "S":
+        return content.encode()  # type: ignore[no-any-return]
+    if tag == "N":
+        return number_bytes(content)
+    return b64decode(content)
+
+
+def _hash(*parts: bytes) -> bytes:
+    return md5(b"Outliers" + b"".join(parts), usedforsecurity=False).digest()[:HASH_BYTES]
+
+
+def partition_bytes(parts: list[bytes]) -> bytes:
+    """The beginning that all keys of one partition share; what is too long gives one that none has."""
+    if len(parts) == 1:
+        part = parts[0]
+        return _hash(part) + min(len(part), _MAX_LENGTH).to_bytes(2) + part
+    return _hash(*parts) + b"".join(min(len(part), _MAX_LENGTH).to_bytes(2) + part for part in parts)
+
+
+def sort_bytes(part: bytes) -> bytes:
+    """One sort key attribute, ended."""
+    return part.replace(b"\x00", b"\x00\xff") + _END
+
+
+def sort_prefix(part: bytes) -> bytes:
+    """What the sort keys that begin with ``part`` begin with."""
+    return part.replace(b"\x00", b"\x00\xff")
+
+
+def key_bytes(partition: list[bytes], sort: Iterable[bytes] = ()) -> bytes:
+    return partition_bytes(partition) + b"".join(map(sort_bytes, sort))
+
+
+def tie_bytes(row_key: bytes, parts: Iterable[bytes]) -> bytes:
+    """What follows an index key: an order among equal ones, and the row it stands for."""
+    return _hash(*parts) + row_key
+
+
+def after(prefix: bytes) -> bytes | None:
+    """The least bytes above everything that begins with ``prefix``; None when there are none."""
+    stripped = prefix.rstrip(b"\xff")
+    return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
+
+
+def segment_bounds(segment: int, total: int) -> tuple[bytes, bytes | None]:
+    """The range of hashes that a parallel scan's segment covers: from, and up to but not including.
+
+    DynamoDB divides the hash space in 4096 slices and gives each segment whole ones.
+    """
+
+    def bound(part: int) -> bytes | None:
+        slice_number = -(-4096 * part // total)
+        return (slice_number << 4).to_bytes(2) if slice_number < 4096 else None
+
+    # With more segments than slices the last ones have none: nothing is above all hashes.
+    low = bound(segment) if segment else b""
+    return (_ABOVE_ALL if low is None else low), bound(segment + 1)

@@ -1,0 +1,166 @@
+"""The work nobody waits for: expiry, index backfills, stream trimming, forgotten idempotency tokens.
+
+Each kind of work is a step: a function that does a few milliseconds of it with the storage's turn held and
+answers in how many seconds there is more (0: now; None: not until something changes). One thread per engine
+runs the steps. It is started by the first thing there is to do, so that an engine without any has none, and
+after each step it rests for as long as the step took, so that callers always find room.
+
+    on_schedule ──▶ thread: backfill · expiry · streams · tokens ──▶ sleep until the earliest of their answers
+
+``run_due`` does the same without the thread: everything that is due by the engine's clock, before it returns.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tablewright.engine import backfill, expiry, streams
+from tablewright.engine.database import Database
+from tablewright.engine.transactions import TOKEN_SECONDS
+
+_TOKEN_INTERVAL = 60.0
+_TOKENS_AT_ONCE = 500
+_FIRST_BACK_OFF = 1.0
+_LONGEST_BACK_OFF = 60.0
+_NEVER = float("inf")
+
+_log = logging.getLogger("tablewright.engine")
+
+# What a step answers with: seconds until there is more to do, None when only a change can bring more.
+Step = Callable[[Database], float | None]
+
+
+class Maintenance:
+    """The background work of one engine."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        # When all steps have to look again, because something has changed (monotonic time, as below).
+        self._requested = _NEVER
+        # When the thread will look by itself; never while it is looking.
+        self._next_look = _NEVER
+        database.on_schedule = self.wake
+
+    def start(self) -> None:
+        """Take up what an earlier process left to do."""
+        with self._database.storage.turn():
+            self.wake()
+
+    def wake(self, seconds: float = 0.0) -> None:
+        """There will be something to do in so many seconds. Called with the storage's turn held.
+
+        Cheap when the thread will look by then anyway, so that it can be called for every idempotency token.
+        """
+        moment = time.monotonic() + seconds
+        if self._next_look <= moment or self._stopping.is_set():
+            return
+        with self._lock:
+            if self._thread is None and not _is_needed(self._database):
+                return
+            self._requested = self._next_look = min(self._requested, moment)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="tablewright-maintenance", daemon=True)
+                self._thread.start()
+            self._woken.set()
+
+    def stop(self) -> None:
+        """End the thread, after the step it is in."""
+        self._stopping.set()
+        self._woken.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def run_due(self) -> None:
+        """Do all that is due, in this thread."""
+        for step in _STEPS:
+            while self._take(step)[0] == 0.0:
+                pass
+
+    def _run(self) -> None:
+        due = [_NEVER] * len(_STEPS)
+        failures = [0] * len(_STEPS)
+        while not self._stopping.is_set():
+            self._woken.clear()
+            now = time.monotonic()
+            with self._lock:
+                if self._requested <= now:
+                    self._requested = _NEVER
+                    due = [now] * len(_STEPS)
+                next_look = min(self._requested, *due)
+                self._next_look = next_look if next_look > now else _NEVER
+            if next_look > now:
+                self._woken.wait(min(next_look - now, threading.TIMEOUT_MAX))
+                continue
+            for number, step in enumerate(_STEPS):
+                if due[number] > now:
+                    continue
+                try:
+                    pause, busy = self._take(step)
+                    failures[number] = 0
+                except Exception:
+                    pause = min(_FIRST_BACK_OFF * 2.0 ** failures[number], _LONGEST_BACK_OFF)
+                    busy = 0.0
+                    failures[number] = min(failures[number] + 1, 10)
+                    _log.exception("background work failed; it is tried again in %.0f s", pause)
+                due[number] = _NEVER if pause is None else time.monotonic() + pause
+                if self._stopping.wait(busy):
+                    return
+
+    def _take(self, step: Step) -> tuple[float | None, float]:
+        """Run a step and make what it did durable: the step's answer, and how long it kept others waiting."""
+        storage = self._database.storage
+        with storage.turn():
+            began = time.monotonic()
+            pause = step(self._database)
+            batch = storage.pending
+        if batch is not None:
+            storage.settle(batch)
+        return pause, time.monotonic() - began
+
+
+def _is_needed(db: Database) -> bool:
+    with db.storage.turn():
+        if any(
+            table.time_to_live is not None or _has_unfinished_index(table.description) for table in db.tables.values()
+        ):
+            return True
+        found = db.storage.execute("SELECT 1 FROM streams UNION ALL SELECT 1 FROM tokens LIMIT 1").fetchone()
+        return found is not None
+
+
+def _has_unfinished_index(description: dict[str, Any]) -> bool:
+    return any(
+        index.get("IndexStatus", "ACTIVE") != "ACTIVE" for index in description.get("GlobalSecondaryIndexes", ())
+    )
+
+
+def _backfill(db: Database) -> float | None:
+    return 0.0 if backfill.step(db) else None
+
+
+def _purge_tokens(db: Database) -> float | None:
+    """Forget idempotency tokens that are too old to matter."""
+    execute = db.storage.execute
+    forgotten = execute(
+        "SELECT token FROM tokens WHERE at <= ? LIMIT ?", (db.clock() - TOKEN_SECONDS, _TOKENS_AT_ONCE)
+    ).fetchall()
+    if forgotten:
+        db.storage.write()
+        for token in forgotten:
+            execute("DELETE FROM tokens WHERE token = ?", token)
+    if len(forgotten) == _TOKENS_AT_ONCE:
+        return 0.0
+    return None if execute("SELECT 1 FROM tokens LIMIT 1").fetchone() is None else _TOKEN_INTERVAL
+
+
+_STEPS: tuple[Step, ...] = (_backfill, expiry.sweep, streams.upkeep, _purge_tokens)

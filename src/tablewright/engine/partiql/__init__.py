@@ -1,0 +1,19 @@
+"""PartiQL: ExecuteStatement, BatchExecuteStatement, ExecuteTransaction.
+
+    lexer → parser → syntax       text to the tree of a statement, with the service's syntax errors
+    translate → statements        what DynamoDB runs of that: one table, one item per write, its functions
+      operands, conditions, assignments
+    keys                          what WHERE says about keys: the item of a write, the ranges of a read
+    selects, pages                reads, and the tokens between their pages
+    writes                        INSERT, UPDATE, DELETE and EXISTS as writes to one item
+    execute, batch, transaction   the three operations
+
+Below this package nothing knows of PartiQL: a SELECT is a ``Reading``, a write is a ``Write``, and
+conditions and updates are programs of the expression language.
+"""
+
+from tablewright.engine.partiql.batch import batch_execute_statement
+from tablewright.engine.partiql.execute import execute_statement
+from tablewright.engine.partiql.transaction import execute_transaction
+
+__all__ = ["batch_execute_statement", "execute_statement", "execute_transaction"]

@@ -1,0 +1,75 @@
+"""The tables of the grammar: how tightly operators bind, which keywords are functions, types or joins."""
+
+from __future__ import annotations
+
+MAX_DEPTH = 64
+MAX_OPERATORS = 300
+
+PRECEDENCE = {
+    "union": 5,
+    "union all": 5,
+    "except": 5,
+    "except all": 5,
+    "intersect": 5,
+    "intersect all": 5,
+    "or": 10,
+    "and": 20,
+    "=": 40,
+    "<>": 40,
+    "is": 40,
+    "is not": 40,
+    "in": 40,
+    "not in": 40,
+    "<": 50,
+    "<=": 50,
+    ">": 50,
+    ">=": 50,
+    "between": 50,
+    "not between": 50,
+    "like": 50,
+    "not like": 50,
+    "+": 60,
+    "-": 60,
+    "||": 60,
+    "*": 70,
+    "/": 70,
+    "%": 70,
+}
+NOT_PRECEDENCE = 30
+SELECT_PRECEDENCE = 6
+AGGREGATES = frozenset({"avg", "count", "max", "min", "sum"})
+FUNCTION_KEYWORDS = AGGREGATES | {
+    "bag",
+    "bit_length",
+    "char_length",
+    "character_length",
+    "coalesce",
+    "exists",
+    "list",
+    "lower",
+    "nullif",
+    "octet_length",
+    "sexp",
+    "size",
+    "upper",
+}
+_TYPES = """
+bag blob bool boolean char character clob date dec decimal float int integer list missing null
+numeric real sexp smallint string struct symbol time timestamp tuple varchar
+"""
+TYPE_NAMES = frozenset(_TYPES.split())
+JOINS = frozenset({"join", "cross join", "inner join", "left join", "right join", "full join", "outer join"})
+MAPPINGS = {
+    "all old": "ALL OLD",
+    "all new": "ALL NEW",
+    "modified old": "MODIFIED OLD",
+    "modified new": "MODIFIED NEW",
+}
+SYMBOL_NAMES = {
+    "(": "LEFT_PAREN",
+    ")": "RIGHT_PAREN",
+    "]": "RIGHT_BRACKET",
+    "}": "RIGHT_CURLY",
+    ">>": "RIGHT_DOUBLE_ANGLE_BRACKET",
+    ":": "COLON",
+}

@@ -1,0 +1,167 @@
+"""Statement text to tokens.
+
+The lexemes are those of PartiQL: words are keywords in any case unless they are quoted, so an attribute
+with the name of one has to be; two words that belong together (``NOT IN``, ``INSERT INTO``, ``ALL OLD``)
+become one token. A token knows where it stands, because DynamoDB's messages point there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+NAME = "name"
+QUOTED_NAME = "quoted name"
+STRING = "string"
+NUMBER = "number"
+BOOLEAN = "boolean"
+PARAMETER = "?"
+KEYWORD = "keyword"
+OPERATOR = "operator"
+END = "end"
+
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\v\f\r\n]+|--[^\r\n]*|/\*.*?\*/)
+      | (?P<word>[A-Za-z_$][A-Za-z0-9_$]*)
+      | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+      | (?P<string>'[^']*(?:''[^']*)*')
+      | (?P<quoted>"[^"]*(?:""[^"]*)*")
+      | (?P<operator>!=|<=|<>|>=|\|\||<(?!<)|>(?!>)|/(?!\*)|[%=@+-])
+      | (?P<symbol><<|>>|[()\[\]{}:,*;?.])
+    """,
+    re.VERBOSE | re.ASCII | re.DOTALL,
+)
+
+_WORDS = """
+absolute action add all allocate alter and any are as asc assertion at authorization avg bag begin
+between bit bit_length blob bool boolean by cascade cascaded case cast catalog char char_length
+character character_length check clob close coalesce collate collation column commit conflict connect
+connection constraint constraints continue convert corresponding count create cross current current_date
+current_time current_timestamp current_user cursor date date_add date_diff deallocate dec decimal
+declare default deferrable deferred delete desc describe descriptor diagnostics disconnect distinct do
+domain double drop else end escape except exception exec execute exists external extract false fetch
+first float for foreign found from full get global go goto grant group having identity immediate in
+index indicator initially inner input insensitive insert int integer intersect interval into is
+isolation join key language last left let level like limit list local lower match max min missing
+modified module names national natural nchar new next no not nothing null nullif numeric octet_length of
+old on only open option or order outer output overlaps pad partial pivot position precision prepare
+preserve primary prior privileges procedure public read real references relative remove restrict
+returning revoke right rollback rows schema scroll section select session session_user set sexp size
+smallint some space sql sqlcode sqlerror sqlstate string struct substring sum symbol system_user table
+temporary then time timestamp to transaction translate translation trim true tuple union unique unknown
+unpivot update upper usage user using value values varchar varying view when whenever where with work
+write zone
+"""
+KEYWORDS = frozenset(_WORDS.split())
+"""Words that cannot be names without quotes."""
+WORD_OPERATORS = frozenset({"and", "or", "not", "is", "in", "between", "like", "union", "except", "intersect"})
+
+_PAIRS = {
+    ("not", "in"): OPERATOR,
+    ("is", "not"): OPERATOR,
+    ("not", "between"): OPERATOR,
+    ("not", "like"): OPERATOR,
+    ("intersect", "all"): OPERATOR,
+    ("except", "all"): OPERATOR,
+    ("union", "all"): OPERATOR,
+    ("cross", "join"): KEYWORD,
+    ("inner", "join"): KEYWORD,
+    ("left", "join"): KEYWORD,
+    ("right", "join"): KEYWORD,
+    ("full", "join"): KEYWORD,
+    ("outer", "join"): KEYWORD,
+    ("insert", "into"): KEYWORD,
+    ("on", "conflict"): KEYWORD,
+    ("do", "nothing"): KEYWORD,
+    ("modified", "old"): KEYWORD,
+    ("modified", "new"): KEYWORD,
+    ("all", "old"): KEYWORD,
+    ("all", "new"): KEYWORD,
+}
+_LARGEST_EXPONENT = 2**31 - 1
+_EXPONENT = re.compile(r"[eE]([+-]?\d+)$")
+
+
+class Unreadable(Exception):
+    """A character that starts nothing, or a lexeme that does not end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """``kind`` is one of the constants above or the symbol; ``text`` is a keyword in lower case, a name
+    or a string without its quotes, a number as written, or the position of a parameter."""
+
+    kind: str
+    text: str
+    statement: str
+    start: int
+    length: int
+
+    @property
+    def place(self) -> str:
+        """Line, column and length, as DynamoDB's messages have them."""
+        before = self.statement[: self.start]
+        line = 1 + before.count("\n") + before.count("\r") - before.count("\r\n")
+        column = self.start - max(before.rfind("\n"), before.rfind("\r"))
+        return f"{line}:{column}:{self.length}"
+
+
+def tokenize(statement: str) -> list[Token]:
+    """The tokens, closed by one of kind ``END``; raises Unreadable."""
+    tokens: list[Token] = []
+    position = 0
+    parameters = 0
+    while position < len(statement):
+        match = _TOKEN.match(statement, position)
+        if match is None:
+            raise Unreadable
+        position = match.end()
+        group, text = match.lastgroup, match[0]
+        if group == "space":
+            continue
+        kind = text
+        if group == "word":
+            kind, text = _word(text)
+        elif group == "number":
+            kind = NUMBER
+            exponent = _EXPONENT.search(text)
+            if exponent is None:
+                if statement[position : position + 1] in ("e", "E"):
+                    raise Unreadable
+            elif len(exponent[1]) > 11 or abs(int(exponent[1])) > _LARGEST_EXPONENT:
+                raise Unreadable
+        elif group == "string":
+            kind, text = STRING, text[1:-1].replace("''", "'")
+        elif group == "quoted":
+            kind, text = QUOTED_NAME, text[1:-1].replace('""', '"')
+        elif group == "operator":
+            kind, text = OPERATOR, "<>" if text == "!=" else text
+        elif text == "?":
+            parameters += 1
+            text = str(parameters)
+        token = Token(kind, text, statement, match.start(), match.end() - match.start())
+        _append(tokens, token)
+    tokens.append(Token(END, "", statement, position, 0))
+    return tokens
+
+
+def _word(text: str) -> tuple[str, str]:
+    lower = text.lower()
+    if lower in WORD_OPERATORS:
+        return OPERATOR, lower
+    if lower in ("true", "false"):
+        return BOOLEAN, lower
+    if lower in KEYWORDS:
+        return KEYWORD, lower
+    return NAME, text
+
+
+def _append(tokens: list[Token], token: Token) -> None:
+    if tokens and token.kind in (KEYWORD, OPERATOR) and tokens[-1].kind in (KEYWORD, OPERATOR):
+        last = tokens[-1]
+        kind = _PAIRS.get((last.text, token.text))
+        if kind is not None:
+            # A pair stands where its first word does.
+            tokens[-1] = Token(kind, f"{last.text} {token.text}", last.statement, last.start, last.length)
+            return
+    tokens.append(token)

@@ -1,0 +1,142 @@
+"""A statement as DynamoDB runs it.
+
+Conditions and updates are the expression language's own trees, in which the statement's ``?`` are
+placeholders; one evaluator serves both languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tablewright.engine.errors import ValidationException
+from tablewright.engine.expressions import Condition, Projection, Update
+from tablewright.engine.expressions.nodes import Literal, Path, Placeholder
+from tablewright.engine.expressions.parser import Invalid
+from tablewright.engine.expressions.paths import lookup, nested, top_level
+from tablewright.engine.values import AttributeValue, Item, checked
+
+Values = Mapping[str, AttributeValue]
+
+_UPDATE_PREFIX = "Invalid UpdateExpression: "
+
+
+def placeholder(number: int) -> Placeholder:
+    return Placeholder(f"?{number}")
+
+
+class Columns(Projection):
+    """A SELECT list: each path comes back under its last name, with the list positions after it."""
+
+    __slots__ = ("_columns", "roots")
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.used_names = frozenset()
+        self.top_level_attributes = top_level(paths)
+        self.nested_attributes = nested(paths)
+        self.roots = tuple(str(path.parts[0]) for path in paths)
+        self._columns = tuple((label(path), path.parts) for path in paths)
+
+    def apply(self, item: Item) -> Item:
+        found = ((name, lookup(item, parts)) for name, parts in self._columns)
+        return {name: value for name, value in found if value is not None}
+
+
+def label(path: Path) -> str:
+    """``a.b[0][1]`` is answered as ``b[0][1]``."""
+    last = max(position for position, part in enumerate(path.parts) if isinstance(part, str))
+    return str(path.parts[last]) + "".join(f"[{position}]" for position in path.parts[last + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    table: str
+    index: str | None
+    columns: Columns | None
+    where: Condition | None
+    order: tuple[tuple[str, bool], ...]
+    parameters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """``EXISTS(SELECT ...)``: a condition check, in transactions only."""
+
+    select: Select
+
+    @property
+    def table(self) -> str:
+        return self.select.table
+
+    @property
+    def where(self) -> Condition | None:
+        return self.select.where
+
+    @property
+    def parameters(self) -> int:
+        return self.select.parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    table: str
+    attributes: Mapping[str, Literal | Placeholder] | Placeholder
+    parameters: int
+
+    def item(self, values: Values) -> Item:
+        if isinstance(self.attributes, Placeholder):
+            whole = values[self.attributes.name]
+            if "M" not in whole:
+                raise ValidationException("Item to insert must be a map")
+            return dict(whole["M"])
+        return {
+            name: value.value if isinstance(value, Literal) else values[value.name]
+            for name, value in self.attributes.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateStatement:
+    table: str
+    index: str | None
+    update: Update
+    # Placeholders that must be sets, with the message when they are not.
+    sets: tuple[tuple[Placeholder, str], ...]
+    where: Condition | None
+    returning: str | None
+    parameters: int
+
+    def check(self, values: Values) -> None:
+        for operand, message in self.sets:
+            if next(iter(values[operand.name])) not in ("SS", "NS", "BS"):
+                raise ValidationException(message)
+        try:
+            self.update.check(values)
+        except Invalid as error:
+            raise ValidationException((error.message or "").removeprefix(_UPDATE_PREFIX)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    table: str
+    index: str | None
+    where: Condition | None
+    returning: str | None
+    parameters: int
+
+
+Statement = Select | Exists | Insert | UpdateStatement | Delete
+
+
+def bind(statement: Statement, parameters: Sequence[AttributeValue]) -> Values:
+    """The request's parameters as the values of the statement's placeholders, once they fit."""
+    values = {f"?{number}": checked(value)[0] for number, value in enumerate(parameters, 1)}
+    if statement.parameters > len(values):
+        raise ValidationException("Number of parameters in request and statement don't match.")
+    if isinstance(statement, UpdateStatement):
+        statement.check(values)
+    if not isinstance(statement, Insert) and statement.where is not None:
+        statement.where.check(values)
+    if isinstance(statement, UpdateStatement | Delete) and statement.index is not None:
+        raise ValidationException("This operation is not supported on an index")
+    return values

@@ -1,0 +1,165 @@
+"""From PartiQL's tree to a statement that DynamoDB runs, or to its reason why it does not.
+
+``statement`` is the way in: text to statement, remembered by text.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tablewright.engine.expressions import Condition, Update, condition_from_node
+from tablewright.engine.expressions.nodes import Literal, Path, Placeholder
+from tablewright.engine.partiql import lexer, syntax
+from tablewright.engine.partiql.assignments import Assignments
+from tablewright.engine.partiql.conditions import condition
+from tablewright.engine.partiql.errors import refused
+from tablewright.engine.partiql.operands import literal, path
+from tablewright.engine.partiql.parser import parse
+from tablewright.engine.partiql.statements import (
+    Columns,
+    Delete,
+    Exists,
+    Insert,
+    Select,
+    Statement,
+    UpdateStatement,
+    label,
+    placeholder,
+)
+
+_STATEMENTS_KEPT = 1024
+
+
+@lru_cache(maxsize=_STATEMENTS_KEPT)
+def statement(text: str) -> Statement:
+    """The statement of a text; raises a ValidationException."""
+    node = parse(text)
+    parameters = sum(token.kind == lexer.PARAMETER for token in lexer.tokenize(text))
+    match node:
+        case syntax.Select():
+            return _select(node, parameters)
+        case syntax.Call(at, "exists", (syntax.Select() as select,)) if at.kind == lexer.KEYWORD:
+            return Exists(_select(select, parameters))
+        case syntax.Insert():
+            return _insert(node, parameters)
+        case syntax.Change():
+            return _change(node, parameters)
+    raise refused("Unsupported operation", node.at)
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def _source(source: syntax.Source) -> tuple[str, str | None]:
+    """The table and the index behind FROM."""
+    if source.joined:
+        raise refused("Only select from a single table or index is supported.")
+    if source.alias is not None:
+        raise refused("Aliasing is not supported")
+    names = _names(source.node)
+    if len(names) > 2:
+        raise refused("A path may contain at most 2 components in the FROM clause")
+    return names[0], names[1] if len(names) == 2 else None
+
+
+def _names(node: syntax.Node) -> list[str]:
+    names = []
+    if isinstance(node, syntax.Name):
+        names = [node.text]
+    elif isinstance(node, syntax.Path) and isinstance(node.root, syntax.Name):
+        names = [node.root.text]
+        for step in node.steps:
+            if step.name is None:
+                raise refused("Unexpected path component", step.at)
+            names.append(step.name)
+    if not names:
+        raise refused("Unexpected from source", node.at)
+    if "" in names:
+        raise refused("Path component cannot be an empty string")
+    return names
+
+
+# -- statements ------------------------------------------------------------------------------------
+
+
+def _select(node: syntax.Select, parameters: int) -> Select:
+    if node.unsupported is not None:
+        clause, at = node.unsupported
+        raise refused(f"Unsupported clause: {clause}", at)
+    table, index = _source(node.source)
+    order = []
+    for term in node.order:
+        if not isinstance(term.node, syntax.Name):
+            raise refused("Argument to ORDER BY must be an attribute name", term.node.at)
+        order.append((term.node.text, term.descending))
+    return Select(table, index, _columns(node.items), _where(node.where), tuple(order), parameters)
+
+
+def _columns(items: tuple[syntax.Item, ...]) -> Columns | None:
+    if isinstance(items[0].node, syntax.Star):
+        return None
+    paths: list[Path] = []
+    for item in items:
+        if item.alias is not None:
+            raise refused("Aliasing is not supported")
+        if not isinstance(item.node, syntax.Name | syntax.Path):
+            raise refused("Unexpected path component", item.node.at)
+        paths.append(path(item.node))
+    labels: set[str] = set()
+    for column in map(label, paths):
+        if column in labels:
+            raise refused(f"Duplicate identifiers in select clause: {column}")
+        labels.add(column)
+    return Columns(paths)
+
+
+def _where(node: syntax.Node | None) -> Condition | None:
+    return None if node is None else condition_from_node(condition(node))
+
+
+def _insert(node: syntax.Insert, parameters: int) -> Insert:
+    names = _names(node.target)
+    if len(names) > 1:
+        raise refused(
+            "FROM clause may only contain a single table name in data manipulation statements", node.target.at
+        )
+    if node.returning is not None:
+        raise refused("RETURNING is not supported in INSERT")
+    if isinstance(node.value, syntax.Parameter):
+        return Insert(names[0], placeholder(node.value.number), parameters)
+    if not isinstance(node.value, syntax.Struct):
+        raise refused("Item to insert must be a map", node.value.at)
+    attributes: dict[str, Literal | Placeholder] = {}
+    for name, value in node.value.fields:
+        if not isinstance(name, syntax.Constant) or name.kind != lexer.STRING:
+            raise refused("Tuple keys must be of type String", name.at)
+        if name.text in attributes:
+            raise refused(f"Duplicate keys in tuple. Key: {name.text} under root")
+        attributes[name.text] = (
+            placeholder(value.number) if isinstance(value, syntax.Parameter) else Literal(literal(value))
+        )
+    return Insert(names[0], attributes, parameters)
+
+
+def _change(node: syntax.Change, parameters: int) -> Statement:
+    if isinstance(node.source.node, syntax.Star):
+        raise refused("Unexpected from source", node.at)
+    table, index = _source(node.source)
+    where = _where(node.where)
+    returning = None if node.returning is None else node.returning.mapping
+    if node.returning is not None and node.returning.column is not None:
+        raise refused(f"Invalid returning clause: RETURNING {returning}. Only * is supported.")
+    if not node.operations:
+        if returning not in (None, "ALL OLD"):
+            raise refused(
+                f"Invalid returning clause: RETURNING {returning} *. "
+                "Only RETURNING ALL OLD * is allowed in DELETE statements."
+            )
+        return Delete(table, index, where, returning, parameters)
+    assignments = Assignments()
+    for operation in node.operations:
+        if isinstance(operation, syntax.Insert):
+            raise refused("Only one operation is allowed in a statement.")
+        assignments.add(operation)
+    update = Update(assignments.actions, {})
+    return UpdateStatement(table, index, update, tuple(assignments.sets), where, returning, parameters)

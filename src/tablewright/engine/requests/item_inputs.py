@@ -1,0 +1,374 @@
+"""The inputs of the operations on items: single, in batches, in transactions, and in PartiQL.
+
+Members stand in the order in which the service lists their violations; members newer than any record of
+that order come last. Enumerations are in the order in which the service prints them. A constraint that an
+operation states in words of its own (sizes, key schemas, combinations of members) is not here.
+"""
+
+from __future__ import annotations
+
+from tablewright.engine.requests.attribute_value import ATTRIBUTE_VALUE, AttributeMap
+from tablewright.engine.requests.shapes import List, Map, Number, Shape, String, Struct
+from tablewright.engine.requests.vocabulary import (
+    BOOLEAN,
+    INDEX_NAME,
+    POSITIVE_INTEGER,
+    STRING,
+    TABLE_NAME,
+    Input,
+    operation_input,
+)
+
+_ATTRIBUTE_MAP = AttributeMap()
+_ATTRIBUTE_VALUES = List(ATTRIBUTE_VALUE)
+_NAME_VARIABLES = Map(STRING)
+_ATTRIBUTES_TO_GET = List(STRING, min=1, max=255)
+_REQUEST_TOKEN = String(min=1, max=36)
+
+_CONDITIONAL_OPERATOR = String(enum=("OR", "AND"))
+_COMPARISON_OPERATOR = String(
+    enum=(
+        *("IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT"),
+        *("NOT_NULL", "NE", "LE", "BEGINS_WITH", "GE", "CONTAINS"),
+    )
+)
+_RETURN_CONSUMED_CAPACITY = String(enum=("INDEXES", "TOTAL", "NONE"))
+_RETURN_ITEM_COLLECTION_METRICS = String(enum=("SIZE", "NONE"))
+_RETURN_VALUES = String(enum=("ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"))
+_RETURN_ON_FAILURE = String(enum=("ALL_OLD", "NONE"))
+_SELECT = String(enum=("SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"))
+
+# --- single items, batches and reads -----------------------------------------------------------------------
+
+_EXPECTED = Map(
+    Struct(
+        "ExpectedAttributeValue",
+        {
+            "AttributeValueList": _ATTRIBUTE_VALUES,
+            "ComparisonOperator": _COMPARISON_OPERATOR,
+            "Exists": BOOLEAN,
+            "Value": ATTRIBUTE_VALUE,
+        },
+    )
+)
+_FILTER_CONDITIONS = Map(
+    Struct(
+        "Condition",
+        {"AttributeValueList": _ATTRIBUTE_VALUES, "ComparisonOperator": _COMPARISON_OPERATOR},
+        ("ComparisonOperator",),
+    )
+)
+_KEY_CONDITIONS = Map(
+    Struct(
+        "Condition",
+        {"ComparisonOperator": _COMPARISON_OPERATOR, "AttributeValueList": _ATTRIBUTE_VALUES},
+        ("ComparisonOperator",),
+    )
+)
+_ATTRIBUTE_UPDATES = Map(
+    Struct(
+        "AttributeValueUpdate",
+        {"Action": String(enum=("ADD", "PUT", "DELETE")), "Value": ATTRIBUTE_VALUE},
+    )
+)
+_CONDITION_MEMBERS: dict[str, Shape] = {
+    "ConditionExpression": STRING,
+    "ExpressionAttributeValues": _ATTRIBUTE_MAP,
+    "ExpressionAttributeNames": _NAME_VARIABLES,
+    "ReturnValuesOnConditionCheckFailure": _RETURN_ON_FAILURE,
+}
+
+_PUT_ITEM = operation_input(
+    "PutItem",
+    {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "TableName": TABLE_NAME,
+        "Item": _ATTRIBUTE_MAP,
+        "ConditionalOperator": _CONDITIONAL_OPERATOR,
+        "Expected": _EXPECTED,
+        "ReturnValues": _RETURN_VALUES,
+        "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
+        **_CONDITION_MEMBERS,
+    },
+    ("TableName", "Item"),
+)
+_GET_ITEM = operation_input(
+    "GetItem",
+    {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "AttributesToGet": _ATTRIBUTES_TO_GET,
+        "TableName": TABLE_NAME,
+        "Key": _ATTRIBUTE_MAP,
+        "ConsistentRead": BOOLEAN,
+        "ProjectionExpression": STRING,
+        "ExpressionAttributeNames": _NAME_VARIABLES,
+    },
+    ("TableName", "Key"),
+)
+_UPDATE_ITEM = operation_input(
+    "UpdateItem",
+    {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "TableName": TABLE_NAME,
+        "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
+        "ReturnValues": _RETURN_VALUES,
+        "Key": _ATTRIBUTE_MAP,
+        "ConditionalOperator": _CONDITIONAL_OPERATOR,
+        "Expected": _EXPECTED,
+        "AttributeUpdates": _ATTRIBUTE_UPDATES,
+        "UpdateExpression": STRING,
+        **_CONDITION_MEMBERS,
+    },
+    ("TableName", "Key"),
+)
+_DELETE_ITEM = operation_input(
+    "DeleteItem",
+    {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "TableName": TABLE_NAME,
+        "ReturnValues": _RETURN_VALUES,
+        "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
+        "Key": _ATTRIBUTE_MAP,
+        "ConditionalOperator": _CONDITIONAL_OPERATOR,
+        "Expected": _EXPECTED,
+        **_CONDITION_MEMBERS,
+    },
+    ("TableName", "Key"),
+)
+_BATCH_GET_ITEM = Input(
+    Struct(
+        "BatchGetItemInput",
+        {
+            "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+            "RequestItems": Map(
+                Struct(
+                    "KeysAndAttributes",
+                    {
+                        "Keys": List(_ATTRIBUTE_MAP, min=1, max=100, terse=True),
+                        "AttributesToGet": _ATTRIBUTES_TO_GET,
+                        "ConsistentRead": BOOLEAN,
+                        "ProjectionExpression": STRING,
+                        "ExpressionAttributeNames": _NAME_VARIABLES,
+                    },
+                    ("Keys",),
+                ),
+                keys=TABLE_NAME,
+            ),
+        },
+        ("RequestItems",),
+    ),
+    required_entries="RequestItems",
+)
+_BATCH_WRITE_ITEM = Input(
+    Struct(
+        "BatchWriteItemInput",
+        {
+            "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+            "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
+            "RequestItems": Map(
+                List(
+                    Struct(
+                        "WriteRequest",
+                        {
+                            "PutRequest": Struct("PutRequest", {"Item": _ATTRIBUTE_MAP}, ("Item",)),
+                            "DeleteRequest": Struct("DeleteRequest", {"Key": _ATTRIBUTE_MAP}, ("Key",)),
+                        },
+                    ),
+                    min=1,
+                    max=25,
+                ),
+                keys=TABLE_NAME,
+            ),
+        },
+        ("RequestItems",),
+    ),
+    required_entries="RequestItems",
+)
+_QUERY = operation_input(
+    "Query",
+    {
+        "Select": _SELECT,
+        "IndexName": INDEX_NAME,
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "QueryFilter": _FILTER_CONDITIONS,
+        "TableName": TABLE_NAME,
+        "ConditionalOperator": _CONDITIONAL_OPERATOR,
+        "AttributesToGet": _ATTRIBUTES_TO_GET,
+        "Limit": Number("Integer", min=1, terse=True),
+        "KeyConditions": _KEY_CONDITIONS,
+        "ExclusiveStartKey": _ATTRIBUTE_MAP,
+        "ConsistentRead": BOOLEAN,
+        "ScanIndexForward": BOOLEAN,
+        "KeyConditionExpression": STRING,
+        "FilterExpression": STRING,
+        "ProjectionExpression": STRING,
+        "ExpressionAttributeValues": _ATTRIBUTE_MAP,
+        "ExpressionAttributeNames": _NAME_VARIABLES,
+    },
+    ("TableName",),
+)
+_SCAN = operation_input(
+    "Scan",
+    {
+        "Select": _SELECT,
+        "IndexName": INDEX_NAME,
+        "TotalSegments": Number("Integer", min=1, max=1000000),
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "TableName": TABLE_NAME,
+        "ConditionalOperator": _CONDITIONAL_OPERATOR,
+        "ScanFilter": _FILTER_CONDITIONS,
+        "Segment": Number("Integer", min=0, max=999999),
+        "Limit": POSITIVE_INTEGER,
+        "AttributesToGet": _ATTRIBUTES_TO_GET,
+        "ExclusiveStartKey": _ATTRIBUTE_MAP,
+        "ConsistentRead": BOOLEAN,
+        "FilterExpression": STRING,
+        "ProjectionExpression": STRING,
+        "ExpressionAttributeValues": _ATTRIBUTE_MAP,
+        "ExpressionAttributeNames": _NAME_VARIABLES,
+    },
+    ("TableName",),
+)
+
+
+# --- transactions ------------------------------------------------------------------------------------------
+
+
+def _write_action(name: str, subject: dict[str, Shape], required: tuple[str, ...]) -> Struct:
+    members = {**subject, "TableName": TABLE_NAME, **_CONDITION_MEMBERS}
+    return Struct(name, members, ("TableName", *required))
+
+
+_TRANSACT_WRITE_ITEMS = operation_input(
+    "TransactWriteItems",
+    {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
+        "TransactItems": List(
+            Struct(
+                "TransactWriteItem",
+                {
+                    "ConditionCheck": _write_action(
+                        "ConditionCheck", {"Key": _ATTRIBUTE_MAP}, ("Key", "ConditionExpression")
+                    ),
+                    "Put": _write_action("Put", {"Item": _ATTRIBUTE_MAP}, ("Item",)),
+                    "Delete": _write_action("Delete", {"Key": _ATTRIBUTE_MAP}, ("Key",)),
+                    "Update": _write_action(
+                        "Update",
+                        {"Key": _ATTRIBUTE_MAP, "UpdateExpression": STRING},
+                        ("Key", "UpdateExpression"),
+                    ),
+                },
+            ),
+            min=1,
+            max=100,
+        ),
+        "ClientRequestToken": _REQUEST_TOKEN,
+    },
+    ("TransactItems",),
+)
+_TRANSACT_GET_ITEMS = operation_input(
+    "TransactGetItems",
+    {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "TransactItems": List(
+            Struct(
+                "TransactGetItem",
+                {
+                    "Get": Struct(
+                        "Get",
+                        {
+                            "Key": _ATTRIBUTE_MAP,
+                            "TableName": TABLE_NAME,
+                            "ProjectionExpression": STRING,
+                            "ExpressionAttributeNames": _NAME_VARIABLES,
+                        },
+                        ("Key", "TableName"),
+                    )
+                },
+                ("Get",),
+            ),
+            min=1,
+            max=100,
+        ),
+    },
+    ("TransactItems",),
+)
+
+
+# --- PartiQL -----------------------------------------------------------------------------------------------
+
+_STATEMENT = String(min=1, max=8192)
+_PARAMETERS = List(ATTRIBUTE_VALUE, min=1)
+
+_EXECUTE_STATEMENT = operation_input(
+    "ExecuteStatement",
+    {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "Statement": _STATEMENT,
+        "Parameters": _PARAMETERS,
+        "ConsistentRead": BOOLEAN,
+        "NextToken": String(min=1, max=32768),
+        "Limit": POSITIVE_INTEGER,
+        "ReturnValuesOnConditionCheckFailure": _RETURN_ON_FAILURE,
+    },
+    ("Statement",),
+)
+_BATCH_EXECUTE_STATEMENT = operation_input(
+    "BatchExecuteStatement",
+    {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "Statements": List(
+            Struct(
+                "BatchStatementRequest",
+                {
+                    "Statement": _STATEMENT,
+                    "Parameters": _PARAMETERS,
+                    "ConsistentRead": BOOLEAN,
+                    "ReturnValuesOnConditionCheckFailure": _RETURN_ON_FAILURE,
+                },
+                ("Statement",),
+            ),
+            min=1,
+            max=25,
+        ),
+    },
+    ("Statements",),
+)
+_EXECUTE_TRANSACTION = operation_input(
+    "ExecuteTransaction",
+    {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "TransactStatements": List(
+            Struct(
+                "ParameterizedStatement",
+                {
+                    "Statement": _STATEMENT,
+                    "Parameters": _PARAMETERS,
+                    "ReturnValuesOnConditionCheckFailure": _RETURN_ON_FAILURE,
+                },
+                ("Statement",),
+            ),
+            min=1,
+            max=100,
+        ),
+        "ClientRequestToken": _REQUEST_TOKEN,
+    },
+    ("TransactStatements",),
+)
+
+ITEM_INPUTS = {
+    "PutItem": _PUT_ITEM,
+    "GetItem": _GET_ITEM,
+    "UpdateItem": _UPDATE_ITEM,
+    "DeleteItem": _DELETE_ITEM,
+    "BatchGetItem": _BATCH_GET_ITEM,
+    "BatchWriteItem": _BATCH_WRITE_ITEM,
+    "Query": _QUERY,
+    "Scan": _SCAN,
+    "TransactWriteItems": _TRANSACT_WRITE_ITEMS,
+    "TransactGetItems": _TRANSACT_GET_ITEMS,
+    "ExecuteStatement": _EXECUTE_STATEMENT,
+    "BatchExecuteStatement": _BATCH_EXECUTE_STATEMENT,
+    "ExecuteTransaction": _EXECUTE_TRANSACTION,
+}

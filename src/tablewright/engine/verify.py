@@ -1,0 +1,177 @@
+"""Proof that a data folder is whole.
+
+Everything that is stored twice is derived again from the items and compared: the key of each row and its size,
+the entries of every index, the expiry entries, and the stream, whose records must chain for each item (the old
+image is the new image before it) and end at the item as it is. Entries are looked up one by one; of a stream,
+the last image of each item is kept.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from dataclasses import dataclass, field
+
+import orjson
+
+from tablewright.engine.database import Database, Row, expiry
+from tablewright.engine.expiry import is_complete
+from tablewright.engine.schema import Index, Table
+from tablewright.engine.values import Item, item_size, same_item
+
+_MOST_PROBLEMS = 100
+_ROWS = re.compile(r"(items|index|expiries)_[\d_]+")
+
+
+@dataclass(slots=True)
+class Report:
+    """What was looked at, and what is wrong with it; ``ok`` when nothing is."""
+
+    tables: int = 0
+    items: int = 0
+    index_entries: int = 0
+    stream_records: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def found(self, problem: str) -> None:
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(problem)
+
+
+def verify(db: Database) -> Report:
+    report = Report()
+    try:
+        _verify(db, report)
+    except sqlite3.Error as error:
+        report.found(f"SQLite: {error}")
+    return report
+
+
+def _verify(db: Database, report: Report) -> None:
+    for (finding,) in db.storage.execute("PRAGMA integrity_check"):
+        if finding != "ok":
+            report.found(f"SQLite: {finding}")
+    missing = _missing_rows(db, report)
+    for table in db.tables.values():
+        report.tables += 1
+        if not missing.isdisjoint(_rows_of(table)):
+            continue
+        _verify_items(db, table, report)
+        if table.stream is not None:
+            _verify_stream(db, table, table.stream, report)
+
+
+def _rows_of(table: Table) -> list[str]:
+    """The SQL tables that a table has."""
+    rows = [table.rows, *(index.rows for index in table.indexes.values())]
+    return rows if table.time_to_live is None else [*rows, table.expiries]
+
+
+def _missing_rows(db: Database, report: Report) -> set[str]:
+    """The SQL tables that should be there and are not; one that should not be there is a problem as well."""
+    there = {
+        name
+        for (name,) in db.storage.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        if _ROWS.fullmatch(name)
+    }
+    expected = {rows for table in db.tables.values() for rows in _rows_of(table)}
+    for name in sorted(expected - there):
+        report.found(f"the SQL table {name} is missing")
+    for name in sorted(there - expected):
+        report.found(f"the SQL table {name} belongs to nothing")
+    return expected - there
+
+
+def _verify_items(db: Database, table: Table, report: Report) -> None:
+    execute = db.storage.execute
+    expected = dict.fromkeys(table.indexes, 0)
+    expiring = 0
+    for row_id, key, size, data in execute(f"SELECT id, key, size, item FROM {table.rows}"):
+        report.items += 1
+        try:
+            item: Item = orjson.loads(data)
+            own_key = table.row_key(item)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            report.found(f"{table.name}: item {row_id} cannot be read")
+            continue
+        if own_key != key:
+            report.found(f"{table.name}: item {row_id} is stored under a key that is not its own")
+        if item_size(item) != size:
+            report.found(f"{table.name}: item {row_id} has size {item_size(item)}, recorded is {size}")
+        for index in table.indexes.values():
+            if index.holds(item):
+                expected[index.name] += _verify_entry(db, table, index, Row(row_id, size, data), key, report)
+        if table.time_to_live is not None:
+            at = expiry(item, table.time_to_live)
+            if at is not None:
+                expiring += _verify_expiry(db, table, row_id, at, report)
+    for index in table.indexes.values():
+        (entries,) = execute(f"SELECT count(*) FROM {index.rows}").fetchone()
+        report.index_entries += entries
+        if entries != expected[index.name]:
+            report.found(f"{table.name}.{index.name}: {entries - expected[index.name]} entries stand for no item")
+    if table.time_to_live is not None:
+        (entries,) = execute(f"SELECT count(*) FROM {table.expiries}").fetchone()
+        if entries != expiring:
+            report.found(f"{table.name}: {entries - expiring} expiry entries stand for no item")
+
+
+def _verify_entry(db: Database, table: Table, index: Index, row: Row, key: bytes, report: Report) -> int:
+    """1 when the item's entry is there and right; an index still being filled may lack it."""
+    entry = db.storage.execute(
+        f"SELECT id FROM {index.rows} WHERE key = ?", (table.index_key(index, row.item, key),)
+    ).fetchone()
+    if entry is None:
+        if index.queryable:
+            report.found(f"{table.name}.{index.name}: item {row.id} has no entry")
+        return 0
+    if entry[0] != row.id:
+        report.found(f"{table.name}.{index.name}: the entry of item {row.id} leads to {entry[0]}")
+    return 1
+
+
+def _verify_expiry(db: Database, table: Table, row_id: int, at: int, report: Report) -> int:
+    entry = db.storage.execute(f"SELECT 1 FROM {table.expiries} WHERE at = ? AND id = ?", (at, row_id)).fetchone()
+    if entry is None:
+        if is_complete(db, table):
+            report.found(f"{table.name}: item {row_id} expires at {at} and has no expiry entry")
+        return 0
+    return 1
+
+
+def _verify_stream(db: Database, table: Table, stream: int, report: Report) -> None:
+    view = table.view_type
+    latest: dict[bytes, tuple[str, bytes | None]] = {}
+    records = db.storage.execute(
+        "SELECT sequence, kind, item_key, old, new FROM log WHERE stream = ? ORDER BY sequence", (stream,)
+    )
+    for sequence, kind, item_key, old, new in records:
+        report.stream_records += 1
+        before = latest.get(item_key)
+        if before is not None:
+            there = before[0] != "REMOVE"
+            if there != (kind != "INSERT"):
+                report.found(f"{table.name}: stream record {sequence} ({kind}) does not follow {before[0]}")
+            elif view == "NEW_AND_OLD_IMAGES" and kind != "INSERT" and not _same(before[1], old):
+                report.found(f"{table.name}: the old image of stream record {sequence} is not the new one before it")
+        latest[item_key] = (kind, new)
+    for item_key, (kind, new) in latest.items():
+        row = db.fetch(table, table.row_key(orjson.loads(item_key)))
+        if (row is None) != (kind == "REMOVE"):
+            state = "missing" if row is None else "there"
+            report.found(f"{table.name}: an item is {state}, but its last stream record is {kind}")
+        elif row is not None and new is not None and not _same(new, row.data):
+            report.found(f"{table.name}: the last stream record of an item is not the item")
+
+
+def _same(one: bytes | None, other: bytes | None) -> bool:
+    if one is None or other is None or one == other:
+        return one == other
+    try:
+        return same_item(orjson.loads(one), orjson.loads(other))
+    except (ValueError, TypeError, AttributeError):
+        return False

@@ -1,0 +1,178 @@
+"""Key conditions: which partition, and which range in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tablewright.engine.errors import ValidationException
+from tablewright.engine.expressions import KeyCondition, compile_key_condition, parse_key_condition
+
+NAMES = {"#pk": "pk", "#sk": "sk"}
+VALUES: dict[str, dict[str, Any]] = {
+    ":s": {"S": "x"},
+    ":n": {"N": "1"},
+    ":m": {"N": "2"},
+    ":bool": {"BOOL": True},
+}
+
+
+def parse(text: str, partition_keys: tuple[str, ...] = ("pk",), sort_keys: tuple[str, ...] = ("sk",)) -> KeyCondition:
+    return parse_key_condition(text, NAMES, VALUES, partition_keys, sort_keys)
+
+
+def refusal(text: str, partition_keys: tuple[str, ...] = ("pk",), sort_keys: tuple[str, ...] = ("sk",)) -> str | None:
+    with pytest.raises(ValidationException) as caught:
+        parse(text, partition_keys, sort_keys)
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "operator", "operands"),
+    [
+        ("pk = :s AND sk = :n", "=", ({"N": "1"},)),
+        ("sk < :n AND pk = :s", "<", ({"N": "1"},)),
+        ("#pk = :s AND #sk >= :n", ">=", ({"N": "1"},)),
+        ("(pk = :s) AND (sk <= :n)", "<=", ({"N": "1"},)),
+        ("(pk = :s AND (sk > :n))", ">", ({"N": "1"},)),
+        ("pk = :s and sk between :n and :m", "BETWEEN", ({"N": "1"}, {"N": "2"})),
+        ("pk = :s AND begins_with(sk, :s)", "begins_with", ({"S": "x"},)),
+        (":s = pk AND :n <= sk", ">=", ({"N": "1"},)),
+        (":s = pk AND :n > sk", "<", ({"N": "1"},)),
+    ],
+)
+def test_one_partition_and_a_range_in_it(text: str, operator: str, operands: tuple[dict[str, Any], ...]) -> None:
+    condition = parse(text)
+    assert condition.partition == {"pk": {"S": "x"}}
+    assert condition.sort == [("sk", operator, operands)]
+
+
+def test_the_partition_alone() -> None:
+    assert parse("pk = :s") == KeyCondition({"pk": {"S": "x"}}, [], frozenset(), frozenset({":s"}))
+    assert parse("#pk = :s", sort_keys=()).used_names == {"#pk"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sk = :s", "Query condition missed key schema element: pk"),
+        ("extra = :s", "Query condition missed key schema element: pk"),
+        ("pk = :s AND extra = :s", "Query condition missed key schema element: sk"),
+        ("pk > :s", "Query key condition not supported"),
+        ("begins_with(pk, :s)", "Query key condition not supported"),
+        ("pk = :s AND sk = :s AND extra = :s", "Conditions can be of length 1 or 2 only"),
+        ("pk = :s AND pk = :s", "KeyConditionExpressions must only contain one condition per key"),
+        ("pk = :s AND #pk > :n", "KeyConditionExpressions must only contain one condition per key"),
+        ("pk = :s OR sk = :s", "Invalid operator used in KeyConditionExpression: OR"),
+        ("NOT pk = :s", "Invalid operator used in KeyConditionExpression: NOT"),
+        ("pk = :s AND sk IN (:s)", "Invalid operator used in KeyConditionExpression: IN"),
+        ("pk = :s AND sk <> :s", "Invalid operator used in KeyConditionExpression: <>"),
+        ("contains(pk, :s)", "Invalid operator used in KeyConditionExpression: contains"),
+        ("attribute_exists(pk)", "Invalid operator used in KeyConditionExpression: attribute_exists"),
+        ("pk = :s AND size(sk) = :n", "KeyConditionExpressions cannot contain nested operations"),
+        (
+            ":n BETWEEN sk AND :m AND pk = :s",
+            "Invalid condition in KeyConditionExpression: "
+            "BETWEEN operator must have the key attribute as its first operand",
+        ),
+        (
+            "pk = :s AND begins_with(:s, sk)",
+            "Invalid condition in KeyConditionExpression: "
+            "begins_with operator must have the key attribute as its first operand",
+        ),
+        (
+            "pk = sk",
+            "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition",
+        ),
+        (":s = :s", "Invalid condition in KeyConditionExpression: No key attribute specified"),
+        (
+            "pk.a = :s",
+            "Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes",
+        ),
+    ],
+)
+def test_what_a_key_condition_cannot_be(text: str, message: str) -> None:
+    assert refusal(text) == message
+
+
+def test_a_key_without_sort_attribute_takes_one_condition() -> None:
+    assert refusal("pk = :s AND sk = :s", sort_keys=()) == "Query key condition not supported"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "The expression can not be empty;"),
+        ("pk", 'Syntax error; token: "<EOF>", near: "pk"'),
+        ("((pk = :s)) AND sk = :s", "The expression has redundant parentheses;"),
+        ("hash = :s", "Attribute name is a reserved keyword; reserved keyword: hash"),
+        ("pk = :x", "An expression attribute value used in expression is not defined; attribute value: :x"),
+        (
+            "#x = :s OR pk = :s",
+            "An expression attribute name used in the document path is not defined; attribute name: #x",
+        ),
+        (
+            "pk = :s AND begins_with(sk, :n)",
+            "Incorrect operand type for operator or function; operator or function: begins_with, operand type: N",
+        ),
+        (
+            "pk = :s AND sk BETWEEN :m AND :n",
+            "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; "
+            "lower bound operand: AttributeValue: {N:2}, upper bound operand: AttributeValue: {N:1}",
+        ),
+        (
+            "pk = :s AND sk < :bool",
+            "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL",
+        ),
+    ],
+)
+def test_it_is_a_condition_like_any_other_first(text: str, problem: str) -> None:
+    assert refusal(text) == f"Invalid KeyConditionExpression: {problem}"
+
+
+def test_the_steps_can_be_taken_one_by_one() -> None:
+    program = compile_key_condition("pk = :s OR sk = :s")
+    program.check(VALUES)
+    with pytest.raises(ValidationException):
+        program.bounds(VALUES)
+    program = compile_key_condition("sk = :s")
+    assert program.bounds(VALUES) == {"sk": ("=", ({"S": "x"},))}
+    with pytest.raises(ValidationException):
+        program.bind(VALUES, ("pk",), ("sk",))
+
+
+class TestMultiAttributeKeys:
+    partition = ("a", "b")
+    sort = ("c", "d", "e")
+
+    def parse(self, text: str) -> KeyCondition:
+        return parse(text, self.partition, self.sort)
+
+    def refusal(self, text: str) -> str | None:
+        return refusal(text, self.partition, self.sort)
+
+    def test_sort_attributes_are_used_from_the_left(self) -> None:
+        assert self.parse("a = :s AND b = :n").sort == []
+        condition = self.parse("d > :n AND c = :s AND b = :n AND a = :s")
+        assert condition.partition == {"a": {"S": "x"}, "b": {"N": "1"}}
+        assert condition.sort == [("c", "=", ({"S": "x"},)), ("d", ">", ({"N": "1"},))]
+
+    def test_every_partition_attribute_needs_equality(self) -> None:
+        assert self.refusal("a = :s") == "Query condition missed key schema element: b"
+        assert self.refusal("a = :s AND c = :s") == "Query condition missed key schema element: b"
+        assert self.refusal("a = :s AND b > :n") == "Query key condition not supported"
+
+    def test_sort_attributes_have_no_gap(self) -> None:
+        assert self.refusal("a = :s AND b = :n AND d = :s") == "Query condition missed key schema element: c"
+        assert self.refusal("a = :s AND b = :n AND c = :s AND e = :s") == (
+            "Query condition missed key schema element: d"
+        )
+
+    def test_only_the_last_sort_attribute_has_a_range(self) -> None:
+        assert self.refusal("a = :s AND b = :n AND c > :s AND d = :s") == "Query key condition not supported"
+
+    def test_other_attributes_are_not_part_of_it(self) -> None:
+        text = "a = :s AND b = :n AND c = :s AND d = :s AND e = :s"
+        assert len(self.parse(text).sort) == 3
+        assert self.refusal(text + " AND f = :s") == "Query key condition not supported"

@@ -1,0 +1,182 @@
+"""The parameters around expressions, and the names and values that come with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tablewright.engine.errors import RequestValidationException, ValidationException
+from tablewright.engine.expressions import (
+    check_expression_attributes,
+    check_parameters,
+    check_placeholders,
+)
+from tablewright.engine.expressions.placeholders import hash_order
+from tablewright.engine.values import NESTED_TOO_DEEPLY, AttributeValue, checked
+
+
+def canonical(value: AttributeValue) -> AttributeValue:
+    return checked(value)[0]
+
+
+def mixed(legacy: str, expressions: str) -> str:
+    return (
+        "Can not use both expression and non-expression parameters in the same request: "
+        f"Non-expression parameters: {{{legacy}}} Expression parameters: {{{expressions}}}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_", "message"),
+    [
+        ("PutItem", {"ConditionExpression": "a", "Expected": {}}, mixed("Expected", "ConditionExpression")),
+        (
+            "UpdateItem",
+            {"UpdateExpression": "a", "ConditionExpression": "", "AttributeUpdates": {}, "Expected": {}},
+            mixed("AttributeUpdates, Expected", "UpdateExpression, ConditionExpression"),
+        ),
+        (
+            "UpdateItem",
+            {"ConditionExpression": "a", "AttributeUpdates": {}},
+            mixed("AttributeUpdates", "ConditionExpression"),
+        ),
+        (
+            "GetItem",
+            {"ProjectionExpression": "a", "AttributesToGet": ["a"]},
+            mixed("AttributesToGet", "ProjectionExpression"),
+        ),
+        (
+            "Query",
+            {"KeyConditionExpression": "a", "KeyConditions": {}, "QueryFilter": {}},
+            mixed("QueryFilter, KeyConditions", "KeyConditionExpression"),
+        ),
+        (
+            "Scan",
+            {"FilterExpression": "a", "ConditionalOperator": "AND", "ScanFilter": {}},
+            mixed("ScanFilter, ConditionalOperator", "FilterExpression"),
+        ),
+        (
+            "GetItem",
+            {"ExpressionAttributeNames": {}},
+            "ExpressionAttributeNames can only be specified when using expressions",
+        ),
+        (
+            "PutItem",
+            {"ExpressionAttributeValues": {}},
+            "ExpressionAttributeValues can only be specified when using expressions: ConditionExpression is null",
+        ),
+        (
+            "UpdateItem",
+            {"ExpressionAttributeValues": {}},
+            "ExpressionAttributeValues can only be specified when using expressions: "
+            "UpdateExpression and ConditionExpression are null",
+        ),
+        (
+            "Query",
+            {"ProjectionExpression": "a", "ExpressionAttributeValues": {}},
+            "ExpressionAttributeValues can only be specified when using expressions: "
+            "FilterExpression and KeyConditionExpression are null",
+        ),
+    ],
+)
+def test_parameters_that_do_not_go_together(operation: str, request_: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationException) as caught:
+        check_parameters(operation, request_)
+    assert caught.value.message == message
+
+
+def test_parameters_that_go_together() -> None:
+    check_parameters("Query", {"KeyConditions": {}, "FilterExpression": "a", "ExpressionAttributeNames": {}})
+    check_parameters("Scan", {"ScanFilter": {}, "AttributesToGet": []})
+    check_parameters("GetItem", {"ProjectionExpression": "a", "ExpressionAttributeNames": {}})
+    check_parameters("UpdateItem", {})
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"ExpressionAttributeNames": {}}, "ExpressionAttributeNames must not be empty"),
+        ({"ExpressionAttributeValues": {}}, "ExpressionAttributeValues must not be empty"),
+        (
+            {"ExpressionAttributeNames": {"a": "b"}},
+            'ExpressionAttributeNames contains invalid key: Syntax error; key: "a"',
+        ),
+        (
+            {"ExpressionAttributeNames": {"#a": "b", "#": "b"}},
+            'ExpressionAttributeNames contains invalid key: Syntax error; key: "#"',
+        ),
+        (
+            {"ExpressionAttributeNames": {"#a-b": "b"}},
+            'ExpressionAttributeNames contains invalid key: Syntax error; key: "#a-b"',
+        ),
+        (
+            {"ExpressionAttributeValues": {"#a": {"S": "x"}}},
+            'ExpressionAttributeValues contains invalid key: Syntax error; key: "#a"',
+        ),
+        (
+            {"ExpressionAttributeNames": {"#a": ""}},
+            "ExpressionAttributeNames contains invalid value: Empty attribute name for key #a",
+        ),
+        (
+            {"ExpressionAttributeNames": {"#" + "a" * 255: "a"}},
+            "ExpressionAttributeNames contains invalid key: "
+            "The expression attribute map contains a key that is too long; size of key: 256",
+        ),
+        (
+            {"ExpressionAttributeValues": {":a": {"S": "x"}, ":b": {}}},
+            "ExpressionAttributeValues contains invalid value: Supplied AttributeValue is empty, "
+            "must contain exactly one of the supported datatypes for key :b",
+        ),
+        (
+            {"ExpressionAttributeValues": {":a": {"N": "x"}, "b": {}}},
+            'ExpressionAttributeValues contains invalid key: Syntax error; key: "b"',
+        ),
+    ],
+)
+def test_names_and_values_that_are_malformed(request_: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationException) as caught:
+        check_placeholders(request_, canonical)
+    assert caught.value.message == message
+
+
+def test_values_come_back_in_canonical_form() -> None:
+    request_ = {"ExpressionAttributeValues": {":a": {"N": "1.0"}, ":b": {"S": "x"}}}
+    assert check_placeholders(request_, canonical) == {":a": {"N": "1"}, ":b": {"S": "x"}}
+    assert request_["ExpressionAttributeValues"][":a"] == {"N": "1.0"}
+    assert check_placeholders(request_) == request_["ExpressionAttributeValues"]
+    assert check_placeholders({"ExpressionAttributeNames": {"#a": "b"}}) is None
+
+
+def test_the_family_of_a_value_error_is_kept_and_nesting_is_reported_bare() -> None:
+    with pytest.raises(RequestValidationException):
+        check_placeholders({"ExpressionAttributeValues": {":a": {"SS": []}}}, canonical)
+    deep: AttributeValue = {"L": []}
+    for _ in range(40):
+        deep = {"L": [deep]}
+    with pytest.raises(ValidationException) as caught:
+        check_placeholders({"ExpressionAttributeValues": {":a": deep}}, canonical)
+    assert caught.value.message == NESTED_TOO_DEEPLY
+
+
+def test_everything_given_must_be_used() -> None:
+    request_ = {
+        "ExpressionAttributeNames": {"#a": "a", "#b": "b", "#c": "c"},
+        "ExpressionAttributeValues": {":v": {"S": "x"}},
+    }
+    check_expression_attributes(request_, {"#a", "#b", "#c"}, {":v"})
+    with pytest.raises(ValidationException) as caught:
+        check_expression_attributes(request_, {"#b"}, {":v"})
+    assert caught.value.message == ("Value provided in ExpressionAttributeNames unused in expressions: keys: {#c, #a}")
+    with pytest.raises(ValidationException) as caught:
+        check_expression_attributes(request_, {"#a", "#b", "#c"}, ())
+    assert caught.value.message == ("Value provided in ExpressionAttributeValues unused in expressions: keys: {:v}")
+    check_expression_attributes({}, (), ())
+
+
+def test_keys_are_listed_in_the_order_of_a_hash_table() -> None:
+    assert hash_order(["#b", "#a"], 2) == ["#a", "#b"]
+    assert hash_order(["#name", "#status", "#ttl"], 3) == ["#status", "#ttl", "#name"]
+    # A table for more keys goes by more bits of the hash.
+    assert hash_order(["#r", "#s"], 11) == ["#s", "#r"]
+    assert hash_order(["#r", "#s"], 12) == ["#r", "#s"]

@@ -1,0 +1,174 @@
+"""Input that nobody sends by accident gets DynamoDB's error, soon, and changes nothing."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tablewright.engine.errors import DynamoError
+from tests.engine.conftest import Database
+
+A = {"S": "a"}
+KEY = {"pk": A, "sk": A}
+
+
+def nested(kind: str, levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = A
+    for _ in range(levels):
+        value = {"L": [value]} if kind == "L" else {"M": {"a": value}}
+    return value
+
+
+# Made when they are needed: printing a value that is nested deeply is what Python cannot do.
+BAD_VALUES: dict[str, Callable[[], Any]] = {
+    "a list 10,000 levels deep": lambda: nested("L", 10_000),
+    "a map 10,000 levels deep": lambda: nested("M", 10_000),
+    "a map 33 levels deep": lambda: nested("M", 33),
+    "a million digits": lambda: {"N": "1" * 1_000_000},
+    "an exponent of a million digits": lambda: {"N": "1e" + "9" * 1_000_000},
+    "a negative exponent of a million digits": lambda: {"N": "1e-" + "9" * 1_000_000},
+    "an exponent bomb": lambda: {"N": "1e999999999"},
+    "a million letters as a number": lambda: {"N": "x" * 1_000_000},
+    "digits of another script": lambda: {"N": "\uff11"},
+    "a number": lambda: {"N": 1},
+    "not a number": lambda: {"N": math.nan},
+    "infinity": lambda: {"N": math.inf},
+    "bytes as text": lambda: {"S": b"a"},
+    "bytes as binary": lambda: {"B": b"a"},
+    "binary that is not base64": lambda: {"B": "\ud800\u00e9"},
+    "half of a surrogate pair": lambda: {"S": "\ud800"},
+    "half of a surrogate pair in a set": lambda: {"SS": ["a", "\udfff"]},
+    "half of a surrogate pair in a name": lambda: {"M": {"\ud800": A}},
+    "a name that is a number": lambda: {"M": {1: A}},
+    "a name that is bytes": lambda: {"M": {b"a": A}},
+    "a type that is a number": lambda: {1: "a"},
+    "a set of numbers and text": lambda: {"SS": ["a", 1]},
+    "a Python set": lambda: {"SS": {"a"}},
+    "a tuple": lambda: {"L": (A,)},
+    "a list of half a million": lambda: {"L": [{"NULL": True}] * 500_000},
+    "no value": lambda: None,
+    "a list": lambda: [],
+    "an object": lambda: object(),
+}
+
+
+def requests_with(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The value in every place where one can be."""
+    values = {":v": value}
+    equal = {"ComparisonOperator": "EQ", "AttributeValueList": [value]}
+    key = {"pk": value, "sk": A}
+    yield "PutItem", {"Item": {**KEY, "v": value}}
+    yield "PutItem", {"Item": key}
+    yield "PutItem", {"Item": {**KEY, "g": value}}
+    yield "GetItem", {"Key": key}
+    yield "UpdateItem", {"Key": key}
+    yield "UpdateItem", {"Key": KEY, "UpdateExpression": "SET g = :v", "ExpressionAttributeValues": values}
+    yield "UpdateItem", {"Key": KEY, "AttributeUpdates": {"v": {"Action": "PUT", "Value": value}}}
+    yield "DeleteItem", {"Key": KEY, "ConditionExpression": "v = :v", "ExpressionAttributeValues": values}
+    yield "DeleteItem", {"Key": KEY, "Expected": {"v": {"Value": value}}}
+    yield "Query", {"KeyConditionExpression": "pk = :v", "ExpressionAttributeValues": values}
+    yield "Query", {"KeyConditions": {"pk": equal}}
+    yield "Query", {"IndexName": "gsi", "KeyConditions": {"g": equal}}
+    yield "Scan", {"ExclusiveStartKey": key}
+    yield "Scan", {"FilterExpression": "contains(v, :v)", "ExpressionAttributeValues": values}
+    yield "BatchGetItem", {"RequestItems": {"table": {"Keys": [key]}}}
+    yield "BatchWriteItem", {"RequestItems": {"table": [{"PutRequest": {"Item": {**KEY, "v": value}}}]}}
+    yield "TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "table", "Item": {**KEY, "v": value}}}]}
+    yield "TransactGetItems", {"TransactItems": [{"Get": {"TableName": "table", "Key": key}}]}
+
+
+def refused(db: Database, operation: str, request: dict[str, Any]) -> DynamoError | None:
+    try:
+        db(operation, **request)
+    except DynamoError as error:
+        return error
+    return None
+
+
+# Places where a value may be that is too large for an item or a key: no item will match it.
+_COMPARED = ("Scan", "DeleteItem")
+
+
+@pytest.mark.parametrize("name", BAD_VALUES)
+def test_a_bad_value_gets_an_error_wherever_it_is(db: Database, name: str) -> None:
+    db.create("pk, sk", global_indexes={"gsi": "g"})
+    for operation, request in requests_with(BAD_VALUES[name]()):
+        begun = time.perf_counter()
+        error = refused(db, operation, request)
+        assert time.perf_counter() - begun < 5
+        if error is None:
+            assert name == "a list of half a million"
+            assert operation in _COMPARED
+        else:
+            assert error.status == 400
+    assert db("Scan")["Count"] == 0
+
+
+@pytest.mark.parametrize("name", ["\ud800", 1, 1.5, None, b"a", ("a",), math.nan])
+def test_a_bad_name_gets_an_error_or_finds_nothing(db: Database, name: Any) -> None:
+    db.create("pk, sk")
+    values = {":v": A}
+    for operation, request in (
+        ("PutItem", {"Item": {**KEY, name: A}}),
+        ("GetItem", {"Key": {"pk": A, name: A}}),
+        ("GetItem", {"Key": KEY, "AttributesToGet": [name]}),
+        ("GetItem", {"Key": KEY, "ProjectionExpression": name}),
+        ("GetItem", {"Key": KEY, "ProjectionExpression": "#n", "ExpressionAttributeNames": {"#n": name}}),
+        ("GetItem", {"Key": KEY, "ProjectionExpression": "#n", "ExpressionAttributeNames": {name: "n"}}),
+        ("UpdateItem", {"Key": KEY, "UpdateExpression": name}),
+        (
+            "UpdateItem",
+            {
+                "Key": KEY,
+                "UpdateExpression": "SET #n = :v",
+                "ExpressionAttributeNames": {"#n": name},
+                "ExpressionAttributeValues": values,
+            },
+        ),
+        ("UpdateItem", {"Key": KEY, "UpdateExpression": "SET n = :v", "ExpressionAttributeValues": {name: A}}),
+        ("UpdateItem", {"Key": KEY, "AttributeUpdates": {name: {"Value": A}}}),
+        ("Query", {"KeyConditions": {name: {"ComparisonOperator": "EQ", "AttributeValueList": [A]}}}),
+        ("Scan", {"ScanFilter": {name: {"ComparisonOperator": "NULL"}}}),
+        ("Scan", {"Limit": name}),
+        ("Scan", {"Segment": name, "TotalSegments": name}),
+        ("Scan", {"TableName": name}),
+        ("BatchGetItem", {"RequestItems": {name: {"Keys": [KEY]}}}),
+        ("BatchWriteItem", {"RequestItems": {name: [{"DeleteRequest": {"Key": KEY}}]}}),
+        (
+            "TransactWriteItems",
+            {"TransactItems": [{"Delete": {"TableName": "table", "Key": KEY}}], "ClientRequestToken": name},
+        ),
+    ):
+        error = refused(db, operation, request)
+        assert error is None or error.status == 400
+    assert db("Scan")["Count"] == 0
+    assert db.engine.verify().problems == []
+
+
+@pytest.mark.parametrize("request_", [None, [], "text", 1, {1: 2}, {"TableName": {"table"}}])
+def test_a_request_that_is_none(db: Database, request_: Any) -> None:
+    for operation in ("PutItem", "Query", "BatchGetItem", "TransactWriteItems"):
+        with pytest.raises(DynamoError):
+            db.engine.call(operation, request_)
+
+
+@pytest.mark.parametrize("limit", [10**400, -(10**400), 1e300, -1])
+def test_numbers_beyond_all_measure(db: Database, limit: float) -> None:
+    db.create()
+    if limit > 0:
+        assert db("Scan", Limit=limit)["Count"] == 0
+    else:
+        assert "greater than or equal to 1" in str(db.refusal("Scan", Limit=limit))
+    assert db.error("Scan", Segment=limit, TotalSegments=limit).status == 400
+
+
+def test_names_may_be_long_and_items_may_not(db: Database) -> None:
+    db.create()
+    db.put(pk=A, **{"n" * 65_000: A})
+    assert db.refusal("PutItem", Item={"pk": A, "n" * 409_600: A}) == (
+        "Item size has exceeded the maximum allowed size"
+    )
