@@ -1,0 +1,54 @@
+"""pytest fixtures: a DynamoDB of its own for every test.
+
+    tablewright_engine   an engine in memory, fresh for each test
+    dynamodb             boto3's resource on that engine, in process
+    dynamodb_client      a botocore client on that engine, in process
+    tablewright_server   the URL of an HTTP server on that engine, for anything that wants an endpoint
+
+Every fixture imports what it needs when it is used: pytest loads this module in every run of every
+project that has Tablewright installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tablewright.engine import Engine
+
+
+@pytest.fixture
+def tablewright_engine() -> Iterator[Engine]:
+    """A fresh in-memory engine, closed after the test."""
+    from tablewright.engine import Engine
+
+    with Engine.open() as engine:
+        yield engine
+
+
+@pytest.fixture
+def dynamodb(tablewright_engine: Engine) -> Any:
+    """boto3's DynamoDB resource on the test's engine."""
+    from tablewright.wire.boto import resource
+
+    return resource(tablewright_engine)
+
+
+@pytest.fixture
+def dynamodb_client(tablewright_engine: Engine) -> Any:
+    """A DynamoDB client on the test's engine."""
+    from tablewright.wire.boto import client
+
+    return client(tablewright_engine)
+
+
+@pytest.fixture
+def tablewright_server(tablewright_engine: Engine) -> Iterator[str]:
+    """The URL of a server on the test's engine, on a port of its own."""
+    from tablewright.wire.server import serve_in_thread
+
+    with serve_in_thread(tablewright_engine) as url:
+        yield url

@@ -1,0 +1,325 @@
+"""One client's connection: bytes in, requests out, answers back in the order of the requests.
+
+Parsing is llhttp's (through httptools), strict about framing. A request is answered as soon as it is
+complete, on the event loop; an answer that waits for a commit keeps its place in a queue, so pipelined
+requests are answered in order whatever they wait for. Requests that arrive while the client is not
+reading its answers, or beyond the bound on waiting ones, stay unanswered until it does.
+
+Time is checked by the server's sweep: a connection only notes its deadline, by its state: idle, reading
+a head, reading a body, or writing to a client that does not read. Whatever ends a connection early
+(limits, time-outs, broken HTTP) sends its answer, half-closes and drains for a moment, because closing
+with unread input would reset the connection and take the answer with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol, cast
+
+import httptools
+
+from tablewright.wire.limits import Limits
+from tablewright.wire.messages import Request, render_refusal
+from tablewright.wire.service import Pending
+
+
+class Host(Protocol):
+    """What a connection needs of the server it belongs to."""
+
+    limits: Limits
+    now: float
+    stopping: bool
+
+    def answer(self, request: Request, /) -> tuple[bytes, Pending | None]: ...
+
+    def when_durable(self, pending: Pending, callback: Callable[[BaseException | None], None], /) -> None: ...
+
+    def failure(self, request: Request, cause: BaseException | None, /) -> bytes: ...
+
+    def joined(self, connection: Connection, /) -> bool: ...
+
+    def left(self, connection: Connection, /) -> None: ...
+
+
+class _Refused(Exception):
+    """Raised inside a parser callback: the request cannot be taken."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+class _Waiting:
+    """An answer that keeps its place in the queue."""
+
+    __slots__ = ("answer", "last", "ready")
+
+    def __init__(self, answer: bytes, ready: bool, last: bool) -> None:
+        self.answer = answer
+        self.ready = ready
+        self.last = last
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._limits = host.limits
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpRequestParser(self)
+        self._request = Request()
+        self._reading_head = False
+        self._reading_body = False
+        self._head_size = 0
+        self._open_head_size = 0
+        self._chunks: list[bytes] = []
+        self._body_size = 0
+        self._queue: deque[_Waiting] = deque()
+        self._backlog: deque[Request] = deque()
+        self._writing_paused = False
+        self._client_done = False
+        self._ending = False  # the last request has been read: what follows is of no interest
+        self._refused = False  # ... because it could not be taken
+        self.deadline = math.inf
+        self.write_deadline = math.inf
+
+    # -- the transport's side ------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are not subclasses of it
+        if self._host.joined(self):
+            self.deadline = self._host.now + self._limits.idle_seconds
+        else:
+            self._refuse(503)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._queue.clear()
+        self._backlog.clear()
+        self._host.left(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._ending:
+            return
+        open_request = self._request if self._reading_head else None
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._carry_on_after(data, upgrade)
+            return
+        except httptools.HttpParserError as error:
+            cause = error.__context__
+            if isinstance(cause, _Refused):
+                self._refuse(cause.status)
+            else:
+                self._refuse(400)
+                if isinstance(error, httptools.HttpParserCallbackError) and cause is not None:
+                    raise cause from None
+            return
+        if self._reading_head and self._request is open_request:
+            # The parser hands over whole header fields only: count what it may be holding back.
+            self._open_head_size += len(data)
+            if self._open_head_size > self._limits.head_bytes:
+                self._refuse(431)
+
+    def _carry_on_after(self, data: bytes, upgrade: httptools.HttpParserUpgrade) -> None:
+        """Declines another protocol that the client offered, as HTTP allows: reads the request without it.
+
+        The parser ends such a request with its head, body or not.
+        """
+        request = self._request
+        if request.method == b"CONNECT":
+            self._refuse(404)
+            return
+        fields = b"".join(b"%b: %b\r\n" % field for field in request.headers.items() if field[0] != b"upgrade")
+        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (request.method, request.url, fields)
+        self._parser = httptools.HttpRequestParser(self)
+        self.data_received(head + data[upgrade.args[0] :])
+
+    def eof_received(self) -> bool:
+        self._client_done = True
+        # The transport stays open for the answers still owed, and closes behind the last of them.
+        return bool(self._queue or self._backlog)
+
+    def pause_writing(self) -> None:
+        self._writing_paused = True
+        self.write_deadline = self._host.now + self._limits.write_seconds
+        self._pause_reading()
+
+    def resume_writing(self) -> None:
+        self._writing_paused = False
+        self.write_deadline = math.inf
+        self._resume()
+
+    # -- the parser's side -----------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self._request = Request()
+        self._reading_head = True
+        self._head_size = self._open_head_size = 0
+        self.deadline = self._host.now + self._limits.head_seconds
+
+    def on_url(self, url: bytes) -> None:
+        self._request.url += url
+        self._head_size += len(url)
+        if self._head_size > self._limits.head_bytes:
+            raise _Refused(414)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._reading_head:
+            return  # a trailer: nothing that was checked before the body may change after it
+        self._head_size += len(name) + len(value)
+        headers = self._request.headers
+        if self._head_size > self._limits.head_bytes or len(headers) >= self._limits.head_fields:
+            raise _Refused(431)
+        name = name.lower()
+        headers[name] = value if name not in headers else headers[name] + b"," + value
+
+    def on_headers_complete(self) -> None:
+        self._reading_head = False
+        self._reading_body = True
+        self._body_size = 0
+        self.deadline = self._host.now + self._limits.body_seconds
+        request = self._request
+        request.method = self._parser.get_method()
+        headers = request.headers
+        if b"upgrade" in headers and self._parser.should_upgrade():
+            return
+        length = headers.get(b"content-length", b"0")
+        if len(length) > 7 and int(length) > self._limits.body_bytes:
+            raise _Refused(413)
+        if b"expect" in headers:
+            if headers[b"expect"].strip().lower() != b"100-continue":
+                raise _Refused(417)
+            self._send(b"HTTP/1.1 100 Continue\r\n\r\n", None)
+
+    def on_body(self, body: bytes) -> None:
+        self._body_size += len(body)
+        if self._body_size > self._limits.body_bytes:
+            raise _Refused(413)
+        self._chunks.append(body)
+
+    def on_message_complete(self) -> None:
+        self._reading_body = False
+        request = self._request
+        if self._chunks:
+            request.body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+            self._chunks.clear()
+        request.keep_alive = self._parser.should_keep_alive()
+        if self._ending or (b"upgrade" in request.headers and self._parser.should_upgrade()):
+            return
+        if self._backlog or self._writing_paused or len(self._queue) >= self._limits.pipelined:
+            self._backlog.append(request)
+            self._pause_reading()
+        else:
+            self._answer(request)
+
+    # -- answers -----------------------------------------------------------------------------------------
+
+    def _answer(self, request: Request) -> None:
+        if self._host.stopping:
+            request.keep_alive = False
+        if not request.keep_alive:
+            self._ending = True
+        answer, pending = self._host.answer(request)
+        if pending is None:
+            self._send(answer, request)
+            return
+        self.deadline = math.inf
+        waiting = _Waiting(answer, False, not request.keep_alive)
+        self._queue.append(waiting)
+
+        def durable(error: BaseException | None) -> None:
+            if error is not None:
+                waiting.answer = self._host.failure(request, error)
+            waiting.ready = True
+            self._send_ready()
+
+        self._host.when_durable(pending, durable)
+
+    def _send(self, answer: bytes, request: Request | None) -> None:
+        """Sends what is ready, behind everything that was asked for earlier."""
+        last = request is not None and not request.keep_alive
+        if self._queue:
+            self._queue.append(_Waiting(answer, True, last))
+        else:
+            self._write(answer, last)
+
+    def _send_ready(self) -> None:
+        queue = self._queue
+        while queue and queue[0].ready:
+            waiting = queue.popleft()
+            self._write(waiting.answer, waiting.last)
+        if self._backlog:
+            self._resume()
+
+    def _write(self, answer: bytes, last: bool) -> None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        transport.write(answer)
+        if last or (self._client_done and not self._queue and not self._backlog):
+            self._close()
+        elif self._refused:
+            if not self._queue:
+                transport.write_eof()
+        elif not (self._reading_head or self._reading_body):
+            self.deadline = self._host.now + self._limits.idle_seconds
+
+    def _pause_reading(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def _resume(self) -> None:
+        """Answers what had to wait, and reads on once nothing does."""
+        while self._backlog and not self._writing_paused and len(self._queue) < self._limits.pipelined:
+            self._answer(self._backlog.popleft())
+            if self._ending:
+                self._backlog.clear()
+        transport = self._transport
+        if transport is None or transport.is_closing() or self._backlog or self._writing_paused:
+            return
+        transport.resume_reading()
+
+    # -- endings -----------------------------------------------------------------------------------------
+
+    def _refuse(self, status: int) -> None:
+        """Ends the connection with this status, after the answers that are still owed."""
+        if self._ending:
+            return
+        self._ending = self._refused = True
+        self._reading_head = self._reading_body = False
+        self._backlog.clear()
+        self.deadline = self._host.now + self._limits.drain_seconds
+        self._send(render_refusal(status), None)
+
+    @property
+    def idle(self) -> bool:
+        return not (self._queue or self._backlog or self._reading_head or self._reading_body)
+
+    def stop(self) -> None:
+        """Closes a connection that waits for its next request; a busy one closes after its answer."""
+        if self.idle:
+            self._close()
+
+    def _close(self) -> None:
+        """Closes once everything written has been sent, which takes a client that reads it."""
+        self._ending = True
+        self.deadline = self._host.now + self._limits.write_seconds
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def check_time(self, now: float) -> None:
+        if self.write_deadline < now or (self._ending and self.deadline < now):
+            self.abort()
+        elif self.deadline >= now or self._writing_paused:
+            return
+        elif self.idle:
+            self.stop()
+        else:
+            self._refuse(408)

@@ -1,0 +1,181 @@
+"""The two sides of an exchange: a request as it was read, and an answer as it is sent.
+
+An answer is rendered once, to the bytes that leave; nothing is kept between the engine's response and
+the socket. The head is DynamoDB's: ``Server``, ``Date``, ``Content-Type``, ``Content-Length``,
+``Connection``, ``x-amzn-RequestId``, ``x-amz-crc32``, the checksum being that of the bytes sent (after
+compression, where the client asked for it).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Final
+
+JSON_1_0: Final = b"application/x-amz-json-1.0"
+JSON: Final = b"application/json"
+
+# Below about one network segment compression costs more than it saves; the service leaves small
+# bodies alone as well.
+COMPRESS_FROM: Final = 1024
+
+_STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+_ANSWER: Final = (
+    b"%bServer: Server\r\nDate: %b\r\n%bContent-Length: %d\r\nConnection: %b\r\nx-amzn-RequestId: %b\r\n%b\r\n%b"
+)
+
+
+class Request:
+    """One HTTP request: header names in lower case, repeated headers joined by commas."""
+
+    __slots__ = ("body", "headers", "keep_alive", "method", "url")
+
+    def __init__(self) -> None:
+        self.method: bytes = b""
+        self.url: bytes = b""
+        self.headers: dict[bytes, bytes] = {}
+        self.body: bytes = b""
+        self.keep_alive: bool = True
+
+
+class _RequestIds:
+    """Request ids: 52 characters, half of them random and the rest as all of DynamoDB's ids end.
+
+    Made in lots, because that is cheap; taken one by one, because in-process clients come in threads.
+    """
+
+    _SUFFIX: Final = b"VV4KQNSO5AEMVJF66Q9ASUAAJG"
+    _ALPHABET: Final = bytes(b"0123456789ABCDEFGHIJKLMNOPQRSTUV"[i & 31] for i in range(256))
+
+    def __init__(self) -> None:
+        self._ready: list[bytes] = []
+
+    def next(self) -> bytes:
+        while True:
+            try:
+                return self._ready.pop()
+            except IndexError:
+                lot = os.urandom(26 * 256).translate(self._ALPHABET)
+                self._ready.extend(lot[at : at + 26] + self._SUFFIX for at in range(0, len(lot), 26))
+
+
+class _Clock:
+    """The ``Date`` header, rendered once a second."""
+
+    def __init__(self) -> None:
+        self._rendered = (0, b"")
+
+    def text(self) -> bytes:
+        second, text = self._rendered
+        now = int(time.time())
+        if now != second:
+            text = formatdate(now, usegmt=True).encode()
+            self._rendered = (now, text)
+        return text
+
+
+next_request_id = _RequestIds().next
+http_date = _Clock().text
+
+
+def render(
+    request: Request,
+    status: int,
+    body: bytes,
+    content_type: bytes | None = None,
+    extra_headers: bytes = b"",
+    *,
+    checksum: bool = True,
+) -> bytes:
+    """The bytes of an answer to ``request``; ``extra_headers`` are whole lines."""
+    headers = request.headers
+    if b"accept-encoding" in headers and len(body) >= COMPRESS_FROM:
+        coding = accepted_coding(headers[b"accept-encoding"])
+        if coding is not None:
+            body = compress(body, coding)
+            extra_headers += b"Content-Encoding: %b\r\n" % coding
+    if b"origin" in headers:
+        extra_headers += b"Access-Control-Allow-Origin: *\r\n"
+    if checksum:
+        extra_headers += b"x-amz-crc32: %d\r\n" % zlib.crc32(body)
+    return _ANSWER % (
+        _STATUS_LINES[status],
+        http_date(),
+        b"Content-Type: %b\r\n" % content_type if content_type is not None else b"",
+        len(body),
+        b"keep-alive" if request.keep_alive else b"close",
+        next_request_id(),
+        extra_headers,
+        body if request.method != b"HEAD" else b"",
+    )
+
+
+def render_refusal(status: int) -> bytes:
+    """What a client gets whose request could not be read to its end; the connection closes after it."""
+    # The service sends its 413 as an empty chunked body, and the rest without one.
+    framing = b"Transfer-Encoding: chunked\r\n" if status == 413 else b"Content-Length: 0\r\n"
+    return b"%bServer: Server\r\nDate: %b\r\n%bConnection: close\r\n\r\n%b" % (
+        _STATUS_LINES[status],
+        http_date(),
+        framing,
+        b"0\r\n\r\n" if status == 413 else b"",
+    )
+
+
+def accepted_coding(accept_encoding: bytes) -> bytes | None:
+    """The coding the client prefers of those we have, or None for the body as it is."""
+    weights: dict[bytes, float] = {}
+    for entry in accept_encoding.lower().split(b","):
+        coding, _, parameter = entry.partition(b";")
+        name, _, weight = parameter.strip().partition(b"=")
+        try:
+            weights[coding.strip()] = float(weight) if name == b"q" else 1.0
+        except ValueError:
+            weights[coding.strip()] = 0.0
+    others = weights.get(b"*", 0.0)
+    best = max((b"gzip", b"deflate"), key=lambda coding: weights.get(coding, others))
+    return best if weights.get(best, others) > 0 else None
+
+
+def compress(body: bytes, coding: bytes) -> bytes:
+    # Level 1: the event loop waits for this, and most of the gain is in the first level.
+    compressor = zlib.compressobj(level=1, wbits=31 if coding == b"gzip" else 15)
+    return compressor.compress(body) + compressor.flush()
+
+
+class BodyTooLarge(Exception):
+    """A body that is larger, once decompressed, than the service takes."""
+
+
+def decompress(body: bytes, coding: bytes, limit: int) -> bytes:
+    """The decoded body; raises BodyTooLarge past ``limit``, ValueError where it cannot be decoded."""
+    coding = coding.strip().lower()
+    if coding in (b"", b"identity"):
+        return body
+    if coding in (b"gzip", b"x-gzip"):
+        windows: tuple[int, ...] = (31,)
+    elif coding == b"deflate":
+        # The zlib container by the standard; bare deflate from clients that took the name literally.
+        windows = (15, -15)
+    else:
+        raise ValueError(f"unknown content coding {coding!r}")
+    for window in windows:
+        try:
+            return _inflate(body, window, limit)
+        except zlib.error:
+            continue
+    raise ValueError("the body is not what its Content-Encoding says")
+
+
+def _inflate(body: bytes, window: int, limit: int) -> bytes:
+    inflater = zlib.decompressobj(wbits=window)
+    # Never more than one byte past the limit is produced, whatever the body would expand to.
+    decoded = inflater.decompress(body, limit + 1)
+    if len(decoded) > limit:
+        raise BodyTooLarge
+    if not inflater.eof:
+        raise zlib.error("incomplete body")
+    return decoded

@@ -1,0 +1,237 @@
+"""The server: listens, lets connections in, keeps time, commits once per turn of the event loop, stops.
+
+The engine is called on the event loop itself: a call takes tens of microseconds, less than handing it
+to a thread. Writes become durable together: every request that arrived in the same turn has been
+executed when the flush that was scheduled by the first of them runs, and one fsync covers them all.
+
+    run             serve until SIGTERM or SIGINT (the command line)
+    serve_in_thread a server in a background thread, for tests and embedding programs
+    Server          the same on an event loop that runs already
+
+Stopping loses nothing: the server stops listening, closes idle connections, answers what is under way,
+and flushes. Closing the engine is left to whoever opened it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from tablewright.wire.connection import Connection
+from tablewright.wire.limits import Limits
+from tablewright.wire.messages import Request
+from tablewright.wire.service import EngineLike, Pending, Service
+from tablewright.wire.sigv4 import accept_any
+
+_log = logging.getLogger("tablewright.wire")
+
+Durable = Callable[[BaseException | None], None]
+
+
+class Server:
+    """Serves ``engine`` on the running event loop, between ``start`` and ``stop``."""
+
+    def __init__(
+        self,
+        engine: EngineLike,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        authenticate: Callable[[Request], None] = accept_any,
+        limits: Limits | None = None,
+    ) -> None:
+        service = Service(engine, authenticate)
+        self.answer = service.answer
+        self.failure = service.failure
+        self.limits = limits or Limits()
+        self.host = host
+        self.port = port
+        self.stopping = False
+        self.now = 0.0
+        self._flush_engine = engine.flush
+        self._connections: set[Connection] = set()
+        self._turned_away: set[Connection] = set()
+        self._all_left = asyncio.Event()
+        self._flush_scheduled = False
+        self._commit: Pending | None = None
+        self._waiting: list[Durable] = []
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    async def start(self) -> None:
+        """Listens; raises OSError where the address cannot be had. Port 0 becomes the port chosen."""
+        self._loop = asyncio.get_running_loop()
+        self._thread_id = threading.get_ident()
+        self._listener = await self._loop.create_server(partial(Connection, self), self.host, self.port, backlog=512)
+        self.port = self._listener.sockets[0].getsockname()[1]
+        self._sweep()
+
+    async def stop(self, seconds: float | None = None) -> None:
+        """Stops listening, lets requests under way finish (for ``seconds`` at most), flushes."""
+        self.stopping = True
+        self._listener.close()
+        for connection in list(self._connections):
+            connection.stop()
+        if self._connections:
+            try:
+                await asyncio.wait_for(self._all_left.wait(), self.limits.stop_seconds if seconds is None else seconds)
+            except TimeoutError:
+                self.hurry()
+        self._flush()
+        self._timer.cancel()
+        for connection in list(self._turned_away):
+            connection.abort()
+        await asyncio.sleep(0)  # for the transports to notice that they were closed
+
+    def hurry(self) -> None:
+        """Ends the connections that ``stop`` still waits for."""
+        for connection in [*self._connections, *self._turned_away]:
+            connection.abort()
+
+    # -- for connections ---------------------------------------------------------------------------------
+
+    def joined(self, connection: Connection) -> bool:
+        """Whether there is room for it; one too many is told so, far too many are dropped unheard."""
+        if len(self._connections) < self.limits.connections and not self.stopping:
+            self._connections.add(connection)
+            return True
+        self._turned_away.add(connection)
+        if len(self._turned_away) > self.limits.connections:
+            connection.abort()
+        return False
+
+    def left(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        self._turned_away.discard(connection)
+        if not self._connections and self.stopping:
+            self._all_left.set()
+
+    def when_durable(self, pending: Pending, callback: Durable) -> None:
+        """Calls back on the event loop once ``pending`` is on disk, with the error where it is not."""
+        if pending is self._commit:
+            self._waiting.append(callback)
+        else:
+            self._commit = pending
+            self._waiting = [callback]
+            pending.when_durable(partial(self._committed, pending, self._waiting))
+        if not self._flush_scheduled:
+            self._flush_scheduled = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_scheduled = False
+        try:
+            self._flush_engine()
+        except Exception:
+            # Those who wait for this commit hear of it through their callbacks.
+            _log.exception("a commit failed")
+
+    def _committed(self, pending: Pending, waiting: list[Durable], error: BaseException | None) -> None:
+        if threading.get_ident() != self._thread_id:
+            # Another thread of this process uses the engine as well, and its flush took ours along.
+            self._loop.call_soon_threadsafe(self._committed, pending, waiting, error)
+            return
+        if pending is self._commit:
+            self._commit = None
+        for callback in waiting:
+            try:
+                callback(error)
+            except Exception:
+                _log.exception("an answer could not be sent")
+
+    def _sweep(self) -> None:
+        self.now = self._loop.time()
+        for connection in [*self._connections, *self._turned_away]:
+            connection.check_time(self.now)
+        self._timer = self._loop.call_later(self.limits.tick_seconds, self._sweep)
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's where it is installed (it is not available on every platform), else asyncio's own."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+def run(server_for: Callable[[], Server], started: Callable[[Server], None]) -> None:
+    """Serves until SIGTERM or SIGINT; a second signal does not wait for requests under way.
+
+    ``started`` is called once the server listens. Raises OSError where it cannot.
+    """
+
+    async def serve() -> None:
+        server = server_for()
+        await server.start()
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def on_signal() -> None:
+            if stop.is_set():
+                server.hurry()
+            stop.set()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, on_signal)
+        started(server)
+        await stop.wait()
+        await server.stop()
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(serve())
+
+
+@contextmanager
+def serve_in_thread(
+    engine: EngineLike,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    authenticate: Callable[[Request], None] = accept_any,
+    limits: Limits | None = None,
+) -> Iterator[str]:
+    """A server in a background thread; yields its URL. The engine stays open afterwards."""
+    listening = threading.Event()
+    failure: list[BaseException] = []
+    handles: list[tuple[Server, asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    async def serve() -> None:
+        server = Server(engine, host=host, port=port, authenticate=authenticate, limits=limits)
+        stop = asyncio.Event()
+        await server.start()
+        handles.append((server, asyncio.get_running_loop(), stop))
+        listening.set()
+        await stop.wait()
+        await server.stop()
+
+    def work() -> None:
+        try:
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
+                runner.run(serve())
+        except BaseException as error:
+            failure.append(error)
+        finally:
+            listening.set()
+
+    thread = threading.Thread(target=work, name="tablewright-server", daemon=True)
+    thread.start()
+    listening.wait()
+    if failure:
+        raise failure[0]
+    server, loop, stop = handles[0]
+    try:
+        yield server.url
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+    if failure:
+        raise failure[0]

@@ -1,0 +1,33 @@
+"""The operations that ``X-Amz-Target`` may name, by the exact bytes of the header.
+
+An operation that DynamoDB has and the engine lacks is listed as well: the service resolves the target
+before it looks at credentials, and the engine then says in words what it does not support.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_DYNAMODB: Final = """
+    BatchExecuteStatement BatchGetItem BatchWriteItem CancelBulkOperation CreateBackup CreateGlobalTable
+    CreateTable DeleteBackup DeleteItem DeleteResourcePolicy DeleteTable DescribeBackup
+    DescribeBulkOperation DescribeContinuousBackups DescribeContributorInsights DescribeEndpoints
+    DescribeExport DescribeGlobalTable DescribeGlobalTableSettings DescribeImport
+    DescribeKinesisStreamingDestination DescribeLimits DescribeTable DescribeTableReplicaAutoScaling
+    DescribeTimeToLive DisableKinesisStreamingDestination EnableKinesisStreamingDestination
+    ExecuteStatement ExecuteTransaction ExportTableToPointInTime GetItem GetResourcePolicy ImportTable
+    ListBackups ListBulkOperations ListContributorInsights ListExports ListGlobalTables ListImports
+    ListTables ListTagsOfResource PutItem PutResourcePolicy Query RestoreTableFromBackup
+    RestoreTableToPointInTime Scan SearchVectors StartBulkPutItems TagResource TransactGetItems
+    TransactWriteItems UntagResource UpdateContinuousBackups UpdateContributorInsights UpdateGlobalTable
+    UpdateGlobalTableSettings UpdateItem UpdateKinesisStreamingDestination UpdateTable
+    UpdateTableReplicaAutoScaling UpdateTimeToLive
+"""
+
+_STREAMS: Final = "DescribeStream GetRecords GetShardIterator ListStreams"
+
+OPERATIONS: Final[dict[bytes, str]] = {
+    f"{prefix}.{name}".encode(): name
+    for prefix, names in (("DynamoDB_20120810", _DYNAMODB), ("DynamoDBStreams_20120810", _STREAMS))
+    for name in names.split()
+}

@@ -1,0 +1,129 @@
+"""Whatever way the bytes arrive, the answers are the same; whatever bytes arrive, there is an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablewright.wire.connection import Connection
+from tablewright.wire.limits import Limits
+from tablewright.wire.messages import Request
+from tablewright.wire.service import Pending, Service
+from tests.wire.fakes import FakeEngine
+from tests.wire.http import request
+
+PUT = b"DynamoDB_20120810.PutItem"
+
+
+class Host:
+    """A server without a socket; commits when told to."""
+
+    def __init__(self, engine: FakeEngine) -> None:
+        service = Service(engine)
+        self.answer = service.answer
+        self.limits = Limits(pipelined=3)
+        self.now = 0.0
+        self.stopping = False
+
+    def failure(self, request: Request, cause: BaseException | None, /) -> bytes:
+        raise AssertionError("nothing fails here")
+
+    def when_durable(self, pending: Pending, callback: Callable[[BaseException | None], None], /) -> None:
+        pending.when_durable(callback)
+
+    def joined(self, connection: Connection, /) -> bool:
+        return True
+
+    def left(self, connection: Connection, /) -> None:
+        pass
+
+
+class Transport:
+    """Remembers what was written to it."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self.closing = False
+
+    def write(self, data: bytes) -> None:
+        assert not self.closing
+        self.written += data
+
+    def write_eof(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closing = True
+
+    def abort(self) -> None:
+        self.closing = True
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+def connect() -> tuple[FakeEngine, Connection, Transport]:
+    engine, transport = FakeEngine(), Transport()
+    connection = Connection(Host(engine))
+    connection.connection_made(cast(asyncio.BaseTransport, transport))
+    return engine, connection, transport
+
+
+def requests_of(kinds: list[str]) -> bytes:
+    made: dict[str, Callable[[bytes], bytes]] = {
+        "get": lambda body: request(body, b"DynamoDB_20120810.GetItem"),
+        "put": lambda body: request(body, PUT),
+        "chunked": lambda body: (
+            request(b"", PUT, length=False, transfer_encoding=b"chunked") + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+        ),
+        "upgrade": lambda body: request(body, PUT, connection=b"upgrade", upgrade=b"h2c"),
+    }
+    return b"".join(made[kind](b'{"n":%d}' % number) for number, kind in enumerate(kinds))
+
+
+@given(
+    st.lists(st.sampled_from(["get", "put", "chunked", "upgrade"]), max_size=12),
+    st.lists(st.integers(1, 400)),
+    st.data(),
+)
+def test_answers_do_not_depend_on_how_the_bytes_arrive(kinds: list[str], cuts: list[int], data: Any) -> None:
+    engine, connection, transport = connect()
+    stream = requests_of(kinds)
+    for size in cuts:
+        piece, stream = stream[:size], stream[size:]
+        connection.data_received(piece)
+        if data.draw(st.booleans()):
+            engine.flush()
+    connection.data_received(stream)
+    while engine._pending is not None:
+        engine.flush()
+    answered = [int(number) for number in re.findall(rb'\{"n":(\d+)\}', transport.written)]
+    assert answered == list(range(len(kinds)))
+    assert transport.written.count(b"HTTP/1.1 200 OK") == len(kinds)
+
+
+@given(
+    st.lists(st.sampled_from(["get", "put", "chunked", "upgrade"]), min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(0, 600), st.binary(max_size=6)), min_size=1, max_size=4),
+)
+def test_damaged_requests_are_answered_or_refused(kinds: list[str], damage: list[tuple[int, bytes]]) -> None:
+    engine, connection, transport = connect()
+    stream = requests_of(kinds)
+    for at, garbage in damage:
+        stream = stream[:at] + garbage + stream[at + len(garbage) :]
+    connection.data_received(stream)
+    while engine._pending is not None:
+        engine.flush()
+    for line in re.findall(rb"HTTP/1.1 (\d+) [A-Z]", transport.written):
+        assert int(line) in (100, 200, 400, 404, 413, 417)

@@ -1,0 +1,51 @@
+"""The fixtures, in a project that uses them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablewright.engine import Engine
+from tests.wire.http import Client, request
+
+MUSIC: dict[str, Any] = {
+    "TableName": "music",
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+
+
+@pytest.mark.parametrize("turn", [1, 2])
+def test_every_test_starts_with_no_tables(dynamodb_client: Any, turn: int) -> None:
+    assert dynamodb_client.list_tables()["TableNames"] == []
+    dynamodb_client.create_table(**MUSIC)
+
+
+def test_the_fixtures_of_a_test_share_its_engine(
+    tablewright_engine: Engine, dynamodb: Any, dynamodb_client: Any, tablewright_server: str
+) -> None:
+    dynamodb.create_table(**MUSIC)
+    dynamodb.Table("music").put_item(Item={"pk": "a"})
+    assert dynamodb_client.scan(TableName="music")["Count"] == 1
+    assert tablewright_engine.call("ListTables", {}) == {"TableNames": ["music"]}
+    with Client(tablewright_server) as client:
+        assert client.ask(request()).body == b'{"TableNames":["music"]}'
+
+
+def test_the_plugin_costs_nothing_until_it_is_used(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import sys\n"
+        "def test_light():\n"
+        "    assert 'tablewright.pytest_plugin' in sys.modules\n"
+        "    assert not {'tablewright.engine', 'tablewright.wire', 'botocore', 'boto3'} & set(sys.modules)\n"
+        "def test_used(dynamodb):\n"
+        "    assert list(dynamodb.tables.all()) == []\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
+    assert "2 passed" in result.stdout, result.stdout + result.stderr

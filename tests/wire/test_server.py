@@ -1,0 +1,106 @@
+"""The server as a whole: start, stop, threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from tablewright.wire import server as server_module
+from tablewright.wire.server import Server, new_event_loop, serve_in_thread
+from tests.wire.fakes import FakeEngine, FakePending
+from tests.wire.http import Client, request
+
+PUT = b"DynamoDB_20120810.PutItem"
+
+
+def test_a_stopped_server_has_flushed_and_listens_no_more(engine: FakeEngine) -> None:
+    with serve_in_thread(engine) as url, Client(url) as client:
+        assert client.ask(request(b"{}", PUT)).status == 200
+    flushes = engine.flushes
+    assert flushes >= 2
+    with pytest.raises(ConnectionError):
+        Client(url)
+
+
+def test_a_request_under_way_is_answered_before_the_server_stops(engine: FakeEngine) -> None:
+    answers = []
+    with serve_in_thread(engine) as url:
+        client = Client(url)
+        data = request(b'{"n":1}', PUT)
+        client.send(data[:-3])
+        time.sleep(0.1)
+
+        def finish() -> None:
+            time.sleep(0.3)
+            answers.append(client.ask(data[-3:]))
+
+        thread = threading.Thread(target=finish)
+        thread.start()
+    thread.join()
+    assert answers[0].body == b'{"n":1}'
+    assert answers[0].headers["connection"] == "close"
+    client.socket.close()
+
+
+def test_a_commit_that_another_thread_makes_releases_the_answer() -> None:
+    class SlowEngine(FakeEngine):
+        """Its flush leaves the work to a thread, as when another thread commits at the same time."""
+
+        def flush(self) -> None:
+            pending, self._pending = self._pending, None
+            if pending is not None:
+                threading.Timer(0.05, self._finish, [pending]).start()
+
+        def _finish(self, pending: FakePending) -> None:
+            for callback in pending.callbacks:
+                callback(None)
+
+    with serve_in_thread(SlowEngine()) as url, Client(url) as client:
+        client.send(request(b'{"n":1}', PUT) + request(b'{"n":2}'))
+        assert client.receive().body == b'{"n":1}'
+        assert client.receive().body == b'{"n":2}'
+
+
+def test_an_address_in_use_is_an_oserror(engine: FakeEngine) -> None:
+    with serve_in_thread(engine) as url, pytest.raises(OSError, match="in use"):  # noqa: SIM117
+        with serve_in_thread(engine, port=int(url.rpartition(":")[2])):
+            pass
+
+
+def test_it_runs_on_asyncio_s_own_loop_as_well(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "new_event_loop", asyncio.new_event_loop)
+    with serve_in_thread(engine) as url, Client(url) as client:
+        client.send(request(b'{"n":1}', PUT) + request(b'{"n":2}'))
+        assert [client.receive().body, client.receive().body] == [b'{"n":1}', b'{"n":2}']
+        assert client.ask(b"nonsense\r\n\r\n").status == 400
+        assert client.closed()
+
+
+def test_a_second_stop_signal_does_not_wait(engine: FakeEngine) -> None:
+    async def scenario() -> float:
+        server = Server(engine)
+        await server.start()
+        _, writer = await asyncio.open_connection(server.host, server.port)
+        writer.write(request()[:-1])
+        await asyncio.sleep(0.1)
+        started = time.monotonic()
+        stopping = asyncio.create_task(server.stop())
+        await asyncio.sleep(0.1)
+        assert not stopping.done()
+        server.hurry()
+        await stopping
+        writer.close()
+        return time.monotonic() - started
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        assert runner.run(scenario()) < 2
+
+
+def test_ipv6_addresses_make_valid_urls(engine: FakeEngine) -> None:
+    with serve_in_thread(engine, host="::1") as url:
+        assert url.startswith("http://[::1]:")
+        with Client(url) as client:
+            assert client.ask(request()).status == 200
