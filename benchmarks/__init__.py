@@ -1,0 +1,11 @@
+"""Measurements of Tablewright beside other local implementations of DynamoDB, as ratios from one run.
+
+in_process   boto3 without a socket: Tablewright against moto
+http         sixteen connections: Tablewright's server against dynalite, dynoxide and moto's server
+scale        a million items against ten thousand, and memory
+startup      from nothing to the first write, over a bare interpreter
+
+`python -m benchmarks [PART ...]` (or `make bench PART=http`) measures and writes docs/benchmarks.md.
+Absolute figures belong to the machine; a ratio of two figures taken in turns on it does so much less. Each
+target is therefore measured several times, in turns with the others, and the median is taken.
+"""

@@ -1,0 +1,147 @@
+"""The servers under load, each a process of its own on a free loopback port, stopped at the end.
+
+Peers run at their best: dynalite in memory (its fastest store) and without its artificial delays, dynoxide in
+memory and on a file. The peers from npm are installed into a cache folder of the repository; a peer that
+cannot be installed is left out of the table.
+"""
+
+import http.client
+import json
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cache import CACHE
+from benchmarks.report import progress
+
+SCRIPTS = Path(sys.executable).parent
+
+HEADERS = {
+    "Host": "127.0.0.1",
+    "Content-Type": "application/x-amz-json-1.0",
+    "X-Amz-Date": "20260301T120000Z",
+    "Authorization": (
+        "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20260301/us-east-1/dynamodb/aws4_request, "
+        "SignedHeaders=content-type;host;x-amz-date;x-amz-target, Signature=" + "0" * 64
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    name: str
+    port: int
+
+    def request(self, operation: str, body: dict[str, Any]) -> bytes:
+        """The bytes of one request, prepared for the load generator."""
+        content = json.dumps(body, separators=(",", ":")).encode()
+        lines = [
+            "POST / HTTP/1.1",
+            *(f"{name}: {value}" for name, value in HEADERS.items()),
+            f"X-Amz-Target: DynamoDB_20120810.{operation}",
+            f"Content-Length: {len(content)}",
+        ]
+        return "\r\n".join([*lines, "", ""]).encode() + content
+
+    def call(self, connection: http.client.HTTPConnection, operation: str, body: dict[str, Any]) -> Any:
+        headers = {**HEADERS, "X-Amz-Target": f"DynamoDB_20120810.{operation}"}
+        connection.request("POST", "/", json.dumps(body), headers)
+        response = connection.getresponse()
+        content = response.read()
+        if response.status != 200:
+            raise RuntimeError(f"{self.name} answered {operation} with {response.status}: {content.decode()}")
+        return json.loads(content)
+
+
+def commands(folder: Path) -> dict[str, list[str]]:
+    """How each server is started, but for its port. Tablewright comes first."""
+    found = {
+        "tablewright, durable file": [str(SCRIPTS / "tablewright"), "serve", "--data", str(folder / "data")],
+        "tablewright, memory": [str(SCRIPTS / "tablewright"), "serve", "--memory"],
+    }
+    dynalite, dynoxide = _npm_peers()
+    if dynalite:
+        found["dynalite, memory"] = [*dynalite, "--host", "127.0.0.1", "--createTableMs", "0"]
+    if dynoxide:
+        found["dynoxide, file"] = [*dynoxide, "--db-path", str(folder / "dynoxide.db")]
+        found["dynoxide, memory"] = dynoxide
+    if (SCRIPTS / "moto_server").exists():
+        found["moto server"] = [str(SCRIPTS / "moto_server"), "-H", "127.0.0.1"]
+    return found
+
+
+def _npm_peers() -> tuple[list[str] | None, list[str] | None]:
+    """The commands of dynalite and dynoxide, installed on first use."""
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if not npm or not node:
+        progress("npm is not here: dynalite and dynoxide are left out")
+        return None, None
+    binary = f"@dynoxide/{platform.system().lower()}-{_npm_architecture()}"
+    folder = CACHE / "peers"
+    modules = folder / "node_modules"
+    paths = {"dynalite": modules / "dynalite" / "cli.js", binary: modules / binary / "dynoxide"}
+    for package, path in paths.items():
+        if not path.exists():
+            progress(f"installing {package}")
+            folder.mkdir(parents=True, exist_ok=True)
+            command = [
+                npm,
+                "install",
+                "--prefix",
+                str(folder),
+                "--no-audit",
+                "--no-fund",
+                "--silent",
+                package,
+            ]
+            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+            if not path.exists():
+                progress(f"{package} could not be installed and is left out")
+    dynalite, dynoxide = paths.values()
+    return (
+        [node, str(dynalite)] if dynalite.exists() else None,
+        [str(dynoxide)] if dynoxide.exists() else None,
+    )
+
+
+def _npm_architecture() -> str:
+    return {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+
+
+@contextmanager
+def started(name: str, command: list[str]) -> Iterator[Server]:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    arguments = [*command, "--port", str(port)]
+    environment = {**os.environ, "AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any"}
+    process = subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(port, process, name)
+        yield Server(name, port)
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], name: str) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"{name} did not start")
