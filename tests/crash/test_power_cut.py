@@ -13,13 +13,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from botocore.config import Config
 
 from tablewright.engine import Engine
 from tablewright.engine.data_folder import WriteAheadLog
 from tablewright.engine.database import Database
 from tablewright.engine.errors import ConditionalCheckFailedException, InternalServerError
 from tablewright.engine.operations import OPERATIONS
+from tablewright.wire import boto
+from tablewright.wire.server import serve_in_thread
 
 
 class Disk:
@@ -154,6 +158,32 @@ def test_what_tasks_were_told_survives_a_power_cut(engine: Engine, disk: Disk) -
     told.check()
 
 
+@pytest.mark.parametrize("transport", ["server", "in process"])
+def test_what_a_client_was_told_survives_a_power_cut(engine: Engine, disk: Disk, transport: str) -> None:
+    told = Told(disk)
+
+    def writer(client: Any, thread: int) -> Callable[[], None]:
+        def write() -> None:
+            for number in range(5):
+                client.put_item(**putting(f"{thread} {number}"))
+                told.note(f"{thread} {number}")
+                response = client.get_item(**getting(f"{thread - 1} {number}"))
+                if "Item" in response:
+                    told.note(response["Item"]["pk"]["S"])
+
+        return write
+
+    with serve_in_thread(engine) as url:
+        config = Config(retries={"total_max_attempts": 1})
+        client = (
+            boto.client(engine)
+            if transport == "in process"
+            else boto3.client("dynamodb", endpoint_url=url, config=config)
+        )
+        run_threads(*[writer(client, thread) for thread in range(5)])
+    told.check()
+
+
 def test_what_a_killed_process_had_not_synced_is_synced_before_it_is_shown(
     engine: Engine, disk: Disk, tmp_path: Path
 ) -> None:
@@ -202,29 +232,34 @@ def test_a_sync_that_succeeds_after_one_that_failed_proves_nothing(engine: Engin
 def test_a_read_under_way_while_the_disk_fails_tells_nothing(
     engine: Engine, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing = threading.Event()
+    syncing, failing, refused = threading.Event(), threading.Event(), threading.Event()
 
     def fail_when_told() -> None:
+        syncing.set()
         assert failing.wait(30)
         fail()
 
-    disk.instead = fail_when_told
-    _, batch = engine.execute("PutItem", putting("unsure"))
-    assert batch is not None
-    refused = threading.Event()
-    batch.when_durable(lambda error: refused.set())
-    engine.flush()
+    def write() -> None:
+        with pytest.raises(InternalServerError):
+            engine.call("PutItem", putting("unsure"))
+        refused.set()
 
     def read(db: Database, _: dict[str, Any]) -> dict[str, Any]:
         table = db.table("things")
         row = db.fetch(table, table.row_key({"pk": {"S": "unsure"}}))
+        assert row is not None
         failing.set()
         assert refused.wait(30)
-        return {"Seen": row is not None}
+        return {"Seen": True}
 
     monkeypatch.setitem(OPERATIONS, "DescribeLimits", read)
+    disk.instead = fail_when_told
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert syncing.wait(30)
     with pytest.raises(InternalServerError):
         engine.call("DescribeLimits", {})
+    writer.join()
 
 
 def test_tasks_hear_of_a_disk_that_fails(engine: Engine, disk: Disk) -> None:

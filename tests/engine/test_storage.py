@@ -11,13 +11,14 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tablewright.engine import Engine
+from tablewright.engine import Engine, data_folder
 from tablewright.engine.data_folder import FORMAT_VERSION, StorageError, WriteAheadLog
 from tablewright.engine.database import Database
 from tablewright.engine.errors import (
@@ -493,7 +494,7 @@ def test_closing_while_others_write_keeps_what_they_were_told(tmp_path: Path) ->
     def close(_: int) -> None:
         under_way.wait()
         while len(acknowledged) < 100:
-            pass
+            time.sleep(0.001)
         engine.close()
 
     run_threads(lambda number: close(number) if number == 8 else write(number), 9)
@@ -633,6 +634,15 @@ def test_a_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "a" / "b" / "c") as engine:
         create(engine)
     assert (tmp_path / "a" / "b" / "c" / DATABASE).exists()
+
+
+def test_the_names_of_new_folders_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that a power cut takes back takes with it what is in it."""
+    synced: list[Path] = []
+    monkeypatch.setattr(data_folder, "_sync_folder", synced.append)
+    with Engine.open(tmp_path / "a" / "b") as engine:
+        create(engine)
+    assert {tmp_path, tmp_path / "a", tmp_path / "a" / "b"} <= set(synced)
 
 
 def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def connect(folder: Path | None) -> sqlite3.Connection:
         connection.executescript(_SCHEMA)
         return connection
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        _make(folder)
         # SQLite would find out later, and call it an I/O error.
         for place in (folder, folder / _DATABASE):
             if place.exists() and not os.access(place, os.W_OK):
@@ -111,6 +111,14 @@ def connect(folder: Path | None) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _make(folder: Path) -> None:
+    """Make a folder and those above it, to stay."""
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for place in new:
+        _sync_folder(place.parent)
 
 
 def _opened(database: str | Path) -> sqlite3.Connection:

@@ -24,7 +24,16 @@ from tablewright.engine.errors import (
 from tablewright.engine.expressions import Condition, Projection, check_parameters
 from tablewright.engine.parameters import Parameters
 from tablewright.engine.schema import Table
-from tablewright.engine.values import MAX_ITEM_SIZE, AttributeValue, Item, checked, checked_item, item_size
+from tablewright.engine.values import (
+    MAX_ITEM_SIZE,
+    AttributeValue,
+    Item,
+    checked,
+    checked_item,
+    item_size,
+    text_size,
+    value_size,
+)
 
 _INVALID = "One or more parameter values were invalid: "
 _TOO_LARGE = "Item size has exceeded the maximum allowed size"
@@ -272,12 +281,18 @@ def updated_item(
     """How an update makes the new item; UpdateItem alone charges its actions against the size limit."""
 
     def new(old: Row | None) -> tuple[Item, int]:
-        before = key if old is None else old.item
+        before, size = (key, item_size(key)) if old is None else (old.item, old.size)
         if changes is None:
-            return before, item_size(before)
+            return before, size
         after = changes.apply(before, values)
         _check_changed_index_keys(table, before, after, changes.top_level_attributes)
-        after, size = checked_item(after)
+        # What the update did not touch was checked and measured when it was written.
+        for name in changes.top_level_attributes:
+            if name in before:
+                size -= text_size(name) + value_size(before[name])
+            if name in after:
+                after[name], added = checked(after[name])
+                size += text_size(name) + added
         measured = size
         if per_action:
             measured = max(size, size - item_size(key) + changes.size_overhead)

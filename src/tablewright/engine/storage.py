@@ -117,6 +117,8 @@ class Storage:
         self._committed: list[Batch] = []
         self._sync_lock = threading.RLock()
         self._sync_wanted = threading.Event()
+        # Whether the syncing thread is at work, and will look for more when it is done.
+        self._syncing = False
         self._syncer: threading.Thread | None = None
         self._connection = connect(folder)
         self.execute = self._connection.execute
@@ -164,12 +166,20 @@ class Storage:
             raise InternalServerError(_UNSURE if batch.error is None else batch.error.message)
 
     def flush(self) -> None:
-        """Commit the open batch, and have it synced in the background; those who wait for it are told."""
+        """Commit the open batch, and have it synced in the background; those who wait for it are told.
+
+        While an earlier batch is on its way to the disk, the open one stays open, and grows, and follows it: a
+        commit costs the same however many are in it.
+        """
+        if self._syncing:
+            self._sync_wanted.set()
+            return
         try:
             with self.lock:
                 self._commit()
         finally:
             if self._committed:
+                self._syncing = True
                 if self._syncer is None:
                     self._start_syncer()
                 self._sync_wanted.set()
@@ -220,7 +230,11 @@ class Storage:
         while not isinstance(self.refusal, StorageError):
             self._sync_wanted.wait()
             self._sync_wanted.clear()
+            with self.lock:
+                self._commit()
             self._sync()
+            if not self._sync_wanted.is_set():
+                self._syncing = False
 
     def abort(self, error: BaseException) -> InternalServerError:
         """Roll the open batch back and tell those who wait for it; gives what they are told."""

@@ -230,6 +230,7 @@ def remember(db: Database, token: str, fingerprint: bytes, sizes: Sequence[tuple
         "INSERT OR REPLACE INTO tokens (token, fingerprint, at, response) VALUES (?, ?, ?, ?)",
         (token, fingerprint, db.clock(), orjson.dumps(sizes)),
     )
+    db.on_schedule(TOKEN_SECONDS)
 
 
 def _replay_response(db: Database, request: dict[str, Any], sizes: Sequence[tuple[str, int]]) -> dict[str, Any]:
