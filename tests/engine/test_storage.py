@@ -397,8 +397,13 @@ def test_a_condition_that_failed_on_a_lost_write_is_not_told(engine: Engine) -> 
 
 def test_a_condition_that_failed_is_told_once_its_reason_is_durable(engine: Engine) -> None:
     writer = Waiter(engine, "PutItem", putting("new"))
+    request = {**putting("new"), "ConditionExpression": "attribute_not_exists(pk)"}
+    with pytest.raises(ConditionalCheckFailedException) as failed:
+        engine.execute("PutItem", request)
+    assert failed.value.batch is not None
+    assert not failed.value.batch.done
     with pytest.raises(ConditionalCheckFailedException):
-        engine.execute("PutItem", {**putting("new"), "ConditionExpression": "attribute_not_exists(pk)"})
+        engine.call("PutItem", request)
     assert writer.told == [None]
 
 

@@ -577,3 +577,20 @@ def test_a_stream_survives_a_restart(tmp_path: Path, clock: Clock) -> None:
         put(engine, "b")
         assert keys(records(engine, place)) == ["a", "b"]
         assert engine.verify().ok
+
+
+def test_a_reader_that_asks_for_an_unknown_shard_harms_nobody_who_writes(engine: Engine, clock: Clock) -> None:
+    """Its question closes the old shard on the way, which stands although the question was wrong."""
+    arn = create(engine)
+    engine._maintenance.stop()  # it would close the shard first
+    clock.now += 5 * HOUR
+    item = {"pk": {"S": "waiting"}}
+    _, batch = engine.execute("PutItem", {"TableName": "music", "Item": item})
+    assert batch is not None
+    shard_id = "shardId-00000000000000000000-00000000"
+    with pytest.raises(ResourceNotFoundException):
+        engine.call("GetShardIterator", {"StreamArn": arn, "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON"})
+    engine.flush()
+    assert batch.error is None
+    assert engine.call("GetItem", {"TableName": "music", "Key": item})["Item"] == item
+    assert len(describe(engine, arn)["Shards"]) == 2

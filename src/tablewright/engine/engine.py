@@ -64,7 +64,12 @@ class Engine:
 
     def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Run one operation; raise a DynamoError, or return its response once it is durable."""
-        body, batch = self.execute(operation, request)
+        try:
+            body, batch = self.execute(operation, request)
+        except DynamoError as error:
+            if error.batch is not None:
+                self._storage.settle(error.batch)
+            raise
         if batch is not None:
             self._storage.settle(batch)
         response: dict[str, Any] = orjson.loads(body)
@@ -72,32 +77,43 @@ class Engine:
 
     async def call_async(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """``call`` for asyncio: tasks that are ready together share one commit."""
-        import asyncio  # here, because it would be a third of the time it takes to import the engine
-
-        body, batch = self.execute(operation, request)
+        try:
+            body, batch = self.execute(operation, request)
+        except DynamoError as error:
+            if error.batch is not None:
+                await self._durable(error.batch)
+            raise
         if batch is not None:
-            loop = asyncio.get_running_loop()
-            durable: asyncio.Future[None] = loop.create_future()
-
-            def resolve(error: InternalServerError | None) -> None:
-                if durable.cancelled():
-                    return
-                if error is None:
-                    durable.set_result(None)
-                else:
-                    durable.set_exception(InternalServerError(error.message))
-
-            def report(error: InternalServerError | None) -> None:
-                loop.call_soon_threadsafe(resolve, error)
-
-            batch.when_durable(report)
-            loop.call_soon(self.flush)
-            await durable
+            await self._durable(batch)
         response: dict[str, Any] = orjson.loads(body)
         return response
 
+    async def _durable(self, batch: Batch) -> None:
+        import asyncio  # here, because it would be a third of the time it takes to import the engine
+
+        loop = asyncio.get_running_loop()
+        durable: asyncio.Future[None] = loop.create_future()
+
+        def resolve(error: InternalServerError | None) -> None:
+            if durable.cancelled():
+                return
+            if error is None:
+                durable.set_result(None)
+            else:
+                durable.set_exception(InternalServerError(error.message))
+
+        def report(error: InternalServerError | None) -> None:
+            loop.call_soon_threadsafe(resolve, error)
+
+        batch.when_durable(report)
+        loop.call_soon(self.flush)
+        await durable
+
     def execute(self, operation: str, request: Any) -> tuple[bytes, Batch | None]:
-        """The response as JSON, and the batch that must be durable before it may be shown to anyone."""
+        """The response as JSON, and the batch that must be durable before it may be shown to anyone.
+
+        A DynamoError has that batch with it (``error.batch``).
+        """
         handler = OPERATIONS.get(operation)
         if handler is None:
             raise UnknownOperationException(f"Tablewright does not support the operation {operation}")
@@ -106,15 +122,13 @@ class Engine:
         try:
             with turn:
                 response = handler(self._database, request)
-        except DynamoError:
-            # An error tells of items too (a condition that failed), so it waits like a response.
-            if turn.batch is not None:
-                self._storage.settle(turn.batch)
+        except DynamoError as error:
+            error.batch = turn.batch
             raise
         return orjson.dumps(response), turn.batch
 
     def flush(self) -> None:
-        """Commit what is pending and have it synced; everyone who waits for it is told, without waiting here."""
+        """Make everything that is pending durable; everyone who waits for it is told."""
         self._storage.flush()
 
     # -- upkeep -------------------------------------------------------------------------------------------------

@@ -4,8 +4,7 @@ Every operation runs with the lock held, on the one connection. A write opens a 
 the operations that follow join it, until somebody commits it for all of them. A commit is durable once the log has been
 synced, which is done outside the lock: while the disk works, others go on, and the next sync is for all of them.
 
-    execute ─ lock ─ apply ─ unlock ──▶ settle: commit ─ sync ─▶ durable      a thread, for itself and who came with it
-                                  └──▶ flush: commit ─▶ (syncing thread) ─▶ durable   an event loop, which cannot wait
+    execute ─ lock ─ apply ─ unlock ─ commit ─ sync ─▶ durable, for everyone who came meanwhile
 
 A response may leave only when everything that it could have seen is durable: ``Turn.batch`` is what to wait for, for
 reads and errors as much as for writes.
@@ -91,7 +90,7 @@ class Turn:
             if error is not None:
                 if isinstance(error, sqlite3.Error):
                     raise storage.abort(error) from error
-                if storage.writes != self._writes:
+                if storage.writes > max(self._writes, storage.kept):
                     storage.abort(error)
             self.batch = storage.unsettled()
         finally:
@@ -110,16 +109,12 @@ class Storage:
         self.refusal: Exception | None = None
         # Why nothing can become durable any more.
         self._failure: InternalServerError | None = None
-        # How often somebody was about to write.
-        self.writes = 0
+        # How often somebody was about to write, and up to where that stands whatever the operation does next.
+        self.writes = self.kept = 0
         # The batch that is open, and those that are committed and not yet known to be on disk.
         self.pending: Batch | None = None
         self._committed: list[Batch] = []
         self._sync_lock = threading.RLock()
-        self._sync_wanted = threading.Event()
-        # Whether the syncing thread is at work, and will look for more when it is done.
-        self._syncing = False
-        self._syncer: threading.Thread | None = None
         self._connection = connect(folder)
         self.execute = self._connection.execute
         self._log = None if folder is None else WriteAheadLog(folder)
@@ -145,6 +140,10 @@ class Storage:
             self.pending = Batch()
         return self.execute
 
+    def keep(self) -> None:
+        """What this turn has written so far is whole, even if the rest of it fails."""
+        self.kept = self.writes
+
     def unsettled(self) -> Batch | None:
         """The newest batch that is not known to be durable."""
         if self.pending is not None:
@@ -166,23 +165,12 @@ class Storage:
             raise InternalServerError(_UNSURE if batch.error is None else batch.error.message)
 
     def flush(self) -> None:
-        """Commit the open batch, and have it synced in the background; those who wait for it are told.
-
-        While an earlier batch is on its way to the disk, the open one stays open, and grows, and follows it: a
-        commit costs the same however many are in it.
-        """
-        if self._syncing:
-            self._sync_wanted.set()
-            return
+        """Make the open batch durable, for everyone in it; they are told."""
         try:
             with self.lock:
                 self._commit()
         finally:
-            if self._committed:
-                self._syncing = True
-                if self._syncer is None:
-                    self._start_syncer()
-                self._sync_wanted.set()
+            self._sync()
 
     def _commit(self) -> None:
         batch = self.pending
@@ -220,22 +208,6 @@ class Storage:
             for batch in batches:
                 batch.finish(self._failure)
 
-    def _start_syncer(self) -> None:
-        with self._sync_lock:
-            if self._syncer is None:
-                self._syncer = threading.Thread(target=self._keep_syncing, name="tablewright-sync", daemon=True)
-                self._syncer.start()
-
-    def _keep_syncing(self) -> None:
-        while not isinstance(self.refusal, StorageError):
-            self._sync_wanted.wait()
-            self._sync_wanted.clear()
-            with self.lock:
-                self._commit()
-            self._sync()
-            if not self._sync_wanted.is_set():
-                self._syncing = False
-
     def abort(self, error: BaseException) -> InternalServerError:
         """Roll the open batch back and tell those who wait for it; gives what they are told."""
         refusal = InternalServerError(f"{_REFUSED}: {error}")
@@ -263,9 +235,6 @@ class Storage:
             self._commit()
             self.refusal = StorageError("this engine has been closed; open the data folder again to use it")
         self._sync()
-        self._sync_wanted.set()
-        if self._syncer is not None:
-            self._syncer.join()
         with self.lock:
             self._connection.close()
             if self._log is not None:

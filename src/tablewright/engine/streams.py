@@ -303,6 +303,7 @@ def _roll(db: Database, stream: Stream) -> None:
         _close_shard(db, stream)
         _open_shard(db, stream, parent=open_shard.id)
     _save(db, stream)
+    db.storage.keep()
 
 
 def _open_shard(db: Database, stream: Stream, parent: str | None) -> None:

@@ -54,7 +54,7 @@ def canonical_number(text: str) -> str:
 
     The exponent is bounded before anything of its size is built, so ``1e999999999`` costs nothing.
     """
-    if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS and (text[0] != "0" or text == "0"):
+    if text.isdigit() and text.isascii() and len(text) <= MAX_DIGITS and (text[0] != "0" or text == "0"):
         return text
     match = _NUMBER.fullmatch(text)
     if match is None or not (match[2] or match[3]):
@@ -216,8 +216,15 @@ def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
     result: Item = {}
     size = 0
     for name, value in item.items():
-        result[name], value_size = checked(value)
-        size += value_size + (len(name) if type(name) is str and name.isascii() else text_size(name))
+        size += len(name) if type(name) is str and name.isascii() else text_size(name)
+        # Most attributes are text, which stays as it is; the loop is not worth a call for each of them.
+        text = value.get("S") if len(value) == 1 else None
+        if text is not None and text.isascii():
+            result[name] = value
+            size += len(text)
+        else:
+            result[name], value_size = checked(value)
+            size += value_size
     return result, size
 
 

@@ -172,7 +172,12 @@ class _Transport:
     def _execute(self, operation: str, request: bytes) -> tuple[int, bytes, str | None]:
         """Status, body and, for an error, its code."""
         try:
-            body, pending = self._engine.execute(operation, orjson.loads(request))
+            try:
+                body, pending = self._engine.execute(operation, orjson.loads(request))
+            except DynamoError as error:
+                if error.batch is not None:
+                    _settle(self._engine, error.batch)
+                raise
             if pending is not None:
                 _settle(self._engine, pending)
         except DynamoError as error:

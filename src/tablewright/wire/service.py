@@ -84,7 +84,7 @@ class Service:
             body, pending = self._execute(operation, document)
             return render(request, 200, body, content_type), pending
         except DynamoError as error:
-            return render(request, error.status, orjson.dumps(error.body()), content_type), None
+            return render(request, error.status, orjson.dumps(error.body()), content_type), error.batch
         except BodyTooLarge:
             return render(request, 413, b""), None
         except Exception:
