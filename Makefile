@@ -1,4 +1,5 @@
 # make up      run the engine's server on ./data        make test       everything but the slow tier
+#              (DATA=folder PORT=number)
 # make check   format, lint and types                   make test-slow  the slow tier alone
 # make format  rewrite the sources in the house format  make bench      docs/benchmarks.md (PART=http: one part)
 #
@@ -13,13 +14,14 @@ DEV := $(VENV)/.dev-installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 DATA ?= ./data
+PORT ?= 8000
 PART ?=
 
 .PHONY: up test test-slow check format requirements bench clean
 .DELETE_ON_ERROR:
 
 up: $(RUNTIME)
-	$(BIN)/tablewright serve --data $(DATA)
+	$(BIN)/tablewright serve --data '$(DATA)' --port $(PORT)
 
 test: check
 	$(BIN)/pytest -n $(WORKERS)

@@ -18,6 +18,9 @@ INTRODUCTION = """\
 Written by `make bench`, not by hand; `make bench PART=http` renews one part. Targets of a part are measured
 in turns in the same run, each several times. A figure is the median of its rounds, a ratio the median of the
 rounds' ratios; above 1 means that Tablewright is ahead.
+
+A bar is what a figure has to reach to be good enough: at least that ratio to the peer or, behind ≤, at most that cost.
+Over HTTP the bar is to be ahead of all peers, and the aim, which goes beyond it, is twice the fastest of them.
 """
 
 

@@ -85,6 +85,10 @@ def test_a_part_measured_again_replaces_itself_only(tmp_path: Path) -> None:
     assert text.index("## Part a") < text.index("## Part b")
 
 
+def test_the_page_begins_with_what_its_words_mean() -> None:
+    assert report.PAGE.read_text("utf-8").startswith(report.INTRODUCTION)
+
+
 @pytest.mark.parametrize("size", [1_000, 50_000])
 def test_an_index_query_answers_ten_items(size: int) -> None:
     groups = [workload.group(n) for n in range(size)]

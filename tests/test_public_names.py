@@ -9,8 +9,8 @@ import tablewright
 
 
 def test_the_public_names_are_these() -> None:
-    assert tablewright.__all__ == ["DynamoError", "Engine"]
-    assert dir(tablewright) == ["DynamoError", "Engine", "__version__"]
+    assert tablewright.__all__ == ["DynamoError", "Engine", "StorageError"]
+    assert dir(tablewright) == ["DynamoError", "Engine", "StorageError", "__version__"]
 
 
 def test_the_public_names_are_the_engine_s_own() -> None:
@@ -18,6 +18,7 @@ def test_the_public_names_are_the_engine_s_own() -> None:
 
     assert tablewright.Engine is engine.Engine
     assert tablewright.DynamoError is engine.DynamoError
+    assert tablewright.StorageError is engine.StorageError
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -6,12 +6,12 @@ that only wants the version never opens the engine's modules.
 
 from typing import TYPE_CHECKING
 
-__all__ = ["DynamoError", "Engine"]
+__all__ = ["DynamoError", "Engine", "StorageError"]
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from tablewright.engine import DynamoError, Engine
+    from tablewright.engine import DynamoError, Engine, StorageError
 else:
 
     def __getattr__(name: str) -> object:

@@ -3,7 +3,8 @@
     tablewright serve     DynamoDB's protocol over HTTP, until SIGTERM or SIGINT
     tablewright verify    proves that a data folder is whole
 
-What a user can put right is one line on standard error and exit code 2. Modules are imported by the
+Exit codes: 0 done (verify: the folder is whole), 1 the data is damaged, 2 something the user can put right,
+130 interrupted. What went wrong is one line on standard error that says what to do. Modules are imported by the
 command that needs them, so that ``--help`` and ``--version`` answer at once.
 """
 
@@ -12,10 +13,11 @@ from __future__ import annotations
 import argparse
 import errno
 import ipaddress
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from tablewright import __version__
 
@@ -28,48 +30,69 @@ if TYPE_CHECKING:
 class UsageError(Exception):
     """Something the user can put right; the message says what."""
 
+    status = 2
+
+
+class DamagedDataError(UsageError):
+    """A database that cannot be opened as it is."""
+
+    status = 1
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         status: int = options.command(options)
     except UsageError as error:
         print(f"tablewright: {error}", file=sys.stderr)
-        return 2
+        return error.status
+    except KeyboardInterrupt:
+        return 130
     return status
 
 
+class _Parser(argparse.ArgumentParser):
+    """Refuses in one line, where argparse shows the whole usage first."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tablewright", description="A DynamoDB-compatible database.")
+    parser = _Parser(prog="tablewright", description="A DynamoDB-compatible database.")
     parser.add_argument("--version", action="version", version=f"tablewright {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     serve = commands.add_parser("serve", help="serve DynamoDB's protocol over HTTP")
     storage = serve.add_mutually_exclusive_group()
-    storage.add_argument("--data", type=Path, default=Path("data"), metavar="DIR", help="data folder (default: ./data)")
+    storage.add_argument("--data", default="data", metavar="DIR", help="data folder (default: ./data)")
     storage.add_argument("--memory", action="store_true", help="keep everything in memory")
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     serve.add_argument("--port", type=_port, default=8000, help="port, 0 for any free one (default: 8000)")
     serve.add_argument(
         "--credentials",
-        type=Path,
         metavar="FILE",
         help="verify every signature against the keys in FILE, in the format of ~/.aws/credentials"
         " (default: accept any credentials)",
     )
-    serve.set_defaults(command=_serve)
+    serve.set_defaults(command=_serve, parser=serve)
 
-    verify = commands.add_parser("verify", help="prove that a data folder is whole")
-    verify.add_argument("data", type=Path, metavar="DIR", help="data folder, not in use by a server")
-    verify.set_defaults(command=_verify)
+    verify = commands.add_parser(
+        "verify",
+        help="prove that a data folder is whole",
+        epilog="exit codes: 0 whole, 1 damaged, 2 there is nothing to verify, or it is in use",
+    )
+    verify.add_argument("data", metavar="DIR", help="data folder, not in use by a server")
+    verify.set_defaults(command=_verify, parser=verify)
     return parser
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise ValueError
-    return port
+    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
+    return int(text)
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -79,28 +102,20 @@ def _serve(options: argparse.Namespace) -> int:
     from tablewright.wire.sigv4 import CredentialsFileError, Verifier, accept_any, read_credentials
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    folder = None if options.memory else _locate(options.data)
     authenticate: Callable[[Request], None] = accept_any
     if options.credentials is not None:
         try:
-            authenticate = Verifier(read_credentials(options.credentials))
+            authenticate = Verifier(read_credentials(Path(os.path.expanduser(options.credentials))))
         except CredentialsFileError as error:
             raise UsageError(str(error)) from None
     _allow_many_connections()
 
     def started(server: Server) -> None:
-        where = "memory" if options.memory else options.data
-        print(
-            f"Tablewright serves {where} at {server.url} - try: aws dynamodb list-tables --endpoint-url {server.url}",
-            flush=True,
-        )
-        if options.credentials is None and not _is_loopback(options.host):
-            print(
-                f"tablewright: warning: listening on {options.host} with any credentials accepted:"
-                " whoever reaches it can read and change everything; --credentials FILE verifies signatures",
-                file=sys.stderr,
-            )
+        _greet(server.url, folder, options.host, options.credentials)
 
-    with _open(None if options.memory else options.data) as engine:
+    _check_address(options.host, options.port)
+    with _open(folder) as engine:
         try:
             run(
                 lambda: Server(engine, host=options.host, port=options.port, authenticate=authenticate),
@@ -108,32 +123,111 @@ def _serve(options: argparse.Namespace) -> int:
             )
         except OSError as error:
             raise UsageError(_why_not_listening(options.host, options.port, error)) from None
+    _say("Tablewright stopped")
     return 0
 
 
+def _greet(url: str, folder: Path | None, host: str, credentials: str | None) -> None:
+    where = "a database in memory" if folder is None else folder.absolute()
+    access = "any credentials are accepted" if credentials is None else f"verifying signatures with {credentials}"
+    _say(f"Tablewright serves {where} at {url} ({access}); Ctrl-C stops it")
+    settings = "AWS_DEFAULT_REGION=us-east-1"
+    if credentials is None:
+        settings = f"AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any {settings}"
+    # An address that stands for all of this machine's is none to connect to.
+    reachable = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    _say(f"Try: {settings} aws dynamodb list-tables --endpoint-url {reachable}")
+    if credentials is None and not _is_loopback(host):
+        print(
+            f"tablewright: warning: listening on {host} with any credentials accepted:"
+            " whoever reaches it can read and change everything; --credentials FILE verifies signatures",
+            file=sys.stderr,
+        )
+
+
+def _say(text: str) -> None:
+    """Prints a line; a reader that has gone away (``| head -1``) is no reason to stop serving."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _verify(options: argparse.Namespace) -> int:
-    if not options.data.is_dir():
-        raise UsageError(f"there is no data folder at {options.data}")
-    with _open(options.data) as engine:
+    import logging
+
+    from tablewright.engine.data_folder import holds_database
+
+    # What background work stumbles over in damaged data is in the report as well, and without a traceback.
+    logging.getLogger("tablewright").addHandler(logging.NullHandler())
+    folder = _locate(options.data)
+    if not folder.exists():
+        raise UsageError(f"there is no data folder at {folder}")
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is a file, not a folder")
+    if not holds_database(folder):
+        raise UsageError(f"there is no Tablewright database in {folder}")
+    with _open(folder) as engine:
         report = engine.verify()
     for problem in report.problems:
         print(f"problem: {problem}")
-    verdict = "whole" if report.ok else "damaged"
-    print(
-        f"{options.data} is {verdict}: {report.tables} tables, {report.items} items,"
-        f" {report.index_entries} index entries, {report.stream_records} stream records"
+    counts = ", ".join(
+        (
+            _count(report.tables, "table"),
+            _count(report.items, "item"),
+            _count(report.index_entries, "index entry", "index entries"),
+            _count(report.stream_records, "stream record"),
+        )
     )
-    return 0 if report.ok else 1
+    if report.ok:
+        print(f"{folder} is whole: {counts}")
+        return 0
+    print(f"{folder} is damaged: {counts}; restore a copy of it that is whole")
+    return 1
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _locate(path: str) -> Path:
+    from tablewright.engine.data_folder import StorageError, locate
+
+    try:
+        return locate(path)
+    except StorageError as error:
+        raise UsageError(str(error)) from None
 
 
 def _open(folder: Path | None) -> Engine:
-    from tablewright.engine import Engine
-    from tablewright.engine.data_folder import StorageError
+    from tablewright.engine import DamagedError, Engine, StorageError
 
     try:
         return Engine.open(folder)
+    except DamagedError as error:
+        raise DamagedDataError(str(error)) from None
     except (StorageError, OSError) as error:
         raise UsageError(str(error)) from None
+
+
+def _check_address(host: str, port: int) -> None:
+    """Refuses an address that cannot be had before a data folder is made for it."""
+    import socket
+
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in found:
+            try:
+                probe = socket.socket(family, kind, protocol)
+            except OSError:
+                continue  # the name has an address of a family that this machine does not have
+            with probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                probe.bind(address)
+    except OSError as error:
+        raise UsageError(_why_not_listening(host, port, error)) from None
 
 
 def _is_loopback(host: str) -> bool:
@@ -145,7 +239,7 @@ def _is_loopback(host: str) -> bool:
 
 def _why_not_listening(host: str, port: int, error: OSError) -> str:
     # The event loop puts the system's text at the end of one of its own.
-    text = str(error)
+    text = error.strerror or str(error)
     if error.errno == errno.EADDRINUSE or "in use" in text:
         return f"port {port} of {host} is in use; stop what uses it, or choose another with --port"
     if error.errno == errno.EACCES:

@@ -1,7 +1,7 @@
 """pytest fixtures: a DynamoDB of its own for every test.
 
     tablewright_engine   an engine in memory, fresh for each test
-    dynamodb             boto3's resource on that engine, in process
+    dynamodb             boto3's resource on that engine, in process (needs boto3)
     dynamodb_client      a botocore client on that engine, in process
     tablewright_server   the URL of an HTTP server on that engine, for anything that wants an endpoint
 
@@ -12,6 +12,7 @@ project that has Tablewright installed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,6 +33,8 @@ def tablewright_engine() -> Iterator[Engine]:
 @pytest.fixture
 def dynamodb(tablewright_engine: Engine) -> Any:
     """boto3's DynamoDB resource on the test's engine."""
+    if find_spec("boto3") is None:
+        pytest.fail("the fixture dynamodb needs boto3: pip install 'tablewright[boto3]'", pytrace=False)
     from tablewright.wire.boto import resource
 
     return resource(tablewright_engine)

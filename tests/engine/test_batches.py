@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+from tablewright.engine import items
+from tablewright.engine.database import Database as EngineDatabase
 from tablewright.engine.errors import ResourceNotFoundException
+from tablewright.engine.schema import Table
+from tablewright.engine.values import Item
 from tests.engine.conftest import Database
 
 INVALID = "One or more parameter values were invalid: "
@@ -219,3 +223,23 @@ def test_item_collections_of_a_batch(db: Database) -> None:
     assert answer["ItemCollectionMetrics"] == {
         "table": [{"ItemCollectionKey": {"pk": {"S": name}}, "SizeEstimateRangeGB": [0.0, 1.0]} for name in "ac"]
     }
+
+
+def test_each_item_collection_is_measured_once(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measuring one means reading it, and a request may write to the same one a hundred times."""
+    db.create("pk, sk", local_indexes={"lsi": "pk, l"})
+    measured: list[str] = []
+    measure = items.item_collection_metrics
+
+    def counting(database: EngineDatabase, table: Table, key: Item) -> dict[str, Any] | None:
+        measured.append(key["pk"]["S"])
+        return measure(database, table, key)
+
+    monkeypatch.setattr(items, "item_collection_metrics", counting)
+    writes = [put(pk={"S": name}, sk={"S": str(number)}) for number in range(10) for name in "ab"]
+    db("BatchWriteItem", RequestItems={"table": writes}, ReturnItemCollectionMetrics="SIZE")
+    assert measured == ["a", "b"]
+    measured.clear()
+    actions = [{"Put": {"TableName": "table", **write["PutRequest"]}} for write in writes]
+    db("TransactWriteItems", TransactItems=actions, ReturnItemCollectionMetrics="SIZE")
+    assert measured == ["a", "b"]

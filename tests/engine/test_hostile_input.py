@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -108,7 +110,7 @@ def test_a_bad_value_gets_an_error_wherever_it_is(db: Database, name: str) -> No
     assert db("Scan")["Count"] == 0
 
 
-@pytest.mark.parametrize("name", ["\ud800", 1, 1.5, None, b"a", ("a",), math.nan])
+@pytest.mark.parametrize("name", ["\ud800", 1, pytest.param(10**5000, id="huge"), 1.5, None, b"a", ("a",), math.nan])
 def test_a_bad_name_gets_an_error_or_finds_nothing(db: Database, name: Any) -> None:
     db.create("pk, sk")
     values = {":v": A}
@@ -172,3 +174,108 @@ def test_names_may_be_long_and_items_may_not(db: Database) -> None:
     assert db.refusal("PutItem", Item={"pk": A, "n" * 409_600: A}) == (
         "Item size has exceeded the maximum allowed size"
     )
+
+
+def test_an_exponent_may_have_any_number_of_zeros(db: Database) -> None:
+    db.create("pk, sk")
+    for number, canonical in (
+        ("1e-" + "0" * 10_000, "1"),
+        ("1e+" + "0" * 10_000 + "2", "100"),
+        ("1e-" + "0" * 10_000 + "2", "0.01"),
+    ):
+        db.put(**KEY, n={"N": number})
+        assert db.get(**KEY) == {**KEY, "n": {"N": canonical}}
+
+
+HALF_A_PAIR = "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_"),
+    [
+        ("ExecuteStatement", {"Statement": f"SELECT * FROM \"table\" WHERE pk = '{HALF_A_PAIR}'"}),
+        ("BatchExecuteStatement", {"Statements": [{"Statement": "SELECT * FROM t", "Parameters": [{"N": "\udfff"}]}]}),
+        (
+            "BatchExecuteStatement",
+            {"Statements": [{"Statement": "SELECT * FROM t", "Parameters": [{"SS": [HALF_A_PAIR] * 2}]}]},
+        ),
+        ("GetRecords", {"ShardIterator": f"arn:aws:dynamodb:{HALF_A_PAIR}|1|x"}),
+        ("BatchGetItem", {"RequestItems": {"table": {"Keys": [{"pk": A, 1: A}]}}}),
+        ("BatchGetItem", {"RequestItems": {"table": {"Keys": [{"pk": A, HALF_A_PAIR: A}]}}}),
+        ("GetItem", {"TableName": "table", "Key": KEY, "ProjectionExpression": HALF_A_PAIR}),
+        ("TagResource", {"ResourceArn": HALF_A_PAIR, "Tags": [{"Key": "a", "Value": HALF_A_PAIR}]}),
+        (
+            "CreateTable",
+            {
+                "TableName": "other",
+                "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [
+                    {"AttributeName": "pk", "AttributeType": "S"},
+                    {"AttributeName": HALF_A_PAIR, "AttributeType": "S"},
+                ],
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            },
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_text_that_no_json_can_hold_is_refused_everywhere(
+    db: Database, operation: str, request_: dict[str, Any]
+) -> None:
+    db.create()
+    with pytest.raises(DynamoError):
+        db.engine.call(operation, request_)
+
+
+def names(letters: int) -> Iterator[str]:
+    """Attribute names that no keyword is among."""
+    for number in range(letters):
+        yield f"{chr(97 + number % 26)}{number // 26}"
+
+
+def test_a_transaction_of_long_expressions_is_read_soon(db: Database) -> None:
+    """Each holds hundreds of paths under one attribute, none of which may lie in the way of another."""
+    db.create("pk, sk")
+    paths = ",".join(f"z.{name}" for name in names(700))[:4000].rpartition(",")[0]
+    actions = [
+        {
+            "Update": {
+                "TableName": "table",
+                "Key": {"pk": {"S": str(number)}, "sk": A},
+                "UpdateExpression": "REMOVE " + paths.replace("z.", f"{chr(97 + number)}."),
+            }
+        }
+        for number in range(10)
+    ]
+    begun = time.perf_counter()
+    assert db.error("TransactWriteItems", TransactItems=actions).code == "TransactionCanceledException"
+    assert time.perf_counter() - begun < 1
+
+
+def test_what_is_remembered_of_requests_is_bounded(db: Database) -> None:
+    db.create("pk, sk")
+    tracemalloc.start()
+    try:
+        for number in range(40):
+            name = f"{number}" + "n" * 1_000_000
+            db("GetItem", Key=KEY, ProjectionExpression="#n", ExpressionAttributeNames={"#n": name})
+            db.error("GetItem", TableName=name, Key=KEY)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 10_000_000
+        text = ",".join(f"{name} = :v" for name in names(280))
+        for number in range(300):
+            update = f"SET {text}, nn{number} = :v"
+            db("UpdateItem", Key=KEY, UpdateExpression=update, ExpressionAttributeValues={":v": A})
+        assert tracemalloc.get_traced_memory()[0] < 40_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_list_appended_to_itself_over_and_over_is_refused_soon(db: Database) -> None:
+    db.create("pk, sk")
+    update = "SET x = " + "list_append(:v, " * 200 + ":v" + ")" * 200
+    begun = time.perf_counter()
+    values = {":v": {"L": [{"N": "1"}] * 2100}}
+    refusal = db.refusal("UpdateItem", Key=KEY, UpdateExpression=update, ExpressionAttributeValues=values)
+    assert refusal == "Item size to update has exceeded the maximum allowed size"
+    assert time.perf_counter() - begun < 0.2

@@ -13,13 +13,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tablewright.engine import Engine, data_folder
-from tablewright.engine.data_folder import FORMAT_VERSION, StorageError, WriteAheadLog
+from tablewright.engine.data_folder import FORMAT_VERSION, DamagedError, StorageError, WriteAheadLog
 from tablewright.engine.database import Database
 from tablewright.engine.errors import (
     ConditionalCheckFailedException,
@@ -653,8 +654,51 @@ def test_the_names_of_new_folders_are_synced(tmp_path: Path, monkeypatch: pytest
 def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(StorageError, match="cannot use"):
+        with pytest.raises(StorageError, match=r"file is a file, not a folder"):
             Engine.open(path)
+
+
+def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    Engine.open("~/data").close()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    with pytest.raises(StorageError, match=r"cannot use ~nobody\.at\.all as a data folder"):
+        Engine.open("~nobody.at.all")
+
+
+def test_a_folder_without_a_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError, match="needs a name"):
+        Engine.open("")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("begin", [16, 100])
+def test_a_damaged_database_is_called_damaged(tmp_path: Path, begin: int) -> None:
+    with Engine.open(tmp_path) as engine:
+        create(engine)
+    with open(tmp_path / DATABASE, "r+b") as file:
+        file.seek(begin)
+        file.write(b"\xee" * 4000)
+    with pytest.raises(DamagedError, match=r"tablewright\.db is damaged \(.*; restore a copy"):
+        Engine.open(tmp_path)
+
+
+def test_damage_is_found_wherever_it_is(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "whole") as engine:
+        create(engine)
+        for number in range(20):
+            put(engine, str(number))
+    whole = (tmp_path / "whole" / DATABASE).read_bytes()
+    page = int.from_bytes(whole[16:18], "big")
+    assert len(whole) > 10 * page
+    for begin in range(0, len(whole), page):
+        folder = tmp_path / str(begin)
+        folder.mkdir()
+        (folder / DATABASE).write_bytes(whole[:begin] + b"\xee" * page + whole[begin + page :])
+        with suppress(DamagedError), Engine.open(folder) as engine:
+            assert not engine.verify().ok, f"page {begin // page + 1}"
 
 
 def test_a_database_whose_tables_cannot_be_read_is_let_go_of(tmp_path: Path) -> None:
@@ -663,7 +707,7 @@ def test_a_database_whose_tables_cannot_be_read_is_let_go_of(tmp_path: Path) -> 
         engine._storage.write()("UPDATE tables SET definition = 'broken'")
         engine.flush()
     for _ in range(2):
-        with pytest.raises(StorageError, match="damaged"):
+        with pytest.raises(DamagedError, match=r"damaged: .*; restore a copy"):
             Engine.open(tmp_path)
 
 

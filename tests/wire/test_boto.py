@@ -158,6 +158,19 @@ def test_the_caller_s_configuration_is_kept(database: Engine) -> None:
     assert boto.client(database).meta.region_name == "us-east-1"
 
 
+def test_clients_are_in_the_region_of_their_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    with Engine.open(region="eu-west-3") as engine:
+        assert engine.region == "eu-west-3"
+        assert boto.client(engine).meta.region_name == "eu-west-3"
+        assert boto.streams_client(engine).meta.region_name == "eu-west-3"
+        assert boto.resource(engine).meta.client.meta.region_name == "eu-west-3"
+        with boto.patch(engine):
+            assert boto3.client("dynamodb").meta.region_name == "eu-west-3"
+    assert boto.client(FakeEngine()).meta.region_name == "us-east-1"
+
+
 def test_a_write_returns_when_it_is_durable() -> None:
     engine = FakeEngine()
     engine.answers["PutItem"] = b"{}"
@@ -215,7 +228,7 @@ def test_many_threads_may_share_a_client(database: Engine) -> None:
 
 def test_without_boto3_the_resource_says_what_is_missing(database: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3.session", None)
-    with pytest.raises(ImportError, match="pip install boto3"):
+    with pytest.raises(ImportError, match=r"pip install 'tablewright\[boto3\]'"):
         boto.resource(database)
     assert boto.client(database).list_tables()["TableNames"] == []
 

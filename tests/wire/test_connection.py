@@ -154,6 +154,15 @@ def test_a_body_of_sixteen_megabytes_is_taken(http: Client, engine: FakeEngine) 
     assert http.ask(request(body)).status == 200
 
 
+def test_a_length_may_begin_with_any_number_of_zeros(url: str, engine: FakeEngine) -> None:
+    engine.answers["ListTables"] = b"{}"
+    zeros = b"0" * 5000  # more digits than Python reads as a number
+    with Client(url) as client:
+        assert client.ask(request(b"{}", content_length=zeros + b"2")).status == 200
+    with Client(url) as client:
+        assert client.ask(request(b"", content_length=zeros + b"16777217")).status == 413
+
+
 def test_a_larger_body_is_refused(url: str, engine: FakeEngine) -> None:
     with Client(url) as client:  # by its length, before it is sent
         assert client.ask(request(b"", content_length=b"16777217")).status == 413
@@ -263,3 +272,13 @@ def test_connections_have_a_bound(engine: FakeEngine) -> None:
         clients[0].socket.close()
         time.sleep(0.1)
         assert stack.enter_context(Client(url)).ask(request()).status == 200
+
+
+def test_a_tunnel_is_refused_once(url: str) -> None:
+    with Client(url) as client:
+        client.socket.sendall(request(b"", method=b"CONNECT", path=b"elsewhere:80"))
+        received = b""
+        while chunk := client.socket.recv(65536):
+            received += chunk
+    assert received.count(b"HTTP/1.1 ") == 1
+    assert received.startswith(b"HTTP/1.1 404 ")

@@ -49,3 +49,15 @@ def test_the_plugin_costs_nothing_until_it_is_used(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
     assert "2 passed" in result.stdout, result.stdout + result.stderr
+
+
+def test_without_boto3_the_resource_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("import sys\nsys.modules['boto3'] = None\n")
+    (tmp_path / "test_it.py").write_text(
+        "def test_resource(dynamodb): ...\ndef test_client(dynamodb_client):\n    dynamodb_client.list_tables()\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
+    assert "1 passed, 1 error" in result.stdout, result.stdout + result.stderr
+    assert "the fixture dynamodb needs boto3: pip install 'tablewright[boto3]'" in result.stdout
+    assert "pytest_plugin.py" not in result.stdout

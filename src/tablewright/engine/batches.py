@@ -14,10 +14,10 @@ from tablewright.engine.expressions import Projection, check_parameters
 from tablewright.engine.items import (
     Write,
     attributes_to_get,
+    batch_collection_metrics,
     becoming,
     check_key_paths,
     checked_key,
-    item_collection_metrics,
 )
 from tablewright.engine.parameters import Parameters
 from tablewright.engine.schema import Table
@@ -97,7 +97,6 @@ def batch_write_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     plans = [(name, _checked_writes(writes)) for name, writes in request["RequestItems"].items()]
     located = [(table := db.table(name), _located(table, writes)) for name, writes in plans]
     meter = Meter.for_request(request)
-    metrics: dict[str, list[dict[str, Any]]] = {}
     for table, writes in located:
         for row_key, write in writes.items():
             item, size = (write.item, write.size) if write.is_put else (None, 0)
@@ -105,13 +104,12 @@ def batch_write_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
                 db.put_blind(table, row_key, orjson.dumps(item), size)
             else:
                 Write(table, row_key, becoming(item, size)).run(db, meter)
-            if request.get("ReturnItemCollectionMetrics") == "SIZE":
-                metric = item_collection_metrics(db, table, write.item)
-                if metric is not None and metric not in metrics.setdefault(table.name, []):
-                    metrics[table.name].append(metric)
     response: dict[str, Any] = {"UnprocessedItems": {}}
-    if metrics:
-        response["ItemCollectionMetrics"] = metrics
+    if request.get("ReturnItemCollectionMetrics") == "SIZE":
+        written = ((table, write.item) for table, writes in located for write in writes.values())
+        metrics = batch_collection_metrics(db, written)
+        if metrics:
+            response["ItemCollectionMetrics"] = metrics
     if meter is not None:
         response["ConsumedCapacity"] = meter.all()
     return response

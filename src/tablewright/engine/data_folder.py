@@ -14,6 +14,7 @@ from pathlib import Path
 
 FORMAT_VERSION = 1
 _DATABASE = "tablewright.db"
+_SQLITE = b"SQLite format 3\0"
 _APPLICATION_ID = 0x54_42_57_31  # "TBW1"
 # Beyond this, more cache makes reads of a million items no faster: the file is in the page cache of the system.
 _CACHE_KIB = 64 * 1024
@@ -44,6 +45,10 @@ CREATE TABLE settings (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 class StorageError(Exception):
     """A data folder that cannot be opened, or was closed; the message says what to do."""
+
+
+class DamagedError(StorageError):
+    """A data folder whose database cannot be read as it is."""
 
 
 class WriteAheadLog:
@@ -81,6 +86,24 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def locate(path: str | os.PathLike[str]) -> Path:
+    """The folder that a user names: ``~`` is the home folder, as in a shell."""
+    if not os.fspath(path):
+        raise StorageError("a data folder needs a name; the current folder is .")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:  # ~somebody, who is not known here
+        raise StorageError(f"cannot use {path} as a data folder: {error}") from None
+
+
+def holds_database(folder: Path) -> bool:
+    """Whether there is something to open in the folder; nothing is made or changed."""
+    try:
+        return (folder / _DATABASE).stat().st_size > 0
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
 def connect(folder: Path | None) -> sqlite3.Connection:
     if folder is None:
         connection = _opened(":memory:")
@@ -106,15 +129,26 @@ def connect(folder: Path | None) -> sqlite3.Connection:
         raise StorageError(f"cannot open the data folder {folder}: {error}") from error
     except sqlite3.DatabaseError as error:
         connection.close()
-        raise StorageError(f"{folder / _DATABASE} is not a Tablewright database: {error}") from error
+        what = "is damaged" if _is_sqlite(folder) else "is damaged, or not a Tablewright database"
+        raise DamagedError(
+            f"{folder / _DATABASE} {what} ({error}); restore a copy of the folder, or choose another"
+        ) from error
     except BaseException:
         connection.close()
         raise
     return connection
 
 
+def _is_sqlite(folder: Path) -> bool:
+    with open(folder / _DATABASE, "rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
 def _make(folder: Path) -> None:
     """Make a folder and those above it, to stay."""
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise StorageError(f"{place} is a file, not a folder")
     new = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for place in new:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import random
+import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,13 +20,13 @@ from typing import Any, Self
 
 import orjson
 
-from tablewright.engine.data_folder import StorageError
+from tablewright.engine.data_folder import DamagedError, locate
 from tablewright.engine.database import Database
 from tablewright.engine.errors import DynamoError, InternalServerError, UnknownOperationException
 from tablewright.engine.maintenance import Maintenance
 from tablewright.engine.operations import OPERATIONS
 from tablewright.engine.requests import check_request
-from tablewright.engine.storage import Batch, Storage
+from tablewright.engine.storage import Batch, Storage, Turn
 from tablewright.engine.verify import Report, verify
 
 
@@ -38,13 +39,19 @@ class Engine:
         self._storage = Storage(folder)
         try:
             self._database = Database(self._storage, clock, entropy, region, account)
-        except Exception as error:
+            self._storage.on_rollback = self._database.load_tables
+            self._maintenance = Maintenance(self._database)
+            self._maintenance.start()
+        except (InternalServerError, sqlite3.Error, ValueError, LookupError, TypeError, AttributeError) as error:
             self._storage.close()
-            raise StorageError(f"the data folder {folder} is damaged: its tables cannot be read ({error})") from error
-        self._storage.on_rollback = self._database.load_tables
-        self._maintenance = Maintenance(self._database)
+            raise DamagedError(
+                f"the data folder {folder} is damaged: its tables cannot be read ({error.__cause__ or error}); "
+                "restore a copy of it, or choose another"
+            ) from error
+        except BaseException:
+            self._storage.close()
+            raise
         self._closed = False
-        self._maintenance.start()
 
     @classmethod
     def open(
@@ -57,8 +64,13 @@ class Engine:
         account: str = "123456789012",
     ) -> Self:
         """Open the data folder at ``path``, making it if need be; without a path, a database in memory."""
-        folder = None if path is None else Path(path)
+        folder = None if path is None else locate(path)
         return cls(folder, clock, entropy or random.SystemRandom(), region, account)
+
+    @property
+    def region(self) -> str:
+        """The region in its ARNs."""
+        return self._database.region
 
     # -- calls --------------------------------------------------------------------------------------------------
 
@@ -118,9 +130,9 @@ class Engine:
         if handler is None:
             raise UnknownOperationException(f"Tablewright does not support the operation {operation}")
         request = check_request(operation, request)
-        turn = self._storage.turn()
+        turn = Turn(self._storage)
         try:
-            with turn:
+            with self._storage.lock, turn:
                 response = handler(self._database, request)
         except DynamoError as error:
             error.batch = turn.batch
@@ -139,8 +151,7 @@ class Engine:
 
     def verify(self) -> Report:
         """Prove that items, indexes, expiry entries and streams agree; see ``Report``."""
-        turn = self._storage.turn()
-        with turn:
+        with self._storage.turn() as turn:
             report = verify(self._database)
         if turn.batch is not None:
             self._storage.settle(turn.batch)

@@ -7,7 +7,7 @@ of it everywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from tablewright.engine.errors import (
     ValidationException,
 )
 from tablewright.engine.expressions import Condition, Projection, check_parameters
+from tablewright.engine.expressions.update import TOO_LARGE_TO_UPDATE
 from tablewright.engine.parameters import Parameters
 from tablewright.engine.schema import Table
 from tablewright.engine.values import (
@@ -37,7 +38,6 @@ from tablewright.engine.values import (
 
 _INVALID = "One or more parameter values were invalid: "
 _TOO_LARGE = "Item size has exceeded the maximum allowed size"
-_TOO_LARGE_TO_UPDATE = "Item size to update has exceeded the maximum allowed size"
 _NOTHING: Item = {}
 
 
@@ -227,6 +227,8 @@ def becoming(item: Item | None, size: int = 0) -> Callable[[Row | None], tuple[I
 
 def checked_key(key: Mapping[str, AttributeValue]) -> Item:
     """A key whose values are valid and canonical; whether it fits a table is asked later."""
+    for name in key:
+        text_size(name)  # raises when it is no text, which only a caller in the same process can send
     return {name: checked(value)[0] for name, value in key.items()}
 
 
@@ -297,7 +299,7 @@ def updated_item(
         if per_action:
             measured = max(size, size - item_size(key) + changes.size_overhead)
         if measured > MAX_ITEM_SIZE:
-            raise ValidationException(_TOO_LARGE_TO_UPDATE)
+            raise ValidationException(TOO_LARGE_TO_UPDATE)
         return after, size
 
     return new
@@ -364,3 +366,17 @@ def item_collection_metrics(db: Database, table: Table, key: Item) -> dict[str, 
         "ItemCollectionKey": {name: key[name] for name in table.key.partition},
         "SizeEstimateRangeGB": [float(gigabytes), float(gigabytes + 1)],
     }
+
+
+def batch_collection_metrics(db: Database, writes: Iterable[tuple[Table, Item]]) -> dict[str, list[dict[str, Any]]]:
+    """The sizes of all item collections that were written to, each measured once."""
+    metrics: dict[str, list[dict[str, Any]]] = {}
+    seen = set()
+    for table, item in writes:
+        collection = (table.number, table.key.partition_prefix(item))
+        if collection not in seen:
+            seen.add(collection)
+            metric = item_collection_metrics(db, table, item)
+            if metric is not None:
+                metrics.setdefault(table.name, []).append(metric)
+    return metrics

@@ -19,11 +19,12 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
+from tablewright.engine import forks
 from tablewright.engine.data_folder import StorageError, WriteAheadLog, connect
 from tablewright.engine.errors import InternalServerError
 
@@ -65,7 +66,13 @@ class Batch:
 
 
 class Turn:
-    """The engine to oneself, as a ``with`` block. What raises halfway through its writes ends the batch."""
+    """The engine to oneself, as a ``with`` block inside one of the lock. What raises halfway through its writes ends
+    the batch.
+
+    The lock is not taken here: a signal may raise between any two lines of Python, and what it raised at the end of
+    ``__enter__`` or the start of ``__exit__`` would leave the lock with nobody to release it. ``with lock`` has no
+    such gap.
+    """
 
     __slots__ = ("_storage", "_writes", "batch")
 
@@ -76,9 +83,7 @@ class Turn:
 
     def __enter__(self) -> None:
         storage = self._storage
-        storage.lock.acquire()
         if storage.refusal is not None:
-            storage.lock.release()
             raise type(storage.refusal)(*storage.refusal.args)
         self._writes = storage.writes
 
@@ -86,15 +91,12 @@ class Turn:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         storage = self._storage
-        try:
-            if error is not None:
-                if isinstance(error, sqlite3.Error):
-                    raise storage.abort(error) from error
-                if storage.writes > max(self._writes, storage.kept):
-                    storage.abort(error)
-            self.batch = storage.unsettled()
-        finally:
-            storage.lock.release()
+        if error is not None:
+            if isinstance(error, sqlite3.Error):
+                raise storage.abort(error) from error
+            if storage.writes > max(self._writes, storage.kept):
+                storage.abort(error)
+        self.batch = storage.unsettled()
 
 
 class Storage:
@@ -120,6 +122,7 @@ class Storage:
         self._log = None if folder is None else WriteAheadLog(folder)
         if self._log is not None:
             self._sync_what_was_left(self._log)
+        forks.watch(self)
 
     def _sync_what_was_left(self, log: WriteAheadLog) -> None:
         """What a killed process had committed can be seen from now on, so it has to be durable."""
@@ -129,8 +132,12 @@ class Storage:
             self._connection.close()
             raise StorageError(f"cannot use {self.folder} as a data folder: it cannot be synced: {error}") from error
 
-    def turn(self) -> Turn:
-        return Turn(self)
+    @contextmanager
+    def turn(self) -> Iterator[Turn]:
+        """The lock and a turn in one, where a microsecond does not matter."""
+        turn = Turn(self)
+        with self.lock, turn:
+            yield turn
 
     def write(self) -> Callable[..., sqlite3.Cursor]:
         """``execute``, with a transaction open for it."""
@@ -226,6 +233,16 @@ class Storage:
             if batch is not None:
                 batch.finish(refusal)
         return refusal
+
+    def leave_to_parent(self) -> None:
+        """This is the copy that a fork made: refuse to be used, and leave the files alone."""
+        forks.never_release(self._connection)
+        # Its transaction and its log are the parent's to finish.
+        self.pending, self._committed, self._log = None, [], None
+        self.refusal = StorageError(
+            f"the data folder {self.folder} belongs to the process that opened it, and this one is a fork of it; "
+            "call the parent, or open a folder of its own here"
+        )
 
     def close(self) -> None:
         """Make everything durable and let go of the data folder; who comes later is told."""

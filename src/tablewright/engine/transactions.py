@@ -28,11 +28,11 @@ from tablewright.engine.errors import (
 )
 from tablewright.engine.items import (
     Write,
+    batch_collection_metrics,
     becoming,
     check_changes,
     check_key_paths,
     checked_key,
-    item_collection_metrics,
     updated_item,
 )
 from tablewright.engine.parameters import Parameters
@@ -85,11 +85,7 @@ def transact_write_items(db: Database, request: dict[str, Any]) -> dict[str, Any
     if meter is not None:
         response["ConsumedCapacity"] = meter.all()
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
-        metrics: dict[str, list[dict[str, Any]]] = {}
-        for member in members:
-            metric = None if member.is_check else item_collection_metrics(db, member.table, member.key)
-            if metric is not None and metric not in metrics.setdefault(member.table.name, []):
-                metrics[member.table.name].append(metric)
+        metrics = batch_collection_metrics(db, ((m.table, m.key) for m in members if not m.is_check))
         if metrics:
             response["ItemCollectionMetrics"] = metrics
     return response

@@ -58,7 +58,7 @@ def canonical_number(text: str) -> str:
         return text
     match = _NUMBER.fullmatch(text)
     if match is None or not (match[2] or match[3]):
-        if not text:
+        if not text_size(text):
             raise ValidationException("The parameter cannot be converted to a numeric value")
         raise ValidationException(f"The parameter cannot be converted to a numeric value: {text}")
     sign, whole, fraction, exponent = match[1], match[2], match[3] or "", match[4]
@@ -84,11 +84,10 @@ def canonical_number(text: str) -> str:
 def _bounded(exponent: str | None) -> int:
     if exponent is None:
         return 0
-    # More than a few digits is out of range whatever they are; int() on a megabyte of digits is slow.
+    # More than a few digits is out of range whatever they are; int() on a megabyte of digits is slow, or refuses.
     significant = exponent.lstrip("+-").lstrip("0")
-    if len(significant) > 9:
-        return -(10**9) if exponent[0] == "-" else 10**9
-    return int(exponent)
+    magnitude = 10**9 if len(significant) > 9 else int(significant or "0")
+    return -magnitude if exponent[0] == "-" else magnitude
 
 
 def _plain(digits: str, point: int) -> str:
@@ -204,11 +203,12 @@ def _checked_set(tag: str, content: list[str]) -> tuple[list[str], int]:
         if len(set(numbers)) != len(numbers):
             raise RequestValidationException("Input collection contains duplicates")
         return (content if numbers == content else numbers), sum(map(number_size, numbers))
+    size = sum(map(text_size if tag == "SS" else binary_size, content))
     if len(set(content)) != len(content):
         listing = f"Input collection [{', '.join(content)}]"
         suffix = " contains duplicates." if tag == "SS" else "of type BS contains duplicates."
         raise RequestValidationException(_INVALID + listing + suffix)
-    return content, sum(map(text_size if tag == "SS" else binary_size, content))
+    return content, size
 
 
 def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:

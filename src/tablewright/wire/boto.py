@@ -75,12 +75,12 @@ def resource(engine: EngineLike, **kwargs: Any) -> Any:
         import boto3.session
     except ImportError:
         raise ImportError(
-            "tablewright.wire.boto.resource needs boto3, which is not installed: pip install boto3"
+            "tablewright.wire.boto.resource needs boto3, which is not installed: pip install 'tablewright[boto3]'"
         ) from None
     with _session_lock:
         if _boto3_session is None:
             _boto3_session = boto3.session.Session(botocore_session=_session())
-        made = _boto3_session.resource("dynamodb", **_with_defaults(kwargs))
+        made = _boto3_session.resource("dynamodb", **_with_defaults(engine, kwargs))
     _bind(made.meta.client, _Transport(engine))
     return made
 
@@ -92,7 +92,7 @@ def patch(engine: EngineLike) -> Iterator[None]:
     That goes for clients made inside and for those made before, in every thread. Credentials and a region
     are supplied where the environment has none. Contexts nest: the innermost engine is used.
     """
-    with _environment():
+    with _environment(_region(engine)):
         _patches.enter(engine)
         try:
             yield
@@ -102,7 +102,7 @@ def patch(engine: EngineLike) -> Iterator[None]:
 
 def _client(service: str, engine: EngineLike, kwargs: dict[str, Any]) -> Any:
     with _session_lock:
-        made = _session().create_client(service, **_with_defaults(kwargs))
+        made = _session().create_client(service, **_with_defaults(engine, kwargs))
     _bind(made, _Transport(engine))
     return made
 
@@ -115,18 +115,24 @@ def _session() -> Any:
     return _botocore_session
 
 
-def _with_defaults(kwargs: dict[str, Any]) -> dict[str, Any]:
+def _with_defaults(engine: EngineLike, kwargs: dict[str, Any]) -> dict[str, Any]:
     # Unsigned and with a fixed user agent, since nobody reads either and both are made anew for every call.
     config = Config(signature_version=UNSIGNED, user_agent="tablewright")
     if kwargs.get("config") is not None:
         config = config.merge(kwargs["config"])
     return {
-        "region_name": _REGION,
+        "region_name": _region(engine),
         "aws_access_key_id": "tablewright",
         "aws_secret_access_key": "tablewright",
         **kwargs,
         "config": config,
     }
+
+
+def _region(engine: EngineLike) -> str:
+    """The region of an engine that has one."""
+    region: str = getattr(engine, "region", _REGION)
+    return region
 
 
 def _bind(made: Any, transport: _Transport) -> None:
@@ -295,7 +301,7 @@ _patches = _Patches()
 
 
 @contextmanager
-def _environment() -> Iterator[None]:
+def _environment(region: str) -> Iterator[None]:
     """Credentials and a region for clients made inside.
 
     boto3's default session is set aside meanwhile: one made inside would keep what was supplied.
@@ -304,7 +310,7 @@ def _environment() -> Iterator[None]:
     if "AWS_ACCESS_KEY_ID" not in os.environ:
         supplied |= {"AWS_ACCESS_KEY_ID": "tablewright", "AWS_SECRET_ACCESS_KEY": "tablewright"}
     if botocore.session.Session().get_config_variable("region") is None:
-        supplied["AWS_DEFAULT_REGION"] = _REGION
+        supplied["AWS_DEFAULT_REGION"] = region
     if supplied:
         os.environ.update(supplied)
     try:

@@ -186,7 +186,8 @@ class Connection(asyncio.Protocol):
         headers = request.headers
         if b"upgrade" in headers and self._parser.should_upgrade():
             return
-        length = headers.get(b"content-length", b"0")
+        # The parser has seen to it that these are digits, and not too many that count.
+        length = headers.get(b"content-length", b"0").lstrip(b"0")
         if len(length) > 7 and int(length) > self._limits.body_bytes:
             raise _Refused(413)
         if b"expect" in headers:
@@ -207,7 +208,9 @@ class Connection(asyncio.Protocol):
             request.body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
             self._chunks.clear()
         request.keep_alive = self._parser.should_keep_alive()
-        if self._ending or (b"upgrade" in request.headers and self._parser.should_upgrade()):
+        if self._ending or request.method == b"CONNECT":
+            return  # the parser asks for another protocol next
+        if b"upgrade" in request.headers and self._parser.should_upgrade():
             return
         if self._backlog or self._writing_paused or len(self._queue) >= self._limits.pipelined:
             self._backlog.append(request)

@@ -75,7 +75,10 @@ class Credentials:
 
 
 def read_credentials(path: Path) -> list[Credentials]:
-    """Every profile of a file in the format of ``~/.aws/credentials``."""
+    """The profiles of a file in the format of ``~/.aws/credentials`` that have keys.
+
+    Others (single sign-on, a role to assume) get theirs elsewhere; nobody can sign with them here.
+    """
     parser = configparser.RawConfigParser(default_section="\0none")
     try:
         parser.read_string(path.read_text(encoding="utf-8"))
@@ -89,12 +92,14 @@ def read_credentials(path: Path) -> list[Credentials]:
         profile = parser[name]
         key_id, secret = profile.get("aws_access_key_id"), profile.get("aws_secret_access_key")
         if not key_id or not secret:
-            raise CredentialsFileError(f"profile [{name}] of {path} needs aws_access_key_id and aws_secret_access_key")
+            continue
         credentials = Credentials(key_id, secret, profile.get("aws_session_token") or None)
         if found.setdefault(key_id, credentials) != credentials:
             raise CredentialsFileError(f"the credentials file {path} has two secrets for the key {key_id}")
     if not found:
-        raise CredentialsFileError(f"the credentials file {path} has no profile")
+        raise CredentialsFileError(
+            f"the credentials file {path} has no profile with aws_access_key_id and aws_secret_access_key"
+        )
     return list(found.values())
 
 
@@ -288,7 +293,7 @@ def _parse_date(text: str) -> datetime:
         pass
     try:
         return parsedate_to_datetime(text).astimezone(UTC)
-    except ValueError:
+    except (ValueError, OverflowError):  # a date of the year 9999 may be beyond it elsewhere
         raise IncompleteSignatureException(
             f"Date must be in ISO-8601 'basic format'. Got '{text}'. See http://en.wikipedia.org/wiki/ISO_8601"
         ) from None

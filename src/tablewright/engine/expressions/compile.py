@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 from tablewright.engine.expressions import checks
+from tablewright.engine.expressions.cache import kept
 from tablewright.engine.expressions.checks import LeafCheck, Values, compare
 from tablewright.engine.expressions.nodes import (
     And,
@@ -36,8 +36,6 @@ from tablewright.engine.values import AttributeValue, Item, same_value
 Names = tuple[tuple[str, str], ...]
 Predicate = Callable[[Item, Values], bool]
 Getter = Callable[[Item, Values], AttributeValue | None]
-
-PROGRAMS_KEPT = 2048
 
 
 class Condition:
@@ -108,7 +106,7 @@ def condition_from_node(node: ConditionNode) -> Condition:
     return Condition(node, {})
 
 
-@lru_cache(maxsize=PROGRAMS_KEPT)
+@kept
 def _compiled(kind: str, text: str, names: Names) -> Condition:
     node = Parser(kind, text).condition()
     if (problem := checks.text_problem(node)) is not None:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from tablewright.engine.errors import ValidationException
+from tablewright.engine.expressions.cache import kept
 from tablewright.engine.expressions.checks import Values
 from tablewright.engine.expressions.compile import Condition, compile_condition
 from tablewright.engine.expressions.nodes import (
@@ -38,7 +38,6 @@ from tablewright.engine.expressions.paths import resolved
 from tablewright.engine.values import AttributeValue
 
 _KIND = "KeyConditionExpression"
-_PROGRAMS_KEPT = 1024
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INDEXABLE = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"})
 _NOT_SUPPORTED = "Query key condition not supported"
@@ -209,7 +208,7 @@ def compile_key_condition(text: str, names: Mapping[str, str] | None = None) -> 
     return _compiled(text, tuple(names.items()) if names else ())
 
 
-@lru_cache(maxsize=_PROGRAMS_KEPT)
+@kept
 def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> KeyConditionProgram:
     names = dict(pairs)
     return KeyConditionProgram(compile_condition(text, names, _KIND), names)

@@ -45,30 +45,55 @@ def resolved(path: Path, names: Mapping[str, str]) -> Path:
     return path
 
 
+class _Step:
+    """A place that paths lead to: which path came by first, and where those that came by went on to."""
+
+    __slots__ = ("ends", "first", "first_index", "first_name", "next")
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.ends = False
+        # The first path that goes on with a list index, and the first with a name.
+        self.first_index: int | None = None
+        self.first_name: int | None = None
+        self.next: dict[PathPart, _Step] = {}
+
+
 def clash(paths: Iterable[Path]) -> str | None:
-    """Two paths of one update or projection that overlap, or else two that conflict."""
-    heads: dict[PathPart, list[tuple[PathPart, ...]]] = {}
-    conflict: str | None = None
-    for path in paths:
+    """Two paths of one update or projection that overlap, or else two that conflict.
+
+    Each path is held against all before it by walking once along what they have in common, because an expression
+    has room for a thousand paths.
+    """
+    seen: list[tuple[PathPart, ...]] = []
+    root = _Step(0)
+    conflict: tuple[int, int] | None = None
+    for number, path in enumerate(paths):
         parts = path.parts
-        # Paths can only meet under the same attribute, so a wide projection stays cheap to check.
-        for other in heads.get(parts[0], ()):
-            problem = _clash(other, parts)
-            if problem == "overlap":
-                return _clash_text("overlap", other, parts)
-            if problem == "conflict" and conflict is None:
-                conflict = _clash_text("conflict", other, parts)
-        heads.setdefault(parts[0], []).append(parts)
-    return conflict
-
-
-def _clash(one: Sequence[PathPart], two: Sequence[PathPart]) -> str | None:
-    for left, right in zip(one, two, strict=False):
-        if isinstance(left, int) != isinstance(right, int):
-            return "conflict"
-        if left != right:
-            return None
-    return "overlap"
+        seen.append(parts)
+        step = root
+        conflicting: int | None = None
+        for part in parts:
+            if step is not root:
+                other_kind = step.first_name if isinstance(part, int) else step.first_index
+                if other_kind is not None and (conflicting is None or other_kind < conflicting):
+                    conflicting = other_kind
+            if isinstance(part, int):
+                step.first_index = number if step.first_index is None else step.first_index
+            else:
+                step.first_name = number if step.first_name is None else step.first_name
+            following = step.next.get(part)
+            if following is None:
+                following = step.next[part] = _Step(number)
+            elif following.ends:
+                return _clash_text("overlap", seen[following.first], parts)
+            step = following
+        if step.first != number:
+            return _clash_text("overlap", seen[step.first], parts)
+        step.ends = True
+        if conflict is None and conflicting is not None:
+            conflict = (conflicting, number)
+    return None if conflict is None else _clash_text("conflict", seen[conflict[0]], seen[conflict[1]])
 
 
 def _clash_text(problem: str, one: Sequence[PathPart], two: Sequence[PathPart]) -> str:

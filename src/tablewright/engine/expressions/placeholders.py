@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from tablewright.engine.errors import RequestValidationException, ValidationException
-from tablewright.engine.values import NESTED_TOO_DEEPLY, AttributeValue
+from tablewright.engine.values import NESTED_TOO_DEEPLY, AttributeValue, text_size
 
 _KEY = re.compile(r"[#:][A-Za-z0-9_]+", re.ASCII)
 _MAX_KEY_BYTES = 255
@@ -120,7 +120,8 @@ def _check_keys(parameter: str, sigil: str, keys: Collection[str]) -> None:
         raise ValidationException(f"{parameter} must not be empty")
     for key in keys:
         if type(key) is not str or len(key) > _MAX_KEY_BYTES or not _well_formed(sigil, key):
-            raise ValidationException(f"{parameter} contains invalid key: {_key_problem(str(key))}")
+            text_size(key)  # raises when it is no text at all
+            raise ValidationException(f"{parameter} contains invalid key: {_key_problem(key)}")
 
 
 @lru_cache(maxsize=4096)

@@ -8,8 +8,8 @@ nothing behind.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
+from tablewright.engine.expressions.cache import kept
 from tablewright.engine.expressions.nodes import NameRef, Path, PathPart
 from tablewright.engine.expressions.parser import Invalid, Parser, check_size
 from tablewright.engine.expressions.paths import (
@@ -23,7 +23,6 @@ from tablewright.engine.expressions.paths import (
 from tablewright.engine.values import AttributeValue, Item
 
 _KIND = "ProjectionExpression"
-_PROGRAMS_KEPT = 1024
 
 Tree = dict[PathPart, "Tree | None"]
 
@@ -58,7 +57,7 @@ def compile_projection(text: str, names: Mapping[str, str] | None = None) -> Pro
     return _compiled(text, tuple(names.items()) if names else ())
 
 
-@lru_cache(maxsize=_PROGRAMS_KEPT)
+@kept
 def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> Projection:
     names = dict(pairs)
     written = Parser(_KIND, text).projection()

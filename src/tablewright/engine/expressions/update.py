@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from tablewright.engine.errors import ValidationException
 from tablewright.engine.expressions import checks
+from tablewright.engine.expressions.cache import kept
 from tablewright.engine.expressions.checks import Test, Values
 from tablewright.engine.expressions.nodes import (
     Action,
@@ -48,10 +48,9 @@ from tablewright.engine.expressions.paths import (
     word_problem,
 )
 from tablewright.engine.expressions.projection import Projection
-from tablewright.engine.values import AttributeValue, Item, canonical_number
+from tablewright.engine.values import MAX_ITEM_SIZE, AttributeValue, Item, canonical_number, value_size
 
 _KIND = "UpdateExpression"
-_PROGRAMS_KEPT = 2048
 _SETS = frozenset({"SS", "NS", "BS"})
 _LONG_TYPES = {
     "S": "STRING",
@@ -65,6 +64,9 @@ _LONG_TYPES = {
 
 _WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 _MISSING = "The provided expression refers to an attribute that does not exist in the item"
+TOO_LARGE_TO_UPDATE = "Item size to update has exceeded the maximum allowed size"
+# Lists in one list_append; what applications append is one or two.
+_FEW_LISTS = 8
 _BAD_PATH = "The document path provided in the update expression is invalid for update"
 
 # Exact for any two numbers DynamoDB can hold: 1E+125 and 1E-130 are 256 digits apart.
@@ -171,7 +173,7 @@ def compile_update(text: str, names: Mapping[str, str] | None = None) -> Update:
     return _compiled(text, tuple(names.items()) if names else ())
 
 
-@lru_cache(maxsize=_PROGRAMS_KEPT)
+@kept
 def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> Update:
     names = dict(pairs)
     sections = Parser(_KIND, text).update()
@@ -310,8 +312,8 @@ def _evaluator(operand: Operand, names: Mapping[str, str]) -> Evaluator:
             return _sum(operator == "-", _evaluator(left, names), _evaluator(right, names))
         case Function("if_not_exists", (Path() as path, default)):
             return _if_not_exists(resolved(path, names), _evaluator(default, names))
-        case Function("list_append", (first, second)):
-            return _list_append(_evaluator(first, names), _evaluator(second, names))
+        case Function("list_append", (_, _)):
+            return _list_append(*(_evaluator(part, names) for part in _appended(operand)))
         case Function():
             return _unusable
 
@@ -355,17 +357,36 @@ def _sum(negative: bool, left: Evaluator, right: Evaluator) -> Evaluator:
     return evaluate
 
 
-def _list_append(left: Evaluator, right: Evaluator) -> Evaluator:
+def _list_append(*operands: Evaluator) -> Evaluator:
     def evaluate(item: Item, values: Values) -> AttributeValue:
-        first = left(item, values).get("L")
-        if first is None:
-            raise ValidationException(_WRONG_TYPE)
-        second = right(item, values).get("L")
-        if second is None:
-            raise ValidationException(_WRONG_TYPE)
-        return {"L": first + second}
+        lists = []
+        for operand in operands:
+            elements = operand(item, values).get("L")
+            if elements is None:
+                raise ValidationException(_WRONG_TYPE)
+            lists.append(elements)
+        if len(lists) > _FEW_LISTS:
+            _check_total(lists)
+        return {"L": list(chain.from_iterable(lists))}
 
     return evaluate
+
+
+def _check_total(lists: list[list[AttributeValue]]) -> None:
+    """Many lists that an item cannot hold together, the same one perhaps, are not put together first."""
+    distinct = {id(elements): elements for elements in lists}
+    sizes = {name: value_size({"L": elements}) - 3 for name, elements in distinct.items()}
+    if sum(sizes[id(elements)] for elements in lists) > MAX_ITEM_SIZE:
+        raise ValidationException(TOO_LARGE_TO_UPDATE)
+
+
+def _appended(operand: Operand) -> Iterator[Operand]:
+    """The lists that calls of list_append, one in another, put together, in their order."""
+    if isinstance(operand, Function) and operand.name == "list_append" and len(operand.arguments) == 2:
+        for argument in operand.arguments:
+            yield from _appended(argument)
+    else:
+        yield operand
 
 
 def number_sum(one: str, other: str, negative: bool = False) -> str:

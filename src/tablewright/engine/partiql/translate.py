@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from tablewright.engine.expressions import Condition, Update, condition_from_node
+from tablewright.engine.expressions.cache import kept
 from tablewright.engine.expressions.nodes import Literal, Path, Placeholder
 from tablewright.engine.partiql import lexer, syntax
 from tablewright.engine.partiql.assignments import Assignments
@@ -27,10 +26,8 @@ from tablewright.engine.partiql.statements import (
     placeholder,
 )
 
-_STATEMENTS_KEPT = 1024
 
-
-@lru_cache(maxsize=_STATEMENTS_KEPT)
+@kept
 def statement(text: str) -> Statement:
     """The statement of a text; raises a ValidationException."""
     node = parse(text)

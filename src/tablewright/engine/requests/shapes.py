@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tablewright.engine.errors import SerializationException, ValidationException
+from tablewright.engine.values import text_size
 
 Check = Callable[[Any], bool]
 
@@ -39,6 +40,7 @@ _CLASS_CAST = (
 )
 _UNEXPECTED_STRUCTURE = "Start of structure or map found where not expected"
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TRUE_WORDS = frozenset({"TRUE", "1", "YES"})
 _FALSE_WORDS = frozenset({"FALSE", "0", "NO"})
 
@@ -118,6 +120,11 @@ def token(value: Any) -> str:
     return "DECIMAL_VALUE" if isinstance(value, float) else "NUMBER_VALUE"
 
 
+def _is_text(value: Any) -> bool:
+    """Whether the value is a string that can be stored and answered with; half of a surrogate pair cannot."""
+    return type(value) is str and (value.isascii() or not _SURROGATE.search(value))
+
+
 class Scalar(Shape):
     """What all scalars have in common: lists and objects are refused alike."""
 
@@ -160,12 +167,13 @@ class String(Scalar):
             allowed = frozenset(self.enum)
             return lambda value: type(value) is str and value in allowed
         if self.min is None and self.max is None and self.pattern is None:
-            return lambda value: type(value) is str
-        return lambda value: type(value) is str and not self.broken(value)
+            return _is_text
+        return lambda value: _is_text(value) and not self.broken(value)
 
     def convert(self, value: str | bool | float) -> str:
         if not isinstance(value, str):
             raise self.cannot_convert(value)
+        text_size(value)  # raises for half of a surrogate pair, which no JSON has
         return value
 
     def broken(self, value: str) -> list[str]:
@@ -338,6 +346,8 @@ class Map(Shape):
             raise SerializationException(_CLASS_CAST if element else "Unexpected field type")
         if not all(isinstance(key, str) for key in value):
             raise SerializationException("Unexpected field type")
+        for key in value:
+            text_size(key)
         entries = {
             key: self.value.null_element() if entry is None else self.value.read(entry, element=True)
             for key, entry in value.items()

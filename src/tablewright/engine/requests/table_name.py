@@ -10,6 +10,7 @@ from tablewright.engine.requests.shapes import Check, String, broken_limits
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 
 _TABLE_ARN = re.compile(rf"arn:[a-z-]+:dynamodb:[^:/]+:\d+:table/({NAME_PATTERN})")
+_MAX_LENGTH = 1024
 _PLAIN_NAME = String(min=3, max=255, pattern=NAME_PATTERN)
 
 
@@ -23,15 +24,15 @@ class TableName(String):
     """A name or an ARN. What is wrong with an empty or overlong text is not asked of its parts as well."""
 
     def __init__(self) -> None:
-        super().__init__(min=1, max=1024)
+        super().__init__(min=1, max=_MAX_LENGTH)
 
     def check(self) -> Check:
-        # The same few names come with every request.
+        # The same few names come with every request. What is too long to be one is not kept.
         @lru_cache(maxsize=1024)
         def valid(name: str) -> bool:
             return not self.broken(name)
 
-        return lambda value: type(value) is str and valid(value)
+        return lambda value: type(value) is str and len(value) <= _MAX_LENGTH and valid(value)
 
     def broken(self, value: str) -> list[str]:
         if not value or _TABLE_ARN.fullmatch(value):

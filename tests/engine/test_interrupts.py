@@ -1,0 +1,107 @@
+"""A signal handler may raise between any two lines of a call (Ctrl-C does): nobody else is the worse for it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import tablewright.engine
+from tablewright.engine import Engine
+from tablewright.engine.errors import DynamoError
+
+SOURCES = str(Path(tablewright.engine.__file__).parent)
+PUT: tuple[str, dict[str, Any]] = ("PutItem", {"TableName": "things", "Item": {"pk": {"S": "a"}, "g": {"S": "1"}}})
+GET: tuple[str, dict[str, Any]] = ("GetItem", {"TableName": "things", "Key": {"pk": {"S": "a"}}})
+
+
+class Interrupted(BaseException):
+    pass
+
+
+def interrupted(call: Callable[[], object], moment: int) -> bool:
+    """Whether the call was still under way when so many steps of it were done, which is when it is broken off."""
+    steps = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal steps
+        if not frame.f_code.co_filename.startswith(SOURCES):
+            return None
+        steps += 1
+        if steps == moment:
+            sys.settrace(None)
+            raise Interrupted
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except (Interrupted, DynamoError):
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def in_thread(call: Callable[[], object]) -> None:
+    """The call, from another thread; it must not have to wait for what was broken off."""
+    done = threading.Event()
+
+    def work() -> None:
+        call()
+        done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    assert done.wait(5), "a lock was left behind"
+
+
+def pair(number: int) -> dict[str, Any]:
+    items = ({"pk": {"S": name}, "g": {"S": str(number)}} for name in "xy")
+    return {"TransactItems": [{"Put": {"TableName": "things", "Item": item}} for item in items]}
+
+
+# An exception inside a generator that is being thrown away has nowhere to go.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(("kind", "stride"), [("put", 1), ("get", 1), ("transaction", 5)])
+def test_a_call_may_be_broken_off_at_any_moment(tmp_path: Path, kind: str, stride: int) -> None:
+    with Engine.open(tmp_path / "data") as engine:
+        names = [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "g")]
+        index = {
+            "IndexName": "gsi",
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+        engine.call(
+            "CreateTable",
+            {
+                "TableName": "things",
+                "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": names,
+                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "GlobalSecondaryIndexes": [index],
+                "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+            },
+        )
+        calls: dict[str, Callable[[int], object]] = {
+            "put": lambda number: engine.call(*PUT),
+            "get": lambda number: engine.call(*GET),
+            "transaction": lambda number: engine.call("TransactWriteItems", pair(number)),
+        }
+        other = {"TableName": "things", "Item": {"pk": {"S": "other"}}}
+        moment = 1
+        while interrupted(lambda now=moment: calls[kind](now), moment):  # type: ignore[misc]
+            in_thread(lambda: engine.call("PutItem", other))
+            x, y = (
+                engine.call("GetItem", {"TableName": "things", "Key": {"pk": {"S": name}}}).get("Item", {}).get("g")
+                for name in "xy"
+            )
+            assert x == y
+            moment += stride
+        assert moment > 100
+        assert engine.verify().problems == []
