@@ -112,18 +112,12 @@ def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     table = db.table(request["TableName"])
     table.check_item(item)
     key = table.row_key(item)
-    meter = Meter.for_request(request)
-    if condition is None and returned == "NONE" and meter is None and not table.needs_old_image:
+    metered = request.get("ReturnConsumedCapacity", "NONE") != "NONE"
+    if condition is None and returned == "NONE" and not metered and not table.needs_old_image:
         db.put_blind(table, key, orjson.dumps(item), size)
         return _with_metrics(db, {}, table, item, request)
     write = Write(table, key, becoming(item, size), condition, parameters.values, _item_on_failure(request))
-    old, _ = write.run(db, meter)
-    response: dict[str, Any] = {}
-    if returned == "ALL_OLD" and old is not None:
-        response["Attributes"] = orjson.Fragment(old.data)
-    if meter is not None:
-        response["ConsumedCapacity"] = meter.one()
-    return _with_metrics(db, response, table, item, request)
+    return _written(db, request, write, item)
 
 
 def get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
@@ -175,16 +169,7 @@ def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         parameters.values,
         _item_on_failure(request),
     )
-    meter = Meter.for_request(request)
-    old, new = write.run(db, meter)
-    assert new is not None
-    response: dict[str, Any] = {}
-    attributes = _returned(request.get("ReturnValues", "NONE"), old, new, changes)
-    if attributes is not None:
-        response["Attributes"] = attributes
-    if meter is not None:
-        response["ConsumedCapacity"] = meter.one()
-    return _with_metrics(db, response, table, key, request)
+    return _written(db, request, write, key, changes)
 
 
 def delete_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
@@ -207,14 +192,22 @@ def delete_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         parameters.values,
         _item_on_failure(request),
     )
+    return _written(db, request, write, key)
+
+
+def _written(
+    db: Database, request: Mapping[str, Any], write: Write, key: Item, changes: Changes | None = None
+) -> dict[str, Any]:
+    """Run a write, and tell of it what the request asks for."""
     meter = Meter.for_request(request)
-    old, _ = write.run(db, meter)
+    old, new = write.run(db, meter)
     response: dict[str, Any] = {}
-    if returned == "ALL_OLD" and old is not None:
-        response["Attributes"] = orjson.Fragment(old.data)
+    attributes = _returned(request.get("ReturnValues", "NONE"), old, new, changes)
+    if attributes is not None:
+        response["Attributes"] = attributes
     if meter is not None:
         response["ConsumedCapacity"] = meter.one()
-    return _with_metrics(db, response, table, key, request)
+    return _with_metrics(db, response, write.table, key, request)
 
 
 # -- shared with batches, transactions and PartiQL -----------------------------------------------------------
@@ -329,14 +322,14 @@ def _item_on_failure(request: Mapping[str, Any]) -> bool:
     return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
 
 
-def _returned(mode: str, old: Row | None, new: Item, changes: Changes | None) -> Any:
+def _returned(mode: str, old: Row | None, new: Item | None, changes: Changes | None) -> Any:
     if mode == "NONE":
         return None
     if mode == "ALL_NEW":
         return new
     if mode == "ALL_OLD":
         return None if old is None else orjson.Fragment(old.data)
-    if changes is None:
+    if changes is None or new is None:
         return None
     if mode == "UPDATED_OLD":
         return None if old is None else changes.updated(old.item) or None
