@@ -1,0 +1,79 @@
+"""The design language: tables, entities, keys, indexes and access patterns, declared once. Pure, no I/O.
+
+table       Table, GlobalIndex, LocalIndex
+entity      Entity, with naming rules, and schema_of for the compiled declaration
+rules       Keys, when, sharded; Attr, Unique, Version, CreatedAt, UpdatedAt, ExpiresAt, Expiry, Numbered, Large;
+            Upgrades
+attributes  EpochSeconds, EpochMillis, and how values are stored
+patterns    Get, Query and what they give: Lookup, Selection
+collection  Collection, Gather and what it gives: Gathering
+keys        Template: the key codec
+checks      what is wrong with a declaration, as ModelError
+"""
+
+from tablewright.model.attributes import EpochMillis, EpochSeconds
+from tablewright.model.collection import Collection, Gather, Gathering
+from tablewright.model.entity import Entity, schema_of
+from tablewright.model.errors import ModelError, TemplateError
+from tablewright.model.keys import Template
+from tablewright.model.naming import camel_case, pascal_case, snake_case
+from tablewright.model.patterns import Get, Lookup, Query, Selection
+from tablewright.model.rules import (
+    Attr,
+    CreatedAt,
+    ExpiresAt,
+    Expiry,
+    Keys,
+    Large,
+    Numbered,
+    Stamp,
+    Unique,
+    UpdatedAt,
+    Upgrades,
+    Version,
+    expires,
+    sharded,
+    when,
+)
+from tablewright.model.schema import Schema
+from tablewright.model.table import GlobalIndex, Index, LocalIndex, Table
+
+__all__ = [
+    "Attr",
+    "Collection",
+    "CreatedAt",
+    "Entity",
+    "EpochMillis",
+    "EpochSeconds",
+    "ExpiresAt",
+    "Expiry",
+    "Gather",
+    "Gathering",
+    "Get",
+    "GlobalIndex",
+    "Index",
+    "Keys",
+    "Large",
+    "LocalIndex",
+    "Lookup",
+    "ModelError",
+    "Numbered",
+    "Query",
+    "Schema",
+    "Selection",
+    "Stamp",
+    "Table",
+    "Template",
+    "TemplateError",
+    "Unique",
+    "UpdatedAt",
+    "Upgrades",
+    "Version",
+    "camel_case",
+    "expires",
+    "pascal_case",
+    "schema_of",
+    "sharded",
+    "snake_case",
+    "when",
+]

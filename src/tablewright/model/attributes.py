@@ -1,0 +1,353 @@
+"""Python values as DynamoDB attribute values, and back.
+
+Encoding goes by the value (``str`` is S, ``int``, ``float`` and ``Decimal`` are N, a model is M, ...), with one
+exception: a time is text (ISO 8601, UTC, microseconds, ``Z``) unless its type says that it is a count since 1970
+(``EpochSeconds``, ``EpochMillis``, also inside of lists, maps and models). Decoding gives plain Python values, and
+pydantic makes of them what the field says. What a field holds comes back equal, with these bounds:
+
+* Numbers have up to 38 digits; more are refused, never rounded. A ``float`` is stored as the shortest decimal that
+  means it, and is the same float again; where the type is ``Any`` it comes back as ``int`` or ``Decimal``.
+* Times without a zone are refused: a key that sorts by local time sorts wrongly twice a year.
+* There are no empty sets in DynamoDB: an absent set is an empty one. Inside of lists and maps, where nothing can be
+  absent, an empty list stands for it.
+* Of a union of types that are stored alike (``UUID | str``) the value comes back as pydantic chooses.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator
+from pydantic.fields import FieldInfo
+
+from tablewright.model.keys import AttributeValue
+
+Encoder = Callable[[Any], AttributeValue | None]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_DIGITS = 38
+_SMALLEST_EXPONENT, _LARGEST_EXPONENT = -130, 125
+_INTEGERS = 10**_MOST_DIGITS
+
+
+# -- times ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """Marks a time that is stored as a whole number of ``unit`` since 1970."""
+
+    unit: timedelta
+
+    def encode(self, time: datetime) -> AttributeValue:
+        return {"N": str((aware(time) - _EPOCH) // self.unit)}
+
+    def decode(self, value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+            return value
+        try:
+            return _EPOCH + int(value) * self.unit
+        except (OverflowError, ValueError):
+            raise ValueError(f"{value} is beyond the times that Python knows") from None
+
+    def whole(self, time: datetime) -> datetime:
+        """The time as it will be read back."""
+        return _EPOCH + (aware(time) - _EPOCH) // self.unit * self.unit
+
+
+_SECONDS = Epoch(timedelta(seconds=1))
+_MILLISECONDS = Epoch(timedelta(milliseconds=1))
+
+EpochSeconds = Annotated[datetime, _SECONDS, BeforeValidator(_SECONDS.decode), AfterValidator(_SECONDS.whole)]
+"""A time stored as whole seconds since 1970, as time to live needs it."""
+
+EpochMillis = Annotated[
+    datetime, _MILLISECONDS, BeforeValidator(_MILLISECONDS.decode), AfterValidator(_MILLISECONDS.whole)
+]
+"""A time stored as whole milliseconds since 1970."""
+
+
+def aware(time: datetime) -> datetime:
+    """The time in UTC; one without a zone is an error."""
+    if time.tzinfo is None:
+        raise ValueError(f"{time.isoformat()} has no time zone; give it one, such as datetime.UTC")
+    return time.astimezone(UTC)
+
+
+def time_text(time: datetime) -> str:
+    """Fixed width, so that text order is time order."""
+    return aware(time).isoformat(timespec="microseconds")[:26] + "Z"
+
+
+# -- numbers --------------------------------------------------------------------------------------------------------
+
+
+def number(text: str) -> int | Decimal:
+    """A stored number: an ``int`` where it is written as one."""
+    try:
+        return int(text)
+    except ValueError:
+        return Decimal(text)
+
+
+def number_text(value: float | Decimal) -> str:
+    """A number as DynamoDB writes it: without exponent, and without zeros that say nothing."""
+    decimal = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    sign, digits, exponent = decimal.as_tuple()
+    if not isinstance(exponent, int):
+        raise ValueError(f"{value} is not a number that DynamoDB can hold")
+    text = "".join(map(str, digits)).lstrip("0")
+    if not text:
+        return "0"
+    significant = text.rstrip("0")
+    magnitude = exponent + len(text) - 1
+    if len(significant) > _MOST_DIGITS or not _SMALLEST_EXPONENT <= magnitude <= _LARGEST_EXPONENT:
+        raise ValueError(f"{value} is not a number that DynamoDB can hold: 38 digits, from 1E-130 to 9.99E+125")
+    exact = Decimal((sign, tuple(map(int, significant)), exponent + len(text) - len(significant)))
+    return f"{exact:f}"
+
+
+def _encode_int(value: int) -> AttributeValue:
+    return {"N": str(value) if -_INTEGERS < value < _INTEGERS else number_text(value)}
+
+
+# -- encoding -------------------------------------------------------------------------------------------------------
+
+
+def encode(value: Any) -> AttributeValue | None:
+    """The attribute value of a Python value; None for what is not stored (None itself, and empty sets)."""
+    encoder = _ENCODERS.get(type(value))
+    if encoder is not None:
+        return encoder(value)
+    for kind, encoder in _ENCODERS.items():
+        if isinstance(value, kind):
+            return encoder(value)
+    raise TypeError(f"{value!r} of type {type(value).__name__} has no place in an item")
+
+
+def encoder_for(annotation: Any, markers: Iterable[Any] = ()) -> Encoder:
+    """The encoder of what is declared as a type: by value, but for times that are counted."""
+    return _dispatching(_counted(Annotated[annotation, *markers] if (markers := tuple(markers)) else annotation))
+
+
+def _dispatching(special: Mapping[type, Encoder]) -> Encoder:
+    if not special:
+        return encode
+    return lambda value: special.get(type(value), encode)(value)
+
+
+def _counted(annotation: Any) -> dict[type, Encoder]:
+    """The types of values under an annotation that are not encoded by the value alone."""
+    annotation = named(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        for marker in arguments[1:]:
+            if isinstance(marker, Epoch):
+                return {datetime: marker.encode}
+        return _counted(arguments[0])
+    if origin is Union or origin is UnionType:
+        return {kind: encoder for argument in arguments for kind, encoder in _counted(argument).items()}
+    if not isinstance(origin, type):
+        return {}
+    if issubclass(origin, Mapping):
+        member = _counted(arguments[1])
+        return {dict: lambda value: _encode_map(value, _dispatching(member))} if member else {}
+    if issubclass(origin, Sequence | AbstractSet):
+        members = {kind: encoder for argument in arguments for kind, encoder in _counted(argument).items()}
+        if not members:
+            return {}
+        one = _dispatching(members)
+        as_list: Encoder = lambda value: _encode_list(value, one)  # noqa: E731
+        as_set: Encoder = lambda value: _encode_set(value, one)  # noqa: E731
+        return {list: as_list, tuple: as_list, set: as_set, frozenset: as_set}
+    return {}
+
+
+def named(annotation: Any) -> Any:
+    """What a name for a type stands for: one of a NewType or of a type alias."""
+    while (target := getattr(annotation, "__supertype__", getattr(annotation, "__value__", None))) is not None:
+        annotation = target
+    return annotation
+
+
+def _member(value: Any, one: Encoder) -> AttributeValue:
+    """A value where something has to stand."""
+    encoded = one(value)
+    if encoded is not None:
+        return encoded
+    return {"NULL": True} if value is None else {"L": []}
+
+
+@cache
+def stored_members(model: type[BaseModel]) -> tuple[tuple[str, str, Encoder, Any], ...]:
+    """The fields of a model: name, name in the stored map, encoder, and the value that being absent stands for."""
+    return tuple(
+        (
+            name,
+            info.serialization_alias or info.alias or name,
+            encoder_for(info.annotation, info.metadata),
+            _absent(info),
+        )
+        for name, info in model.model_fields.items()
+    )
+
+
+def _absent(info: FieldInfo) -> Any:
+    """The value that a field has when nothing is stored; ... when it then has none, or not always the same."""
+    if info.default_factory is not None:
+        return set() if info.default_factory in (set, frozenset) else ...
+    return ... if info.is_required() else info.default
+
+
+def _encode_model(model: BaseModel) -> AttributeValue:
+    members: dict[str, AttributeValue] = {}
+    for name, stored_name, one, absent in stored_members(type(model)):
+        value = getattr(model, name)
+        encoded = one(value)
+        if encoded is not None:
+            members[stored_name] = encoded
+        elif value != absent:
+            members[stored_name] = _member(value, one)
+    return {"M": members}
+
+
+def _encode_set(values: Iterable[Any], one: Encoder = encode) -> AttributeValue | None:
+    encoded = [one(value) for value in values]
+    if not encoded:
+        return None
+    tags = {None if value is None else next(iter(value)) for value in encoded}
+    (tag, *others) = tags
+    if others or tag not in ("S", "N", "B"):
+        raise TypeError("a set holds only text, only numbers, or only bytes")
+    return {f"{tag}S": sorted(value[tag] for value in encoded if value is not None)}
+
+
+def _encode_list(values: Iterable[Any], one: Encoder = encode) -> AttributeValue:
+    return {"L": [_member(value, one) for value in values]}
+
+
+def _encode_map(values: Mapping[Any, Any], one: Encoder = encode) -> AttributeValue:
+    return {"M": {_name(name): _member(value, one) for name, value in values.items()}}
+
+
+def _name(key: Any) -> str:
+    """The key of a map, which is always text."""
+    if isinstance(key, Enum):
+        return _name(key.value)
+    return time_text(key) if isinstance(key, datetime) else str(key)
+
+
+_ENCODERS: dict[type, Encoder] = {
+    # Enum before the rest: a string enum is a string too, and its value is what counts.
+    Enum: lambda value: encode(value.value),
+    BaseModel: _encode_model,
+    str: lambda value: {"S": str(value)},
+    bool: lambda value: {"BOOL": value},
+    int: _encode_int,
+    Decimal: lambda value: {"N": number_text(value)},
+    float: lambda value: {"N": number_text(value)},
+    datetime: lambda value: {"S": time_text(value)},
+    date: lambda value: {"S": value.isoformat()},
+    UUID: lambda value: {"S": str(value)},
+    bytes: lambda value: {"B": b64encode(value).decode()},
+    type(None): lambda value: None,
+    list: _encode_list,
+    dict: _encode_map,
+    set: _encode_set,
+    frozenset: _encode_set,
+    tuple: _encode_list,
+}
+
+
+# -- decoding -------------------------------------------------------------------------------------------------------
+
+
+def decode(value: AttributeValue) -> Any:
+    """An attribute value as a plain Python value."""
+    ((tag, content),) = value.items()
+    return _DECODERS[tag](content)
+
+
+_DECODERS: dict[str, Callable[[Any], Any]] = {
+    "S": lambda content: content,
+    "N": number,
+    "BOOL": lambda content: content,
+    "NULL": lambda content: None,
+    "B": b64decode,
+    "M": lambda content: {name: decode(value) for name, value in content.items()},
+    "L": lambda content: [decode(value) for value in content],
+    "SS": set,
+    "NS": lambda content: {number(text) for text in content},
+    "BS": lambda content: {b64decode(text) for text in content},
+}
+
+
+# -- declared types -------------------------------------------------------------------------------------------------
+
+# By the tag under which they are stored; what is not here is a list, a set or a map.
+_SCALARS: dict[type, str] = {
+    str: "S",
+    bool: "BOOL",
+    int: "N",
+    Decimal: "N",
+    float: "N",
+    datetime: "S",
+    date: "S",
+    UUID: "S",
+    bytes: "B",
+}
+
+
+def stored_types(annotation: Any, markers: Iterable[Any] = ()) -> frozenset[str | None]:
+    """The types that values of an annotation are stored as; None stands for one that is not known beforehand.
+
+    Raises TypeError for a type that has no place in an item.
+    """
+    if any(isinstance(marker, Epoch) for marker in markers):
+        return frozenset("N" if tag == "S" else tag for tag in stored_types(annotation))
+    annotation = named(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return stored_types(arguments[0], arguments[1:])
+    if origin is Union or origin is UnionType:
+        return frozenset().union(*map(stored_types, arguments))
+    if annotation is None or annotation is type(None):
+        return frozenset(["NULL"])
+    if origin is not None and not isinstance(origin, type):
+        # A Literal: its members are values.
+        return frozenset(tag for value in arguments for tag in (encode(value) or {"NULL": True}))
+    for argument in arguments:
+        if argument is not ...:
+            stored_types(argument)
+    return _stored_types_of_class(origin or annotation)
+
+
+def _stored_types_of_class(kind: Any) -> frozenset[str | None]:
+    if not isinstance(kind, type):
+        return frozenset([None])
+    if issubclass(kind, Enum):
+        return frozenset(tag for member in kind for tag in (encode(member) or {"NULL": True}))
+    if issubclass(kind, BaseModel):
+        return frozenset("M")
+    for scalar, tag in _SCALARS.items():
+        if issubclass(kind, scalar):
+            return frozenset([tag])
+    if issubclass(kind, Mapping):
+        return frozenset("M")
+    if issubclass(kind, AbstractSet):
+        return frozenset(["SET"])
+    if issubclass(kind, Sequence):
+        return frozenset("L")
+    if kind in (object, Any) or hasattr(kind, "__get_pydantic_core_schema__"):
+        return frozenset([None])
+    raise TypeError(f"{kind.__name__} has no place in an item")

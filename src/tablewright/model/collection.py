@@ -1,0 +1,149 @@
+"""Collections: several kinds of entities that share a partition, read by one query.
+
+    class TaskWithAssignments(Collection):
+        task: Task                                    the one; without it there is no collection
+        profile: Profile | None                       one, or none
+        assignments: list[Assignment]                 all of them, in the order of the sort key
+
+        of_task = Gather()                            the partition of the table
+        of_user = Gather("GSI1", newest_first=True)   or that of an index
+
+    store.collect(TaskWithAssignments.of_task(task_id="t-1"))
+
+A pattern is called with the fields that the partition key is made of, as the first member names them. What else is in
+the partition is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import UnionType
+from typing import Any, ClassVar, Generic, Self, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.fields import FieldInfo
+
+from tablewright.model.entity import Entity, schema_of
+from tablewright.model.errors import ModelError
+from tablewright.model.keys import Field
+from tablewright.model.schema import Item, Schema
+
+C = TypeVar("C", bound="Collection")
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering(Generic[C]):
+    """A collection to read."""
+
+    collection: type[C]
+    name: str
+    index: str | None
+    values: Mapping[str, Any]
+    newest_first: bool
+    consistent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """A pattern that reads a collection: a partition of the table, or of an index."""
+
+    index: str | None = None
+    newest_first: bool = False
+    consistent: bool = False
+    expected: int | None = None
+    name: str = field(default="", init=False)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    def __get__(self, instance: object, owner: type[C]) -> Callable[..., Gathering[C]]:
+        def gather(**values: Any) -> Gathering[C]:
+            return Gathering(owner, self.name, self.index, values, self.newest_first, self.consistent)
+
+        return gather
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field of a collection: the entity in it, and whether there may be many of it, or none."""
+
+    name: str
+    schema: Schema
+    many: bool
+    optional: bool
+
+
+class Collection(BaseModel):
+    """The base of all collections."""
+
+    model_config = ConfigDict(ignored_types=(Gather,), extra="forbid", revalidate_instances="never")
+
+    members_: ClassVar[tuple[Member, ...]]
+    patterns_: ClassVar[Mapping[str, Gather]]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if not cls.model_fields:
+            raise ModelError(f"{cls.__name__} has no members; declare some, such as `task: Task`")
+        cls.members_ = tuple(_member(f"{cls.__name__}.{name}", name, info) for name, info in cls.model_fields.items())
+        cls.patterns_ = {name: member for name, member in vars(cls).items() if isinstance(member, Gather)}
+        tables = {member.schema.table.name for member in cls.members_}
+        if len(tables) > 1:
+            raise ModelError(f"{cls.__name__}: {' and '.join(sorted(tables))} are two tables; one query reads one")
+        for pattern in cls.patterns_.values():
+            _check(f"{cls.__name__}.{pattern.name}", cls.members_, pattern)
+
+    @classmethod
+    def of(cls, items: Iterable[Item]) -> Self | None:
+        """The collection that items make up; None when a member is missing that has to be there."""
+        found: dict[str, list[Entity]] = {member.name: [] for member in cls.members_}
+        for item in items:
+            member = next((member for member in cls.members_ if member.schema.is_of(item)), None)
+            if member is not None:
+                found[member.name].append(member.schema.decode(item))
+        values: dict[str, Any] = {}
+        for member in cls.members_:
+            entities = found[member.name]
+            if not (member.many or member.optional or entities):
+                return None
+            values[member.name] = entities if member.many else next(iter(entities), None)
+        return cls(**values)
+
+
+def _member(place: str, name: str, info: FieldInfo) -> Member:
+    annotation: Any = info.annotation
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    many = origin is list
+    optional = origin in (Union, UnionType) and type(None) in arguments
+    if many or optional:
+        annotation = next((argument for argument in arguments if argument is not type(None)), None)
+    if not (isinstance(annotation, type) and issubclass(annotation, Entity)):
+        raise ModelError(f"{place} must be an entity, a list of one kind of entity, or an entity or None")
+    return Member(name, schema_of(annotation), many, optional)
+
+
+def _check(place: str, members: tuple[Member, ...], pattern: Gather) -> None:
+    """All members have the same partition key."""
+    table = members[0].schema.table
+    try:
+        index = None if pattern.index is None else table.index(pattern.index)
+    except ModelError as error:
+        raise ModelError(f"{place}: {error}") from None
+    if index is not None and index.is_global and pattern.consistent:
+        raise ModelError(f"{place}: a global index cannot be read consistently; read the table's partition instead")
+    shapes = {}
+    for member in members:
+        if index is not None and not member.schema.covers(index):
+            raise ModelError(f"{place}: {member.schema.entity.__name__} is never in index {index.name!r}")
+        shape = []
+        for attribute in (table.partition,) if index is None else index.partition:
+            rule = member.schema.rules.get(attribute)
+            if rule is not None and rule.shards > 1:
+                raise ModelError(f"{place}: {attribute} is sharded, so there is no one partition to read")
+            parts = () if rule is None else rule.template.parts + rule.template.optional
+            shape.append(tuple(part.form if isinstance(part, Field) else part for part in parts))
+        shapes[member.schema.entity.__name__] = tuple(shape)
+    if len(set(shapes.values())) > 1:
+        raise ModelError(f"{place}: {', '.join(shapes)} are in different partitions, as their partition keys differ")

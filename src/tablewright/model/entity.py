@@ -1,0 +1,101 @@
+"""Entities: what is kept in a table, as typed classes.
+
+    class Call(Entity, table=calls, naming=camel_case):
+        user_id: str
+        call_id: Annotated[str, Unique()]
+        status: CallStatus
+        scheduled_for: EpochMillis
+        version: Version = 0
+
+        keys = Keys(sk="{scheduled_for:013}#{call_id}", userStatus="{user_id}#{status}")
+
+        by_id = Get("byCallId")
+        upcoming = Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
+
+Fields are pydantic's, validated when an entity is made and when one is read. Key attributes follow from fields and are
+never written by hand. What another writer stored beside the fields is kept and written back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self, cast
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, PrivateAttr
+from pydantic_core import CoreSchema
+
+from tablewright.model.errors import ModelError
+from tablewright.model.patterns import Get, Query
+from tablewright.model.rules import Keys, Upgrades
+from tablewright.model.schema import Item, Naming, Schema, snake_case
+from tablewright.model.table import Table
+
+# Members of a core schema that are no schemas, and may look like one.
+_OPAQUE = frozenset({"config", "default", "expected", "metadata"})
+
+
+def _aware(schema: Any) -> Any:
+    """A core schema in which every datetime has to have a time zone."""
+    if isinstance(schema, list):
+        return [_aware(member) for member in schema]
+    if isinstance(schema, tuple):
+        return tuple(_aware(member) for member in schema)
+    if not isinstance(schema, dict):
+        return schema
+    copied = {name: member if name in _OPAQUE else _aware(member) for name, member in schema.items()}
+    if copied.get("type") == "datetime":
+        copied["tz_constraint"] = "aware"
+    return copied
+
+
+class Entity(BaseModel):
+    """The base of all entities."""
+
+    model_config = ConfigDict(ignored_types=(Keys, Get, Query, Upgrades), validate_assignment=True, extra="forbid")
+
+    schema_: ClassVar[Schema]
+    # Stored attributes that are no fields: they belong to somebody else, and survive.
+    _unknown: Item = PrivateAttr(default_factory=dict)
+
+    def __init_subclass__(cls, **_: Any) -> None:
+        """The arguments are for the hook below, which runs once the fields are known."""
+        super().__init_subclass__()
+
+    @classmethod
+    def __pydantic_init_subclass__(
+        cls, table: Table | None = None, naming: Naming = snake_case, type_name: str | None = None, **kwargs: Any
+    ) -> None:
+        if kwargs:
+            raise ModelError(
+                f"class {cls.__name__}: there is no {', '.join(kwargs)}; there are table, naming, type_name"
+            )
+        super().__pydantic_init_subclass__()
+        if table is not None:
+            if not cls.__pydantic_complete__:
+                raise ModelError(f"{cls.__name__} uses a type that is not defined yet; define it before")
+            cls.schema_ = Schema(cls, table, naming, type_name or cls.__name__)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """A time without a zone is refused where it enters."""
+        schema = _aware(handler(source))
+        assert isinstance(schema, dict)
+        return cast("CoreSchema", schema)
+
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        """The entity that an item holds."""
+        entity = schema_of(cls).decode(item)
+        assert isinstance(entity, cls)
+        return entity
+
+    def item(self) -> Item:
+        """The item that holds this entity."""
+        return schema_of(type(self)).encode(self)
+
+
+def schema_of(entity: type[Entity]) -> Schema:
+    """The compiled declaration of an entity."""
+    schema = entity.__dict__.get("schema_")
+    if not isinstance(schema, Schema):
+        raise ModelError(f"{entity.__name__} is kept in no table: declare it with table=...")
+    return schema

@@ -1,0 +1,380 @@
+"""Key templates: a composite key attribute as text, and back.
+
+    Template("EVENT#{day}#{sequence:04}")      "EVENT#2025-11-18#0007"
+
+A template is literal text and fields. ``{name}`` is a value as text, ``{name:013}`` a whole number padded with zeros,
+``{name:number}`` any number in a form that sorts as it does, ``{name:date}`` the day of a time. A part in square
+brackets at the end is left out when a field in it is absent. Fields may be paths into maps (``{subject.id}``).
+
+It works on stored values, so it can be applied to an item no matter who wrote it. Its laws, which the property tests
+state one by one:
+
+* **injective**: different values never give the same key, whatever characters they contain (a date: different days);
+* **reversible**: ``parse`` gives the values back, and takes no key that ``render`` would not have made;
+* **ordered**: keys sort as the tuples of their values do (text by code point, padded and ``number`` fields by value);
+* **prefix-safe**: the keys that begin with ``prefix(a=..)`` are those whose first fields are exactly these;
+* **plain**: text without space, ``!``, ``"``, ``#``, ``$`` or control characters stands in the key as it is.
+
+The separator ``#`` must sort before anything a value can contain, or ``("a", "z")`` would come after ``("a b", "a")``.
+So the characters up to ``$`` are escaped, each as ``$`` and one letter, which keeps their order.
+
+Behind a value in a key there is its end or ``#``; behind the same characters in a longer value there is ``$`` and a
+letter, or something above ``$``. A lone ``$`` is between the two, and in no key at all: that is ``PAST``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from tablewright.model.errors import TemplateError
+
+AttributeValue = dict[str, Any]
+
+SEPARATOR = "#"
+# ``prefix + value + PAST`` is above every key that goes on behind the value, and below the keys of the next value.
+PAST = "$"
+
+_ESCAPES = {code: f"${chr(code + 0x40)}" for code in range(0x25)}
+_SPECIAL = re.compile(r"[\x00-\x24]").search
+_ESCAPED = re.compile(r"\$([@-d])")
+_PART = re.compile(r"\{([A-Za-z_][\w.]*)(?::(\w+))?\}")
+_NUMBER = re.compile(r"0|[1-9][0-9]*")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def escape(text: str) -> str:
+    """Text that contains no separator and still sorts as it did."""
+    return text.translate(_ESCAPES)
+
+
+def unescape(text: str) -> str:
+    return _ESCAPED.sub(lambda match: chr(ord(match[1]) - 0x40), text)
+
+
+# -- numbers --------------------------------------------------------------------------------------------------------
+
+_ZERO_EXPONENT = 500
+
+
+def encode_number(number: Decimal) -> str:
+    """Any number DynamoDB can hold as text that sorts as it does.
+
+    Positive: ``6``, the exponent plus 500, the digits. Negative: ``4``, both complemented, and ``~`` behind, so that
+    the longer of two that begin alike comes first. Zero: ``5``.
+    """
+    sign, digits, exponent = number.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    if not isinstance(exponent, int):
+        raise TemplateError(f"{number} has no place among numbers")
+    if not text:
+        return "5"
+    magnitude = _ZERO_EXPONENT + exponent + len(text)
+    if not 0 < magnitude < 1000:
+        raise TemplateError(f"{number} is beyond the numbers that DynamoDB can hold")
+    text = text.rstrip("0")
+    if not sign:
+        return f"6{magnitude:03d}{text}"
+    return f"4{999 - magnitude:03d}{text.translate(_COMPLEMENT)}~"
+
+
+_COMPLEMENT = str.maketrans("0123456789", "9876543210")
+
+
+def decode_number(text: str) -> Decimal:
+    if text == "5":
+        return Decimal(0)
+    negative = text[0] == "4"
+    digits = text[4:-1].translate(_COMPLEMENT) if negative else text[4:]
+    magnitude = int(text[1:4])
+    exponent = (999 - magnitude if negative else magnitude) - _ZERO_EXPONENT - len(digits)
+    return Decimal((int(negative), tuple(map(int, digits)), exponent))
+
+
+# -- parts ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value in a key; ``form`` is ``text``, ``number``, ``date``, or a width in digits."""
+
+    name: str
+    form: str
+
+    def encode(self, value: AttributeValue) -> str:
+        ((tag, content),) = value.items()
+        if self.form == "text":
+            # Most fields are text, and most text has nothing to escape.
+            if tag == "S" or tag == "N":
+                return escape(content) if _SPECIAL(content) else str(content)
+            raise TemplateError(f"{self.name} is of type {tag}; only text and numbers can be part of a key")
+        if self.form == "date":
+            day = _DATE.match(content) if tag == "S" else None
+            if day is None:
+                raise TemplateError(f"{self.name} is not a time, so it has no date")
+            return day[0]
+        if tag != "N":
+            raise TemplateError(f"{self.name} is of type {tag} and not a number")
+        if self.form == "number":
+            return encode_number(Decimal(content))
+        width = int(self.form)
+        if not _NUMBER.fullmatch(content) or len(content) > width:
+            raise TemplateError(f"{self.name} is {content}, which is not a whole number of up to {width} digits")
+        return str(content).zfill(width)
+
+    def decode(self, text: str) -> AttributeValue:
+        if self.form in ("text", "date"):
+            return {"S": unescape(text)}
+        if self.form == "number":
+            return {"N": f"{decode_number(text):f}"}
+        return {"N": str(int(text))}
+
+    def __str__(self) -> str:
+        return f"{{{self.name}}}" if self.form == "text" else f"{{{self.name}:{self.form}}}"
+
+    @property
+    def reversible(self) -> bool:
+        """Whether the key has all of the value; of a date it has only the day."""
+        return self.form != "date"
+
+
+Part = Literal | Field
+
+
+def lookup(item: Mapping[str, AttributeValue], path: str) -> AttributeValue | None:
+    """The stored value at a dotted path."""
+    if "." not in path:
+        value = item.get(path)
+    else:
+        name, *steps = path.split(".")
+        value = item.get(name)
+        for step in steps:
+            value = None if value is None else value.get("M", {}).get(step)
+    return None if value is None or "NULL" in value else value
+
+
+# -- templates ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Template:
+    """A composite key attribute, written as its keys look."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        names = [part.name for part in self.parts + self.optional if isinstance(part, Field)]
+        if len(set(names)) != len(names):
+            raise TemplateError(f"{self.text!r} names a field twice")
+        if not self.parts:
+            raise TemplateError(f"{self.text!r} can be empty, and a key cannot: begin with text or a field")
+        for before, after in self._pairs():
+            if isinstance(before, Field) and not (isinstance(after, Literal) and after.text.startswith(SEPARATOR)):
+                raise TemplateError(f"{self.text!r}: what follows {{{before.name}}} must begin with {SEPARATOR!r}")
+        if self.optional:
+            first = self.optional[0]
+            if not (isinstance(first, Literal) and first.text.startswith(SEPARATOR)):
+                raise TemplateError(f"{self.text!r}: an optional part must begin with {SEPARATOR!r}")
+            if len(self.optional) == 1:
+                raise TemplateError(f"{self.text!r}: an optional part without a field is never left out")
+
+    def _pairs(self) -> Iterator[tuple[Part, Part]]:
+        parts = self.parts + self.optional
+        return pairwise(parts)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        return _parse(self._halves[0])
+
+    @cached_property
+    def optional(self) -> tuple[Part, ...]:
+        return _parse(self._halves[1])
+
+    @cached_property
+    def _halves(self) -> tuple[str, str]:
+        required, bracket, optional = self.text.partition("[")
+        if bracket and not optional.endswith("]"):
+            raise TemplateError(f"{self.text!r}: an optional part must be at the end, and be closed by ']'")
+        return required, optional[:-1]
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(part for part in self.parts + self.optional if isinstance(part, Field))
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        """The fields without which there is no key."""
+        return frozenset(part.name for part in self.parts if isinstance(part, Field))
+
+    @cached_property
+    def head(self) -> str:
+        """The literal text that all keys begin with."""
+        return self.parts[0].text if self.parts and isinstance(self.parts[0], Literal) else ""
+
+    def renamed(self, name_of: Callable[[str], str]) -> Template:
+        """The same keys, from fields of other names, which may contain what a template could not say."""
+
+        def rename(parts: Sequence[Part]) -> tuple[Part, ...]:
+            return tuple(Field(name_of(part.name), part.form) if isinstance(part, Field) else part for part in parts)
+
+        renamed = object.__new__(Template)
+        parts, optional = rename(self.parts), rename(self.optional)
+        shown = "".join(map(str, parts)) + (f"[{''.join(map(str, optional))}]" if optional else "")
+        # Where a frozen dataclass and its cached properties keep what they have.
+        renamed.__dict__.update(text=shown, parts=parts, optional=optional)
+        return renamed
+
+    def render(self, item: Mapping[str, AttributeValue]) -> str | None:
+        """The key of an item; None when a required field is absent."""
+        text = _rendered(self.parts, item)
+        if text is None:
+            return None
+        if self.optional:
+            text += _rendered(self.optional, item) or ""
+        if not text:
+            raise TemplateError(
+                f"{self.fields[0].name} is empty, and so is the key; give {self.text!r} some text as well"
+            )
+        return text
+
+    def prefix(self, item: Mapping[str, AttributeValue]) -> tuple[str, Field | None]:
+        """What the keys begin with whose first fields are those given, and the first field that is not given.
+
+        Where that field is in the optional part, there may be one key more that has these fields, and ends before it.
+        """
+        text = ""
+        for part in self.parts + self.optional:
+            if isinstance(part, Literal):
+                text += part.text
+            else:
+                value = lookup(item, part.name)
+                if value is None:
+                    return text, part
+                text += part.encode(value)
+        return text, None
+
+    def parse(self, key: str) -> dict[str, AttributeValue] | None:
+        """The values in a key, by field; None when the key is not of this template."""
+        match = self._pattern.fullmatch(key)
+        if match is None:
+            return None
+        groups = zip(self.fields, match.groups(), strict=True)
+        return {field.name: field.decode(text) for field, text in groups if text is not None}
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        pattern = "".join(map(_regex, self.parts))
+        if self.optional:
+            pattern += f"(?:{''.join(map(_regex, self.optional))})?"
+        return re.compile(pattern, re.DOTALL)
+
+    @cached_property
+    def segments(self) -> tuple[tuple[tuple[str, str | None], ...], ...]:
+        """What is between the separators, text and then perhaps a field's form; without and with the optional part."""
+        halves = [self.parts, self.parts + self.optional] if self.optional else [self.parts]
+        return tuple(map(_segments, halves))
+
+    def overlaps(self, other: Template) -> bool:
+        """Whether some text can be a key of both. Errs on the safe side where two fields of different forms meet."""
+        return any(
+            len(mine) == len(theirs) and all(map(_segments_meet, mine, theirs))
+            for mine in self.segments
+            for theirs in other.segments
+        )
+
+
+def _segments(parts: Sequence[Part]) -> tuple[tuple[str, str | None], ...]:
+    segments: list[tuple[str, str | None]] = [("", None)]
+    for part in parts:
+        if isinstance(part, Field):
+            segments[-1] = (segments[-1][0], part.form)
+        else:
+            first, *rest = part.text.split(SEPARATOR)
+            segments[-1] = (segments[-1][0] + first, segments[-1][1])
+            segments.extend((text, None) for text in rest)
+    return tuple(segments)
+
+
+def _segments_meet(one: tuple[str, str | None], other: tuple[str, str | None]) -> bool:
+    (shorter, form), (longer, second_form) = sorted([one, other], key=lambda segment: len(segment[0]))
+    if not longer.startswith(shorter):
+        return False
+    rest = longer[len(shorter) :]
+    if form is None:
+        # Only text: it must be all of the other, or the beginning of nothing (an empty value).
+        return not rest and second_form in (None, "text")
+    if second_form is None:
+        return re.fullmatch(_form_regex(form), rest) is not None
+    if rest:
+        return form == "text" or rest.isdigit()
+    exact = {form, second_form} - {"text"}
+    return ("date" not in exact and "number" in exact) or len(exact) < 2 or len(set(map(_width, exact))) == 1
+
+
+def _width(form: str) -> int | str:
+    return int(form) if form.isdigit() else form
+
+
+def _parse(text: str) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    position = 0
+    for match in _PART.finditer(text):
+        if match.start() > position:
+            parts.append(_literal(text[position : match.start()], text))
+        form = match[2] or "text"
+        if form not in ("text", "number", "date") and not (form.isascii() and form.isdigit() and int(form) > 0):
+            raise TemplateError(f"{text!r}: {form!r} is no form; there are number, date and a width such as 013")
+        parts.append(Field(match[1], form))
+        position = match.end()
+    if position < len(text):
+        parts.append(_literal(text[position:], text))
+    return tuple(parts)
+
+
+def _literal(text: str, template: str) -> Literal:
+    if "{" in text or "}" in text or "[" in text or "]" in text:
+        raise TemplateError(f"{template!r}: {text!r} is neither text nor a field")
+    if any(code < 0x23 or code == 0x24 for code in map(ord, text)):
+        raise TemplateError(f"{template!r}: {text!r} contains a space, '!', '\"', '$' or a control character")
+    return Literal(text)
+
+
+def _rendered(parts: Sequence[Part], item: Mapping[str, AttributeValue]) -> str | None:
+    text = ""
+    for part in parts:
+        if isinstance(part, Literal):
+            text += part.text
+        else:
+            value = lookup(item, part.name)
+            if value is None:
+                return None
+            text += part.encode(value)
+    return text
+
+
+def _regex(part: Part) -> str:
+    return re.escape(part.text) if isinstance(part, Literal) else f"({_form_regex(part.form)})"
+
+
+def _form_regex(form: str) -> str:
+    """Exactly what a field of the form can stand as."""
+    if form == "number":
+        return r"5|6[0-9]{3}(?=[1-9])[0-9]*[1-9]|4[0-9]{3}(?=[0-8])[0-9]*[0-8]~"
+    if form == "date":
+        return _DATE.pattern
+    if form == "text":
+        return r"(?:[^\x00-\x24]|\$[@-d])*"
+    return rf"[0-9]{{{int(form)}}}"

@@ -1,0 +1,120 @@
+"""Access patterns: the reads that a design is made for, declared with a name.
+
+    by_id    = Get()                                             the item itself, by its primary key
+    by_call  = Get("byCallId")                                   one item, by an index
+    upcoming = Query("byUserStatus", fixed={"status": SCHEDULED}, range="scheduled_for")
+
+A pattern is called with field values (``Call.upcoming(user_id="u-1", since=now)``) and gives a description of the read,
+which a store runs, a document lists, and a lint checks. Every partition key field must be given or fixed. Sort key
+fields may be given from the left; the one named by ``range`` may be bounded by ``since`` and ``until`` (inclusive) or
+``after`` and ``before`` (exclusive). A date as a bound of a time means the whole day. None is the same as not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from tablewright.model.errors import ModelError
+
+if TYPE_CHECKING:
+    from tablewright.model.entity import Entity
+
+E = TypeVar("E", bound="Entity")
+
+BOUNDS = ("since", "until", "after", "before")
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup(Generic[E]):
+    """One item to read: by primary key, or by the key of an index."""
+
+    entity: type[E]
+    name: str
+    index: str | None
+    values: Mapping[str, Any]
+    consistent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(Generic[E]):
+    """Items to read in order: a partition, or a range of it."""
+
+    entity: type[E]
+    name: str
+    index: str | None
+    values: Mapping[str, Any]
+    bounds: Mapping[str, Any]
+    range: str | None
+    newest_first: bool
+    where: Mapping[str, Any]
+    # The fields to read; all of them when empty.
+    project: tuple[str, ...] = ()
+    consistent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """A pattern that reads one item."""
+
+    index: str | None = None
+    # Read what was written before, whatever it costs; the caller of the store may decide otherwise.
+    consistent: bool = False
+    name: str = field(default="", init=False)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    def __get__(self, instance: object, owner: type[E]) -> Callable[..., Lookup[E]]:
+        def lookup(**values: Any) -> Lookup[E]:
+            return Lookup(owner, self.name, self.index, values, self.consistent)
+
+        return lookup
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A pattern that reads items in order.
+
+    ``fixed`` are field values that belong to the pattern; ``where`` are conditions on fields outside the key, applied
+    by DynamoDB after it has read an item. ``project`` names the fields that are read, when it is not all of them: such
+    an entity lacks the others, and cannot be written. ``expected`` is the number of items that a read usually gives,
+    for those who estimate.
+    """
+
+    index: str | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    range: str | None = None
+    newest_first: bool = False
+    where: Mapping[str, Any] = field(default_factory=dict)
+    project: Sequence[str] = ()
+    consistent: bool = False
+    expected: int | None = None
+    name: str = field(default="", init=False)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+    def __get__(self, instance: object, owner: type[E]) -> Callable[..., Selection[E]]:
+        def select(**values: Any) -> Selection[E]:
+            bounds = {name: bound for name in BOUNDS if (bound := values.pop(name, None)) is not None}
+            if bounds and self.range is None:
+                raise ModelError(f"{owner.__name__}.{self.name} has no range, so it takes no {', '.join(bounds)}")
+            for first, second in (("since", "after"), ("until", "before")):
+                if first in bounds and second in bounds:
+                    raise ModelError(f"{owner.__name__}.{self.name}: give {first} or {second}, not both")
+            return Selection(
+                owner,
+                self.name,
+                self.index,
+                {**self.fixed, **values},
+                bounds,
+                self.range,
+                self.newest_first,
+                self.where,
+                tuple(self.project),
+                self.consistent,
+            )
+
+        return select

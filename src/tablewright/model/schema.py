@@ -1,0 +1,444 @@
+"""An entity's declaration, compiled: what the store works with.
+
+``Schema`` answers, from the declaration alone: how an entity becomes an item and an item an entity (``encode``,
+``decode``, ``is_of``), which key attributes follow from an item (``derive``, ``sources``), and which item is meant by a
+few field values (``stored``, ``key_of``). It does no I/O and knows no expressions.
+
+Rules are kept in terms of stored attributes, so they work on any item. Paths of fields (``subject.id``) become paths of
+attributes by ``path``, which knows the names that nested models are stored under.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from tablewright.model.attributes import Encoder, decode, encode, encoder_for, named, stored_members, stored_types
+from tablewright.model.errors import ModelError, TemplateError
+from tablewright.model.keys import AttributeValue, lookup
+from tablewright.model.naming import Naming, camel_case, pascal_case, snake_case
+from tablewright.model.patterns import Get, Query
+from tablewright.model.rules import (
+    Attr,
+    Expiry,
+    KeyRule,
+    Keys,
+    Large,
+    Numbered,
+    Stamp,
+    Unique,
+    Upgrades,
+    VersionMark,
+    stable_shard,
+)
+from tablewright.model.table import Index, Table
+
+if TYPE_CHECKING:
+    from tablewright.model.entity import Entity
+
+__all__ = ["FieldSpec", "Item", "Naming", "Schema", "camel_case", "pascal_case", "snake_case"]
+
+Item = dict[str, AttributeValue]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """A field and the attribute it is stored in."""
+
+    name: str
+    attribute: str
+    encode: Encoder
+    markers: tuple[Any, ...]
+    annotation: Any = Any
+    # What its values are stored as: S, N, B, BOOL, M, L, SET, NULL for None, and None for what is not known.
+    types: frozenset[str | None] = frozenset([None])
+
+    def marker(self, kind: type) -> Any:
+        """The marker of a kind; where there are several, the outermost."""
+        return next((marker for marker in reversed(self.markers) if isinstance(marker, kind)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a field path leads: the steps to it in an item, and how values there are stored."""
+
+    steps: tuple[str, ...]
+    encode: Encoder
+    types: frozenset[str | None]
+
+
+class Schema:
+    """One entity of one table."""
+
+    def __init__(self, entity: type[Entity], table: Table, naming: Naming, type_name: str) -> None:
+        from tablewright.model.checks import check, check_field
+
+        self.entity = entity
+        self.table = table
+        self.type_name = type_name
+        for name, info in entity.model_fields.items():
+            check_field(f"{entity.__name__}.{name}", info)
+        self.fields = {name: self._field(name, info, naming) for name, info in entity.model_fields.items()}
+        self.by_attribute = {spec.attribute: spec for spec in self.fields.values()}
+        self.upgrades: Upgrades | None = getattr(entity, "upgrades", None)
+        self._declared_paths: dict[str, str] = {}
+        declared: Keys = getattr(entity, "keys", Keys())
+        self.rules = {attribute: self._physical(attribute, rule) for attribute, rule in declared.items()}
+        self.patterns = _patterns(entity)
+        self.version = self._marked(VersionMark)
+        self.expiry = self._marked(Expiry)
+        self.created = self._marked(Stamp, "created")
+        self.updated = self._marked(Stamp, "updated")
+        self.unique = self._all_marked(Unique)
+        self.numbered = self._all_marked(Numbered)
+        self.large = self._all_marked(Large)
+        self._absent = self._meanings_of_absence()
+        check(self)
+        table.entities.append(self)
+
+    # -- entity and item ----------------------------------------------------------------------------------------
+
+    def encode(self, entity: Entity) -> Item:
+        """The whole item of an entity: its fields, its key attributes, and what was stored beside them."""
+        # Past pydantic's access to private attributes and fields, which takes longer than all the rest.
+        private, values = entity.__pydantic_private__ or {}, entity.__dict__
+        item: Item = dict(private.get("_unknown", ()))
+        try:
+            for name, spec in self.fields.items():
+                value = spec.encode(values[name])
+                if value is not None:
+                    item[spec.attribute] = value
+        except KeyError:
+            if name in values:
+                raise
+            raise ModelError(
+                f"this {self.entity.__name__} was read in part, without {name}; read it whole before you write it"
+            ) from None
+        if self.table.type_attribute is not None:
+            item[self.table.type_attribute] = {"S": self.type_name}
+        if self.upgrades is not None:
+            item[self.upgrades.attribute] = {"N": str(self.upgrades.shape)}
+        item.update(self.derive(item))
+        for attribute in self.table.key:
+            self._checked_key(attribute, item.get(attribute), item)
+        return item
+
+    def decode(self, item: Item, *, partial: bool = False) -> Entity:
+        """The entity of an item; pydantic's ValidationError when it is none.
+
+        With ``partial`` the item may lack fields, as a projection does; the entity then lacks them as well.
+        """
+        if self.upgrades is not None and not partial:
+            item = self.upgrade(item)
+        values: dict[str, Any] = {} if partial else {name: absent() for name, absent in self._absent.items()}
+        unknown: Item = {}
+        for attribute, value in item.items():
+            spec = self.by_attribute.get(attribute)
+            if spec is not None:
+                values[spec.name] = decode(value)
+            elif attribute not in self.rules and attribute not in self._own_attributes:
+                unknown[attribute] = value
+        entity = self._partial(values) if partial else self.entity.model_validate(values)
+        if unknown:
+            entity._unknown = unknown
+        return entity
+
+    def _partial(self, values: Mapping[str, Any]) -> Entity:
+        entity = self.entity.model_construct()
+        # No defaults: a field that was not read is not there, rather than wrong.
+        entity.__dict__.clear()
+        for name, value in values.items():
+            self.entity.__pydantic_validator__.validate_assignment(entity, name, value)
+        return entity
+
+    def is_of(self, item: Item) -> bool:
+        """Whether an item of the table is one of this entity.
+
+        The type attribute decides, where the item has one. Otherwise the primary key does, by the templates.
+        """
+        if self.table.is_internal(item):
+            return False
+        if self.table.type_attribute is not None and self.table.type_attribute in item:
+            return item[self.table.type_attribute] == {"S": self.type_name}
+        for name in self.table.key:
+            rule, value = self.rules.get(name), item.get(name)
+            if rule is not None and value is not None and ("S" not in value or rule.parse(value["S"]) is None):
+                return False
+        return True
+
+    # -- older shapes -------------------------------------------------------------------------------------------
+
+    def shape_of(self, item: Item) -> int:
+        """The number of an item's shape; the present one where none are declared."""
+        if self.upgrades is None:
+            return 1
+        return int(item.get(self.upgrades.attribute, {"N": "1"})["N"])
+
+    def upgrade(self, item: Item) -> Item:
+        """The item in the present shape: the same one if it has that already."""
+        if self.upgrades is None or (shape := self.shape_of(item)) == self.upgrades.shape:
+            return item
+        if shape > self.upgrades.shape:
+            raise ModelError(
+                f"an item of {self.entity.__name__} has shape {shape}, but the newest one declared is "
+                f"{self.upgrades.shape}; it was written by a newer program"
+            )
+        values = {attribute: decode(value) for attribute, value in item.items()}
+        for step in self.upgrades.steps[shape - 1 :]:
+            values = step(values)
+        upgraded: Item = {}
+        for attribute, value in values.items():
+            before = item.get(attribute)
+            # What no step has touched stays as it is stored, to the letter.
+            if before is not None and decode(before) == value:
+                upgraded[attribute] = before
+            elif (stored := encode(value)) is not None:
+                upgraded[attribute] = stored
+        upgraded[self.upgrades.attribute] = {"N": str(self.upgrades.shape)}
+        if any(upgraded.get(attribute) != item.get(attribute) for attribute in self.table.key):
+            raise ModelError(f"an upgrade of {self.entity.__name__} changes the primary key, which only a move can do")
+        return upgraded
+
+    # -- keys ---------------------------------------------------------------------------------------------------
+
+    def derive(self, item: Item) -> Item:
+        """The key attributes that follow from an item's fields; an attribute that does not apply is left out."""
+        derived: Item = {}
+        for attribute, rule in self.rules.items():
+            if not rule.when or all(lookup(item, path) in allowed for path, allowed in rule.when.items()):
+                text = self._rendered(attribute, rule, item)
+                if text is not None:
+                    derived[attribute] = {"S": text + self._shard(rule, item)}
+        return derived
+
+    def key_of(self, item: Mapping[str, AttributeValue]) -> Item:
+        """The primary key, given the fields that it follows from."""
+        key = self._unsharded_key(item)
+        for attribute in key:
+            rule = self.rules.get(attribute)
+            if rule is not None and rule.shards > 1:
+                key[attribute] = {"S": key[attribute]["S"] + self._shard(rule, item)}
+        return key
+
+    def _unsharded_key(self, item: Mapping[str, AttributeValue]) -> Item:
+        key: Item = {}
+        for attribute in self.table.key:
+            rule = self.rules.get(attribute)
+            if rule is None:
+                value = item.get(attribute)
+            else:
+                text = self._rendered(attribute, rule, item)
+                value = None if text is None else {"S": text}
+            key[attribute] = self._checked_key(attribute, value, item)
+        return key
+
+    def _rendered(self, attribute: str, rule: KeyRule, item: Mapping[str, AttributeValue]) -> str | None:
+        try:
+            return rule.template.render(item)
+        except TemplateError as error:
+            raise TemplateError(f"{self.entity.__name__}, {attribute}: {error}") from None
+
+    def _checked_key(
+        self, attribute: str, value: AttributeValue | None, item: Mapping[str, AttributeValue]
+    ) -> AttributeValue:
+        if value is None or "NULL" in value:
+            raise ModelError(f"{self.entity.__name__} has no {attribute} without {self._lacking(attribute, item)}")
+        if attribute == self.table.partition and self.table.is_internal({attribute: value}):
+            raise ModelError(f"{self.entity.__name__}: {attribute} begins as only the store's own keys may")
+        return value
+
+    def _shard(self, rule: KeyRule, item: Mapping[str, AttributeValue]) -> str:
+        """The part of a key that names the shard, which follows from the primary key."""
+        if rule.shards == 1:
+            return ""
+        identity = "\x00".join(content for value in self._unsharded_key(item).values() for content in value.values())
+        return rule.shard_suffix(stable_shard(identity, rule.shards))
+
+    def stored(self, values: Mapping[str, Any]) -> Item:
+        """Field values as attributes; None is left out.
+
+        Where keys need a part of a field only, it can be given by its path: as ``subject.id`` or ``subject__id``.
+        """
+        item: Item = {}
+        for name, value in values.items():
+            path = name if name in self.fields else name.replace("__", ".")
+            place = self.place(path, self.entity.__name__)
+            encoded = None if value is None else place.encode(value)
+            if encoded is not None:
+                *outer, last = place.steps
+                members = item
+                for step in outer:
+                    members = members.setdefault(step, {"M": {}})["M"]
+                members[last] = encoded
+        return item
+
+    def path(self, field_path: str) -> str:
+        """The path of attributes that a path of fields is stored under."""
+        return ".".join(self.place(field_path, self.entity.__name__).steps)
+
+    def place(self, field_path: str, where: str) -> Place:
+        """Where a path of fields leads; ``where`` names the declaration that uses it, should it lead nowhere."""
+        name, *rest = field_path.split(".")
+        spec = self.fields.get(name)
+        if spec is None:
+            known = ", ".join(self.fields)
+            raise ModelError(f"{where}: {self.entity.__name__} has no field {name!r}; it has {known}")
+        place = Place((spec.attribute,), spec.encode, spec.types)
+        annotation: Any = spec.annotation
+        for step in rest:
+            model = _model_in(annotation)
+            if model is None:
+                if not place.types & {"M", None}:
+                    raise ModelError(f"{where}: {field_path!r} leads into {name!r}, which is neither a model nor a map")
+                place = Place((*place.steps, step), encode, frozenset([None]))
+                annotation = Any
+                continue
+            info = model.model_fields.get(step)
+            if info is None:
+                known = ", ".join(model.model_fields)
+                raise ModelError(f"{where}: {model.__name__} has no field {step!r}; it has {known}")
+            stored_name, encoder = next(member[1:3] for member in stored_members(model) if member[0] == step)
+            place = Place((*place.steps, stored_name), encoder, stored_types(info.annotation, info.metadata))
+            annotation = info.annotation
+            name = step
+        return place
+
+    def sources(self, attribute: str) -> frozenset[str]:
+        """The attributes that a key attribute follows from."""
+        rule = self.rules.get(attribute)
+        if rule is None:
+            return frozenset([attribute])
+        sources = frozenset(path.partition(".")[0] for path in rule.when) | frozenset(self._plain_sources(attribute))
+        return sources | self._identity if rule.shards > 1 else sources
+
+    @property
+    def _identity(self) -> frozenset[str]:
+        """The attributes that the primary key follows from."""
+        return frozenset(source for name in self.table.key for source in self._plain_sources(name))
+
+    def _plain_sources(self, attribute: str) -> Iterable[str]:
+        rule = self.rules.get(attribute)
+        if rule is None:
+            return [attribute]
+        return [field.name.partition(".")[0] for field in rule.template.fields]
+
+    def _lacking(self, attribute: str, item: Mapping[str, AttributeValue]) -> str:
+        rule = self.rules.get(attribute)
+        paths = [attribute] if rule is None else list(rule.template.required)
+        missing = sorted(self.field_path(path) for path in paths if lookup(item, path) is None)
+        return " and ".join(missing)
+
+    def field_path(self, attribute_path: str) -> str:
+        """An attribute path in the words of the declaration, as far as keys use it."""
+        declared = self._declared_paths.get(attribute_path)
+        if declared is not None:
+            return declared
+        attribute, dot, rest = attribute_path.partition(".")
+        spec = self.by_attribute.get(attribute)
+        return (attribute if spec is None else spec.name) + dot + rest
+
+    # -- items beside the entity's own --------------------------------------------------------------------------
+
+    def guard_key(self, spec: FieldSpec, value: AttributeValue) -> Item:
+        """The key of the item that holds a unique value."""
+        ((_, content),) = value.items()
+        return self.table.internal_key("unique", self.type_name, spec.attribute, content)
+
+    def counter_key(self, spec: FieldSpec, item: Item) -> Item:
+        """The key of the item that counts a numbered field, for the group that an item is in."""
+        marker: Numbered = spec.marker(Numbered)
+        group: list[str] = []
+        for name in marker.per:
+            value = lookup(item, self.path(name))
+            if value is None:
+                raise ModelError(f"{self.entity.__name__}.{spec.name} is numbered per {name}, which is not given")
+            group.extend(value.values())
+        return self.table.internal_key("count", self.type_name, spec.attribute, *group)
+
+    # -- compiling ----------------------------------------------------------------------------------------------
+
+    def _field(self, name: str, info: FieldInfo, naming: Naming) -> FieldSpec:
+        markers = tuple(info.metadata)
+        attribute = next((marker.name for marker in markers if isinstance(marker, Attr)), naming(name))
+        types = stored_types(info.annotation, markers)
+        encoder = encoder_for(info.annotation, markers)
+        may_be_key = attribute in self.table.key_attributes or attribute == self.table.ttl
+        if "NULL" in types and not may_be_key and not info.is_required() and info.default is not None:
+            # Being absent stands for the default, so None has to be stored.
+            encoder = _or_null(encoder)
+        return FieldSpec(name, attribute, encoder, markers, info.annotation, types)
+
+    def _meanings_of_absence(self) -> dict[str, Callable[[], Any]]:
+        """What fields are that are not stored, where that is not their default."""
+        meanings: dict[str, Callable[[], Any]] = {}
+        for name, info in self.entity.model_fields.items():
+            types = self.fields[name].types
+            if "SET" in types and "NULL" not in types:
+                meanings[name] = set
+            elif "NULL" in types and info.is_required():
+                meanings[name] = lambda: None
+        return meanings
+
+    @property
+    def _own_attributes(self) -> tuple[str | None, ...]:
+        """Attributes that are neither fields nor keys, and belong to the entity all the same."""
+        return self.table.type_attribute, None if self.upgrades is None else self.upgrades.attribute
+
+    def _physical(self, attribute: str, rule: KeyRule) -> KeyRule:
+        """A rule in terms of stored attributes instead of fields."""
+        place = f"{self.entity.__name__}.keys, {attribute}"
+
+        def stored_path(field_path: str) -> str:
+            steps = self.place(field_path, place).steps
+            if any("." in step for step in steps):
+                raise ModelError(f"{place}: {field_path!r} is stored in {steps[0]!r}; a key needs a name without dots")
+            path = ".".join(steps)
+            self._declared_paths[path] = field_path
+            return path
+
+        when = {stored_path(name): values for name, values in rule.when.items()}
+        return replace(rule, template=rule.template.renamed(stored_path), when=when)
+
+    def covers(self, index: Index) -> bool:
+        """Whether items of this entity can be in an index."""
+        return all(
+            name in self.rules or name in self.by_attribute or name == self.table.type_attribute
+            for name in index.attributes
+        )
+
+    def _all_marked(self, kind: type) -> tuple[FieldSpec, ...]:
+        return tuple(spec for spec in self.fields.values() if spec.marker(kind) is not None)
+
+    def _marked(self, kind: type, event: str | None = None) -> FieldSpec | None:
+        marked = [spec for spec in self._all_marked(kind) if event in (None, getattr(spec.marker(kind), "event", None))]
+        if len(marked) > 1:
+            names = " and ".join(spec.name for spec in marked)
+            raise ModelError(f"{self.entity.__name__}: {names} say the same; keep one of them")
+        return marked[0] if marked else None
+
+    @property
+    def lifetime(self) -> timedelta | None:
+        return None if self.expiry is None else self.expiry.marker(Expiry).after
+
+
+def _or_null(encoder: Encoder) -> Encoder:
+    return lambda value: {"NULL": True} if value is None else encoder(value)
+
+
+def _patterns(entity: type[Entity]) -> dict[str, Get | Query]:
+    members = {name: member for base in reversed(entity.__mro__) for name, member in vars(base).items()}
+    return {name: member for name, member in members.items() if isinstance(member, Get | Query)}
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model that an annotation stands for, perhaps among None."""
+    annotation = named(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = [model for argument in get_args(annotation) if (model := _model_in(argument)) is not None]
+    return found[0] if len(found) == 1 and not isinstance(annotation, type) else None

@@ -1,0 +1,223 @@
+"""Tables and their indexes, declared.
+
+    tickets = Table(
+        "prod-tickets-unified", "PK", "SK",
+        indexes=[GlobalIndex("GSI1-customer-index", "GSI1PK", "GSI1SK")],
+        ttl="ttl", stream="NEW_AND_OLD_IMAGES",
+    )
+
+A table knows the entities that are kept in it (``class Ticket(Entity, table=tickets)``); it knows nothing of where it
+runs.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from tablewright.model.errors import ModelError
+from tablewright.model.keys import PAST, SEPARATOR, AttributeValue, escape
+
+if TYPE_CHECKING:
+    from tablewright.model.schema import Schema
+
+_KEY_TYPES = ("S", "N", "B")
+_VIEW_TYPES = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
+_MOST_KEY_ATTRIBUTES = 4
+_LONGEST_KEY = 2048
+# Values that stand in templates never have a lone "$".
+_INTERNAL = PAST + SEPARATOR
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A secondary index: the attributes of its key, and what it projects."""
+
+    name: str
+    partition: tuple[str, ...]
+    sort: tuple[str, ...]
+    is_global: bool
+    # None: everything. An empty tuple: the keys only.
+    include: tuple[str, ...] | None
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        return self.partition + self.sort
+
+
+def GlobalIndex(
+    name: str,
+    partition: str | Sequence[str],
+    sort: str | Sequence[str] = (),
+    *,
+    include: Sequence[str] | None = None,
+) -> Index:
+    """A global secondary index; ``include`` names what it projects beside the keys (by default everything).
+
+    Up to four attributes can be given for each part of the key, where the endpoint supports that; one composed of a
+    template works everywhere.
+    """
+    parts = _names(partition), _names(sort)
+    for names in parts:
+        if len(names) > _MOST_KEY_ATTRIBUTES:
+            raise ModelError(f"index {name!r}: a key has at most {_MOST_KEY_ATTRIBUTES} attributes of each kind")
+    if not parts[0]:
+        raise ModelError(f"index {name!r} needs a partition key")
+    if len(set(parts[0] + parts[1])) != len(parts[0] + parts[1]):
+        raise ModelError(f"index {name!r} has an attribute twice in its key")
+    return Index(name, *parts, is_global=True, include=None if include is None else tuple(include))
+
+
+def LocalIndex(name: str, sort: str, *, include: Sequence[str] | None = None) -> Index:
+    """A local secondary index: the table's partitions in another order."""
+    return Index(name, (), (sort,), is_global=False, include=None if include is None else tuple(include))
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+@dataclass(eq=False)
+class Table:
+    """One table: its key, its indexes, and how it is set up."""
+
+    name: str
+    partition: str
+    sort: str | None = None
+    indexes: Sequence[Index] = ()
+    # Key attributes that are not text: {"year": "N"}
+    types: Mapping[str, str] = field(default_factory=dict)
+    # The attribute that tells entities apart, when the table has several kinds.
+    type_attribute: str | None = None
+    ttl: str | None = None
+    stream: str | None = None
+    point_in_time_recovery: bool = False
+    encryption: bool = False
+    deletion_protection: bool = False
+    tags: Mapping[str, str] = field(default_factory=dict)
+    entities: list[Schema] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        names = [index.name for index in self.indexes]
+        for name in names:
+            if names.count(name) > 1:
+                raise ModelError(f"table {self.name!r} has two indexes of the name {name!r}; rename one")
+        if self.sort == self.partition:
+            raise ModelError(f"table {self.name!r}: {self.sort!r} cannot be both partition and sort key")
+        if self.sort is None and not all(index.is_global for index in self.indexes):
+            raise ModelError(f"table {self.name!r} has no sort key, so it has no local indexes; use GlobalIndex")
+        self.indexes = tuple(
+            index
+            if index.is_global
+            else Index(index.name, (self.partition,), index.sort, is_global=False, include=index.include)
+            for index in self.indexes
+        )
+        if self.stream is not None and self.stream not in _VIEW_TYPES:
+            raise ModelError(f"table {self.name!r}: a stream is one of {', '.join(_VIEW_TYPES)}")
+        for attribute, kind in self.types.items():
+            if attribute not in self.key_attributes:
+                raise ModelError(
+                    f"table {self.name!r}: {attribute!r} is part of no key; only key attributes have types in a table"
+                )
+            if kind not in _KEY_TYPES:
+                raise ModelError(f"table {self.name!r}: {attribute!r} is one of {', '.join(_KEY_TYPES)}, not {kind!r}")
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (self.partition,) if self.sort is None else (self.partition, self.sort)
+
+    @property
+    def key_attributes(self) -> tuple[str, ...]:
+        """Every attribute that is part of some key, the table's first."""
+        names = [*self.key, *(name for index in self.indexes for name in index.attributes)]
+        return tuple(dict.fromkeys(names))
+
+    def index(self, name: str) -> Index:
+        for index in self.indexes:
+            if index.name == name:
+                return index
+        known = ", ".join(index.name for index in self.indexes) or "none"
+        raise ModelError(f"table {self.name!r} has no index {name!r}; it has {known}")
+
+    # -- items of the store's own ---------------------------------------------------------------------------------
+
+    def internal_key(self, kind: str, *parts: str) -> dict[str, AttributeValue]:
+        """The key of an item that the store keeps for itself among the others: a guard, a counter, a record.
+
+        No template makes such a key, and a field that holds a key itself is not allowed to.
+        """
+        text = SEPARATOR.join([_INTERNAL + kind, *map(escape, parts)])
+        if len(text.encode()) > _LONGEST_KEY:
+            # A digest in place of the parts, behind what no part can begin with.
+            text = f"{_INTERNAL}{kind}{SEPARATOR}{PAST}{SEPARATOR}{sha256(text.encode()).hexdigest()}"
+        key = {self.partition: self._key_value(self.partition, text)}
+        if self.sort is not None:
+            key[self.sort] = (
+                {"N": "0"} if self.types.get(self.sort) == "N" else self._key_value(self.sort, _INTERNAL + kind)
+            )
+        return key
+
+    def _key_value(self, attribute: str, text: str) -> AttributeValue:
+        kind = self.types.get(attribute, "S")
+        if kind == "N":
+            raise ModelError(
+                f"table {self.name!r}: {attribute} is a number, so there is no place for guards and counters of the "
+                "store; make the partition key text, or do without unique and numbered fields"
+            )
+        return {"S": text} if kind == "S" else {"B": b64encode(text.encode()).decode()}
+
+    def is_internal(self, item: Mapping[str, AttributeValue]) -> bool:
+        """Whether an item is one of the store's own."""
+        value = item.get(self.partition, {})
+        if "B" in value:
+            return b64decode(value["B"]).startswith(_INTERNAL.encode())
+        return str(value.get("S", "")).startswith(_INTERNAL)
+
+    # -- setting up -------------------------------------------------------------------------------------------------
+
+    def create_request(self, name: str | None = None) -> dict[str, Any]:
+        """The CreateTable request; time to live and recovery are set by requests of their own."""
+        request: dict[str, Any] = {
+            "TableName": name or self.name,
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [
+                {"AttributeName": attribute, "AttributeType": self.types.get(attribute, "S")}
+                for attribute in self.key_attributes
+            ],
+            "KeySchema": _key_schema((self.partition,), () if self.sort is None else (self.sort,)),
+        }
+        for member, is_global in (("GlobalSecondaryIndexes", True), ("LocalSecondaryIndexes", False)):
+            indexes = [_index_definition(index) for index in self.indexes if index.is_global is is_global]
+            if indexes:
+                request[member] = indexes
+        if self.stream is not None:
+            request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": self.stream}
+        if self.encryption:
+            request["SSESpecification"] = {"Enabled": True}
+        if self.deletion_protection:
+            request["DeletionProtectionEnabled"] = True
+        if self.tags:
+            request["Tags"] = [{"Key": key, "Value": value} for key, value in self.tags.items()]
+        return request
+
+
+def _key_schema(partition: Sequence[str], sort: Sequence[str]) -> list[dict[str, str]]:
+    return [{"AttributeName": name, "KeyType": "HASH"} for name in partition] + [
+        {"AttributeName": name, "KeyType": "RANGE"} for name in sort
+    ]
+
+
+def _index_definition(index: Index) -> dict[str, Any]:
+    projection: dict[str, Any] = {"ProjectionType": "ALL"}
+    if index.include is not None:
+        projection = {"ProjectionType": "INCLUDE" if index.include else "KEYS_ONLY"}
+        if index.include:
+            projection["NonKeyAttributes"] = list(index.include)
+    return {
+        "IndexName": index.name,
+        "KeySchema": _key_schema(index.partition, index.sort),
+        "Projection": projection,
+    }

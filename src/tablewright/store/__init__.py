@@ -1,0 +1,100 @@
+"""Reads and writes of a model: flows that plan, and the stores that run them, on any backend."""
+
+from tablewright.store.async_store import AsyncStore
+from tablewright.store.checkpoints import Bookkeeping, Checkpoint, DeadLetter
+from tablewright.store.consumers import AsyncConsumer, Consumer
+from tablewright.store.context import CapacityHook
+from tablewright.store.effects import Effects
+from tablewright.store.errors import (
+    AlreadyExists,
+    Cancelled,
+    ConditionFailed,
+    Conflict,
+    InProgress,
+    InvalidCursor,
+    KeyMismatch,
+    LeaseLost,
+    LimitExceeded,
+    NotFound,
+    NotReady,
+    NotUnique,
+    ReadRequired,
+    RebuildUnfinished,
+    RecordsLost,
+    ServiceError,
+    StoreError,
+    TableMismatch,
+    VersionConflict,
+)
+from tablewright.store.findings import Fault, Finding, Progress, Remedy, Report
+from tablewright.store.idempotency import IdempotencyRecord, Outcome
+from tablewright.store.operations import Operation
+from tablewright.store.queries import Page
+from tablewright.store.rebuilds import RebuildProgress
+from tablewright.store.store import Store
+from tablewright.store.streams import AnyChange, Change, ChangeKind, RawChange, changes_in, changes_of, only
+from tablewright.store.tables import Aspect, Difference, Resolution
+from tablewright.store.transactions import Absent, Check
+from tablewright.store.updates import Update, Upsert
+from tablewright.store.workers import Handler, Pass
+from tablewright.store.writes import Create, Delete, Put
+
+__all__ = [
+    "Absent",
+    "AlreadyExists",
+    "AnyChange",
+    "Aspect",
+    "AsyncConsumer",
+    "AsyncStore",
+    "Bookkeeping",
+    "Cancelled",
+    "CapacityHook",
+    "Change",
+    "ChangeKind",
+    "Check",
+    "Checkpoint",
+    "ConditionFailed",
+    "Conflict",
+    "Consumer",
+    "Create",
+    "DeadLetter",
+    "Delete",
+    "Difference",
+    "Effects",
+    "Fault",
+    "Finding",
+    "Handler",
+    "IdempotencyRecord",
+    "InProgress",
+    "InvalidCursor",
+    "KeyMismatch",
+    "LeaseLost",
+    "LimitExceeded",
+    "NotFound",
+    "NotReady",
+    "NotUnique",
+    "Operation",
+    "Outcome",
+    "Page",
+    "Pass",
+    "Progress",
+    "Put",
+    "RawChange",
+    "ReadRequired",
+    "RebuildProgress",
+    "RebuildUnfinished",
+    "RecordsLost",
+    "Remedy",
+    "Report",
+    "Resolution",
+    "ServiceError",
+    "Store",
+    "StoreError",
+    "TableMismatch",
+    "Update",
+    "Upsert",
+    "VersionConflict",
+    "changes_in",
+    "changes_of",
+    "only",
+]

@@ -1,0 +1,313 @@
+"""Changes to fields, as changes to stored attributes.
+
+A caller names fields and paths into them (``address.city``, ``lines[0].quantity``); nested models may store a member
+under another name or in another form. Values are validated against the type at the end of the path before they are
+encoded. ``applied`` does to an item what the service would do, for the cases in which a key or a whole item has to be
+known before it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from decimal import Context as Arithmetic
+from decimal import Decimal
+from functools import lru_cache
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter
+
+from tablewright.model import Entity, ModelError, schema_of
+from tablewright.model.attributes import Encoder, encode, encoder_for, number_text, stored_members
+from tablewright.model.keys import AttributeValue
+from tablewright.model.schema import Item, Schema
+from tablewright.store.errors import ServiceError
+from tablewright.store.expressions import Changes
+
+# Numbers have 38 digits.
+_ARITHMETIC = Arithmetic(prec=38)
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a caller wants changed, in his terms."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    nested: Mapping[str, Any] = field(default_factory=dict)
+    add: Mapping[str, Any] = field(default_factory=dict)
+    append: Mapping[str, Any] = field(default_factory=dict)
+    discard: Mapping[str, Any] = field(default_factory=dict)
+    remove: Iterable[str] = ()
+
+
+def to_changes(schema: Schema, wanted: Wanted, entity: Entity | None) -> Changes:
+    """The wanted changes; with the entity at hand, its validators see it whole."""
+    changes = Changes()
+    for name, value in _validated(schema, wanted.fields, entity).items():
+        _put(changes, schema.fields[name].attribute, schema.fields[name].encode(value))
+    for path, value in wanted.nested.items():
+        place = place_of(schema.entity, path)
+        _put(changes, place.path, place.encode(place.validate(value)))
+    for path in wanted.remove:
+        changes.removed.append(place_of(schema.entity, path).path)
+    for path, value in wanted.append.items():
+        place = place_of(schema.entity, path)
+        changes.appended[place.path] = _operand(path, place.encode(place.validate(list(value))), "L")
+    for path, value in wanted.add.items():
+        place = place_of(schema.entity, path)
+        changes.added[place.path] = _operand(path, encode(value), "N", "SS", "NS", "BS")
+    for path, value in wanted.discard.items():
+        place = place_of(schema.entity, path)
+        changes.deleted[place.path] = _operand(path, encode(value), "SS", "NS", "BS")
+    return changes
+
+
+def _put(changes: Changes, path: str, value: AttributeValue | None) -> None:
+    if value is None:
+        changes.removed.append(path)
+    else:
+        changes.put[path] = value
+
+
+def _operand(path: str, value: AttributeValue | None, *types: str) -> AttributeValue:
+    if value is None or not value.keys() & set(types):
+        raise ModelError(f"{path}: there is nothing to add or take away; it takes a value of type {' or '.join(types)}")
+    return value
+
+
+def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None) -> dict[str, Any]:
+    if not fields:
+        return {}
+    for name in fields:
+        if name not in schema.fields:
+            raise ModelError(f"{schema.entity.__name__} has no field {name!r}")
+    if entity is not None:
+        whole = schema.entity.model_validate({**{name: getattr(entity, name) for name in schema.fields}, **fields})
+        # A validator may set one field when another one changes.
+        return {
+            name: getattr(whole, name)
+            for name in schema.fields
+            if name in fields or getattr(whole, name) != getattr(entity, name)
+        }
+    if schema.entity.__pydantic_decorators__.model_validators:
+        return {name: place_of(schema.entity, name).validate(value) for name, value in fields.items()}
+    stand_in = _blank(schema.entity).model_copy()
+    for name, value in fields.items():
+        schema.entity.__pydantic_validator__.validate_assignment(stand_in, name, value)
+    return {name: getattr(stand_in, name) for name in fields}
+
+
+@lru_cache(maxsize=1024)
+def _blank(entity: type[Entity]) -> Entity:
+    """An entity with nothing but defaults, to be copied; making one anew takes long."""
+    return entity.model_construct()
+
+
+# -- places ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a path leads to: the stored path, and the type that is there."""
+
+    path: str
+    encode: Encoder
+    _adapter: TypeAdapter[Any]
+
+    def validate(self, value: Any) -> Any:
+        return self._adapter.validate_python(value)
+
+
+@lru_cache(maxsize=4096)
+def place_of(entity: type[Entity], path: str) -> Place:
+    """The place that a path of fields leads to."""
+    if not _PATH.fullmatch(path):
+        raise ModelError(f"{path!r} is no path; write it like address.city or lines[0].quantity")
+    stored = ""
+    annotation: Any = None
+    for name, position in _STEP.findall(path):
+        if not stored:
+            spec = schema_of(entity).fields.get(name)
+            if spec is None:
+                raise ModelError(f"{entity.__name__} has no field {name!r}")
+            info = entity.model_fields[name]
+            stored, annotation = spec.attribute, _annotated(info.annotation, info.metadata)
+        elif position:
+            stored += f"[{position}]"
+            annotation = _element(annotation)
+        else:
+            name, annotation = _member(annotation, name, path)
+            stored += f".{name}"
+    whole = schema_of(entity).fields.get(path)
+    return Place(stored, encoder_for(annotation) if whole is None else whole.encode, TypeAdapter(annotation))
+
+
+def _annotated(annotation: Any, metadata: Iterable[Any]) -> Any:
+    for marker in metadata:
+        annotation = Annotated[annotation, marker]
+    return annotation
+
+
+def _plain(annotation: Any) -> Any:
+    """The type without markers and without None; Any for a choice of several."""
+    while True:
+        origin = get_origin(annotation)
+        if origin is Annotated:
+            annotation = get_args(annotation)[0]
+        elif origin in (Union, UnionType):
+            options = [option for option in get_args(annotation) if option is not type(None)]
+            if len(options) != 1:
+                return Any
+            annotation = options[0]
+        else:
+            return annotation
+
+
+def _member(annotation: Any, name: str, path: str) -> tuple[str, Any]:
+    plain = _plain(annotation)
+    if isinstance(plain, type) and issubclass(plain, BaseModel):
+        info = plain.model_fields.get(name)
+        if info is None:
+            raise ModelError(f"{path!r}: {plain.__name__} has no field {name!r}")
+        stored = next(member[1] for member in stored_members(plain) if member[0] == name)
+        return stored, _annotated(info.annotation, info.metadata)
+    arguments = get_args(plain)
+    return name, arguments[1] if get_origin(plain) in (dict, Mapping) and len(arguments) == 2 else Any
+
+
+def _element(annotation: Any) -> Any:
+    plain = _plain(annotation)
+    return get_args(plain)[0] if get_origin(plain) in (list, tuple) and get_args(plain) else Any
+
+
+# -- changes to an item ---------------------------------------------------------------------------------------------
+
+
+def touched(changes: Changes) -> frozenset[str]:
+    """The attributes that are changed, in whole or in part."""
+    paths = [*changes.put, *changes.removed, *changes.added, *changes.appended, *changes.deleted]
+    return frozenset(map(_attribute, paths))
+
+
+def replaced(changes: Changes) -> frozenset[str]:
+    """The attributes whose new value does not depend on the old one."""
+    return frozenset(path for path in [*changes.put, *changes.removed] if path == _attribute(path))
+
+
+def _attribute(path: str) -> str:
+    return path.partition(".")[0].partition("[")[0]
+
+
+def applied(item: Item, changes: Changes, only: Container[str] | None = None) -> Item:
+    """The item after the changes, or as far as they concern some attributes only."""
+    result = dict(item)
+    for attribute in touched(changes):
+        if attribute in result:
+            result[attribute] = deepcopy(result[attribute])
+    root: AttributeValue = {"M": result}
+
+    def concerned(paths: Mapping[str, AttributeValue]) -> Iterable[tuple[str, AttributeValue]]:
+        return [(path, value) for path, value in paths.items() if only is None or _attribute(path) in only]
+
+    # Positions in lists mean those before the update: additions first, and removals from behind.
+    for path, value in concerned(changes.added):
+        _store(root, path, _sum(_find(root, path), value))
+    for path, value in concerned(changes.appended):
+        old = _find(root, path) or {"L": []}
+        _check_type(old, "L")
+        _store(root, path, {"L": [*old["L"], *value["L"]]})
+    for path, value in concerned(changes.deleted):
+        rest = _difference(_find(root, path), value)
+        if rest is None:
+            _remove(root, path)
+        else:
+            _store(root, path, rest)
+    for path, value in concerned(changes.put):
+        _store(root, path, value)
+    for path in sorted(changes.removed, key=_steps_backwards):
+        if only is None or _attribute(path) in only:
+            _remove(root, path)
+    return result
+
+
+def _steps(path: str) -> list[str | int]:
+    return [name or int(position) for name, position in _STEP.findall(path)]
+
+
+def _steps_backwards(path: str) -> list[int]:
+    return [-step if isinstance(step, int) else 0 for step in _steps(path)]
+
+
+def _inside(container: AttributeValue | None, step: str | int) -> AttributeValue | None:
+    if container is None:
+        return None
+    if isinstance(step, int):
+        members = container.get("L", [])
+        return members[step] if step < len(members) else None
+    value: AttributeValue | None = container.get("M", {}).get(step)
+    return value
+
+
+def _find(root: AttributeValue, path: str) -> AttributeValue | None:
+    value: AttributeValue | None = root
+    for step in _steps(path):
+        value = _inside(value, step)
+    return value
+
+
+def _members(root: AttributeValue, path: str) -> tuple[Any, Any]:
+    """The map or list that a path ends in, and the place in it."""
+    *way, last = _steps(path)
+    container: AttributeValue | None = root
+    for step in way:
+        container = _inside(container, step)
+    tag = "L" if isinstance(last, int) else "M"
+    if container is None or tag not in container:
+        message = "The document path provided in the update expression is invalid for update"
+        raise ServiceError("ValidationException", message)
+    return container[tag], last
+
+
+def _store(root: AttributeValue, path: str, value: AttributeValue) -> None:
+    members, last = _members(root, path)
+    if isinstance(last, int):
+        members[last : last + 1] = [value]
+    else:
+        members[last] = value
+
+
+def _remove(root: AttributeValue, path: str) -> None:
+    members, last = _members(root, path)
+    if isinstance(last, int):
+        del members[last : last + 1]
+    else:
+        members.pop(last, None)
+
+
+def _check_type(value: AttributeValue, tag: str) -> None:
+    if tag not in value:
+        raise ServiceError("ValidationException", "An operand in the update expression has an incorrect data type")
+
+
+def _sum(old: AttributeValue | None, value: AttributeValue) -> AttributeValue:
+    if old is None:
+        return value
+    ((tag, content),) = value.items()
+    _check_type(old, tag)
+    if tag == "N":
+        return {"N": number_text(_ARITHMETIC.add(Decimal(old["N"]), Decimal(content)))}
+    return {tag: sorted({*old[tag], *content})}
+
+
+def _difference(old: AttributeValue | None, value: AttributeValue) -> AttributeValue | None:
+    if old is None:
+        return None
+    ((tag, content),) = value.items()
+    _check_type(old, tag)
+    rest = sorted(set(old[tag]) - set(content))
+    return {tag: rest} if rest else None

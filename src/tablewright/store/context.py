@@ -1,0 +1,36 @@
+"""What the flows of a store share: the clock, chance, names of tables, and who is told what was consumed."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from tablewright.model import Table
+
+# Told of every response: the access pattern ("Call.upcoming"), the operation, and DynamoDB's ConsumedCapacity.
+CapacityHook = Callable[[str, str, Any], None]
+
+
+@dataclass(slots=True)
+class Context:
+    """One store's settings."""
+
+    clock: Callable[[], float] = time.time
+    entropy: random.Random = field(default_factory=random.SystemRandom)
+    # Signs cursors; a store that is to take cursors from another one needs the same secret.
+    cursor_secret: bytes = b""
+    # Tables that are called otherwise here: {"Calls": "staging-Calls"}
+    table_names: Mapping[str, str] = field(default_factory=dict)
+    # Refuse an update that would have to read the item first, instead of reading it.
+    strict: bool = False
+    on_capacity: CapacityHook | None = None
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock(), UTC)
+
+    def name_of(self, table: Table) -> str:
+        return self.table_names.get(table.name, table.name)

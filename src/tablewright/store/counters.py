@@ -1,0 +1,82 @@
+"""Numbered fields, by counters: items that hold the last number that was given.
+
+The counter is raised in the transaction that writes the numbered items, under the condition that it is still where it
+was when their numbers were made from it. So there are neither gaps nor two of one number, whoever fails or is refused.
+Several items of one transaction draw from one counter in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from tablewright.model.schema import FieldSpec, Item, Schema
+from tablewright.store.context import Context
+from tablewright.store.expressions import Changes, Condition, equals, with_condition
+from tablewright.store.flow import Flow, Request
+from tablewright.store.retry import retrying
+
+# The last number that was given.
+COUNT = "count"
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A field that is to be given the next number of a counter."""
+
+    schema: Schema
+    spec: FieldSpec
+    key: Item
+
+    @property
+    def identity(self) -> bytes:
+        return orjson.dumps([self.schema.table.name, self.key], option=orjson.OPT_SORT_KEYS)
+
+
+@dataclass(slots=True)
+class Counter:
+    """A counter as it is known to be, and how many numbers are drawn from it."""
+
+    schema: Schema
+    key: Item
+    last: int
+    drawn: int = 0
+
+    def next(self) -> int:
+        self.drawn += 1
+        return self.last + self.drawn
+
+    def body(self, context: Context) -> dict[str, Any]:
+        """The update that raises it by what was drawn."""
+        body = {"TableName": context.name_of(self.schema.table), "Key": self.key}
+        changes = Changes(put={COUNT: {"N": str(self.last + self.drawn)}})
+        condition: Condition = equals(COUNT, {"N": str(self.last)} if self.last else None)
+        return with_condition(body, condition, changes)
+
+
+class Counters:
+    """The counters that the operations of one transaction draw from, over all its attempts."""
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, int] = {}
+
+    def prepare(self, context: Context, draws: Iterable[Draw], pattern: str) -> Flow[dict[bytes, Counter]]:
+        """The counters to draw from, read where it is not known how far they are."""
+        counters: dict[bytes, Counter] = {}
+        for draw in draws:
+            identity = draw.identity
+            if identity in counters:
+                continue
+            if identity not in self._last:
+                body = {"TableName": context.name_of(draw.schema.table), "Key": draw.key, "ConsistentRead": True}
+                response = yield from retrying(context, Request("GetItem", body, pattern))
+                self.found(identity, response.get("Item"))
+            counters[identity] = Counter(draw.schema, draw.key, self._last[identity])
+        return counters
+
+    def found(self, identity: bytes, item: Item | None) -> None:
+        """Note how far a counter is."""
+        self._last[identity] = 0 if item is None else int(item[COUNT]["N"])

@@ -1,0 +1,134 @@
+"""What a consumer does to tables because of the changes it was given.
+
+    def count(changes, effects):
+        for change in changes:
+            effects.add(Counter.named(name="open"), count=1)
+
+Effects are collected while a handler runs and committed together with its checkpoint, in one transaction: all of it
+happens once, or none of it. Additions to one item are summed, because a transaction may touch an item only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from tablewright.model import Lookup, ModelError, Schema, schema_of
+from tablewright.model.attributes import number_text
+from tablewright.model.schema import Item
+from tablewright.store.context import Context
+from tablewright.store.errors import StoreError
+from tablewright.store.expressions import Changes, with_condition
+from tablewright.store.flow import Flow
+from tablewright.store.operations import Action, Found, Operation, WritePlan
+from tablewright.store.targets import key_by
+
+
+class Effects:
+    """The writes of one batch; none of them has happened yet."""
+
+    def __init__(self) -> None:
+        self._sums: dict[bytes, _Addition] = {}
+        self._operations: list[Operation] = []
+
+    def add(self, lookup: Lookup[Any], **amounts: int | float | Decimal) -> None:
+        """Add to number fields of an item by its primary key; one that is not there is made."""
+        schema = schema_of(lookup.entity)
+        if lookup.index is not None:
+            raise ModelError(f"{lookup.entity.__name__} can be added to by its primary key only")
+        key = key_by(lookup)
+        identity = orjson.dumps([schema.table.name, key], option=orjson.OPT_SORT_KEYS)
+        addition = self._sums.get(identity)
+        if addition is None:
+            _check_addable(schema, {*lookup.values, *amounts})
+            addition = _Addition(schema, key, schema.stored(lookup.values))
+        addition.include(amounts)
+        self._sums[identity] = addition
+
+    def do(self, *operations: Operation) -> None:
+        """Any writes that a transaction takes, each of another item."""
+        self._operations += operations
+
+    def operations(self) -> list[Operation]:
+        return [*self._operations, *self._sums.values()]
+
+
+@dataclass(slots=True)
+class _Addition(Operation):
+    schema: Schema
+    key: Item
+    fields: Item
+    amounts: dict[str, Decimal] = field(default_factory=dict)
+    name = "add"
+
+    def include(self, amounts: dict[str, int | float | Decimal]) -> None:
+        schema = self.schema
+        for name, amount in amounts.items():
+            if name not in schema.fields:
+                raise ModelError(f"{schema.entity.__name__} has no field {name!r}")
+            attribute = schema.fields[name].attribute
+            if any(attribute in schema.sources(key_attribute) for key_attribute in (*schema.rules, *self.key)):
+                raise ModelError(f"{schema.entity.__name__}.{name} is part of a key, so it cannot be added to")
+            exact = amount if isinstance(amount, Decimal) else Decimal(repr(amount))
+            self.amounts[attribute] = self.amounts.get(attribute, Decimal(0)) + exact
+
+    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
+        yield from ()
+        schema = self.schema
+        changes = Changes(put={**self.fields, **schema.derive(self.fields)})
+        if schema.table.type_attribute is not None:
+            changes.put[schema.table.type_attribute] = {"S": schema.type_name}
+        if schema.upgrades is not None:
+            changes.put[schema.upgrades.attribute] = {"N": str(schema.upgrades.shape)}
+        lifetime = schema.lifetime
+        expiry = None if lifetime is None else context.now() + lifetime
+        for spec, value in ((schema.updated, context.now()), (schema.expiry, expiry)):
+            stored = None if spec is None else spec.encode(value)
+            if spec is not None and stored is not None:
+                changes.put[spec.attribute] = stored
+        for attribute in self.key:
+            changes.put.pop(attribute, None)
+        changes.added = {name: {"N": number_text(amount)} for name, amount in self.amounts.items()}
+        if schema.version is not None:
+            changes.added[schema.version.attribute] = {"N": "1"}
+        body = {"TableName": context.name_of(schema.table), "Key": self.key}
+        return WritePlan([Action("Update", with_condition(body, None, changes), lambda _: None)])
+
+
+def _check_addable(schema: Schema, given: set[str]) -> None:
+    """An addition must be able to make the item, as nobody knows whether it is there."""
+    name = schema.entity.__name__
+    reasons = (
+        ("unique", schema.unique),
+        ("numbered", schema.numbered),
+        ("set when an item is created", () if schema.created is None else (schema.created,)),
+        (
+            "required",
+            [spec for spec in schema.fields.values() if schema.entity.model_fields[spec.name].is_required()],
+        ),
+    )
+    for reason, specs in reasons:
+        for spec in specs:
+            if spec.name not in given or reason != "required":
+                raise ModelError(
+                    f"{name}.{spec.name} is {reason}, so no addition can make a {name}; use do(Update(...))"
+                )
+
+
+@dataclass(slots=True)
+class Fixed(Operation):
+    """An action that is ready made, and the error that it means when its condition does not hold."""
+
+    schema: Schema
+    name: str
+    kind: str
+    body: dict[str, Any]
+    refusal: Callable[[], StoreError]
+
+    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
+        yield from ()
+        return WritePlan([Action(self.kind, self.body, lambda _: self.refusal())])

@@ -1,0 +1,86 @@
+"""Flows: multi-step work as a generator, run by a thin driver.
+
+A flow yields what it wants done (a ``Request`` to the service, or a ``Sleep``) and is sent the response, or has the
+service's error thrown into it. It does no I/O itself, so one flow serves the synchronous and the asynchronous store,
+and a test can run it step by step, or stop it between any two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from tablewright.store.errors import ServiceError
+
+T = TypeVar("T")
+Response = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One operation of DynamoDB, in its own JSON; ``pattern`` names the access pattern that it serves."""
+
+    operation: str
+    body: dict[str, Any]
+    pattern: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    seconds: float
+
+
+Flow = Generator[Request | Sleep, Any, T]
+
+
+class Backend(Protocol):
+    """Something that answers DynamoDB's operations; refusals are raised as ServiceError."""
+
+    def call(self, request: Request) -> Response: ...
+
+    async def call_async(self, request: Request) -> Response: ...
+
+    def close(self) -> None: ...
+
+
+def run(flow: Flow[T], backend: Backend) -> T:
+    """Run a flow to its end."""
+    try:
+        step = next(flow)
+        while True:
+            if isinstance(step, Sleep):
+                time.sleep(step.seconds)
+                step = flow.send(None)
+                continue
+            try:
+                response = backend.call(step)
+            except ServiceError as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(response)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+async def run_async(flow: Flow[T], backend: Backend) -> T:
+    """Run a flow to its end, without blocking the event loop."""
+    try:
+        step = next(flow)
+        while True:
+            if isinstance(step, Sleep):
+                await asyncio.sleep(step.seconds)
+                step = flow.send(None)
+                continue
+            try:
+                response = await backend.call_async(step)
+            except ServiceError as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(response)
+    except StopIteration as end:
+        result: T = end.value
+        return result

@@ -1,0 +1,261 @@
+"""Reading items in order: pages of them, all of them, how many there are.
+
+A ``Reading`` is a read in progress. It has a lane for each partition of its plan; a lane fetches pages of the service
+and keeps what has not been handed out yet. Taking an item takes the next in order of all the lanes, so that a sharded
+partition reads as if it were one. Where a reading stands is where each of its lanes stands, and that is its cursor.
+
+Two numbers are easily mixed up: the **limit** is how many items the caller gets; the **page size** is how many the
+service looks at in one request, before it filters, and before expired and foreign items are left out. To fill a limit,
+as many pages are read as it takes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from tablewright.model import Collection, Entity, Gathering, Selection
+from tablewright.model.schema import Item
+from tablewright.store import cursors
+from tablewright.store.batch_reads import batch_get
+from tablewright.store.context import Context
+from tablewright.store.cursors import Position
+from tablewright.store.flow import Flow, Request
+from tablewright.store.plans import Plan, plan_gathering, plan_scan, plan_selection
+from tablewright.store.ranges import comparable
+from tablewright.store.retry import retrying
+from tablewright.store.visibility import is_visible
+
+E = TypeVar("E", bound=Entity)
+C = TypeVar("C", bound=Collection)
+
+# A page that is sized by what is still wanted doubles when little of it could be used, up to this.
+MOST_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[E]):
+    """Some items of a read, and the cursor that goes on behind them; None at the end."""
+
+    items: list[E]
+    cursor: str | None
+
+
+class _Lane:
+    """One partition: what has been fetched and not been taken, and where to fetch next."""
+
+    __slots__ = ("body", "buffer", "ended", "last", "number", "start")
+
+    def __init__(self, number: int, body: dict[str, Any], position: Position) -> None:
+        self.number = number
+        self.body = body
+        self.buffer: deque[Item] = deque()
+        self.ended = position is False
+        self.start: Item | None = position if isinstance(position, dict) else None
+        # What the buffer goes on behind: an item that was taken, or where its page began.
+        self.last = self.start
+
+    @property
+    def is_dry(self) -> bool:
+        return not self.buffer and not self.ended
+
+    def take(self) -> Item:
+        item = self.last = self.buffer.popleft()
+        return item
+
+    def take_into(self, taken: list[Item], limit: int | None) -> None:
+        """Take as many as are there, and wanted."""
+        wanted = len(self.buffer) if limit is None else min(limit - len(taken), len(self.buffer))
+        taken.extend(self.buffer.popleft() for _ in range(wanted))
+        if wanted:
+            self.last = taken[-1]
+
+    def position(self, key: Sequence[str]) -> Position:
+        if self.buffer:
+            return None if self.last is None else {name: self.last[name] for name in key}
+        return False if self.ended else self.start
+
+
+class Reading:
+    """A read in progress."""
+
+    def __init__(
+        self, context: Context, plan: Plan, *, cursor: str | None = None, page_size: int | None = None
+    ) -> None:
+        self.plan = plan
+        self._context = context
+        self._page_size = page_size
+        if page_size is not None and page_size < 1:
+            raise ValueError("a page has a size of at least 1")
+        positions: Sequence[Position] = [None] * len(plan.bodies)
+        if cursor is not None:
+            positions = cursors.unseal(context.cursor_secret, self._identity, cursor)
+        self._lanes = [_Lane(*each) for each in zip(range(len(plan.bodies)), plan.bodies, positions, strict=True)]
+
+    @property
+    def _identity(self) -> Any:
+        """What a cursor is bound to: all that is asked for. Consistency may differ from page to page."""
+        return [self.plan.pattern, [{**body, "ConsistentRead": None} for body in self.plan.bodies]]
+
+    @property
+    def ended(self) -> bool:
+        """Whether everything has been taken."""
+        return all(lane.ended and not lane.buffer for lane in self._lanes)
+
+    @property
+    def cursor(self) -> str | None:
+        if self.ended:
+            return None
+        positions = [lane.position(self.plan.key) for lane in self._lanes]
+        return cursors.seal(self._context.cursor_secret, self._identity, positions)
+
+    def take(self, limit: int | None) -> Flow[list[Item]]:
+        """The next items: as many as ``limit``, fewer only at the end.
+
+        Without a limit, what one page of the service has; nothing only at the end.
+        """
+        if limit is not None and limit < 1:
+            raise ValueError("a limit is at least 1")
+        taken: list[Item] = []
+        pages = 0
+        while limit is None or len(taken) < limit:
+            for lane in self._lanes:
+                while lane.is_dry:
+                    if limit is None and taken:
+                        return taken
+                    yield from self._fetch(lane, self._size(limit, len(taken), pages // len(self._lanes)))
+                    pages += 1
+            if len(self._lanes) == 1:
+                self._lanes[0].take_into(taken, limit)
+                if self._lanes[0].ended:
+                    break
+                continue
+            foremost = self._foremost()
+            if foremost is None:
+                break
+            taken.append(foremost.take())
+        return taken
+
+    def _size(self, limit: int | None, taken: int, rounds: int) -> int | None:
+        if self._page_size is not None or limit is None:
+            return self._page_size
+        # A shard has its share of what is wanted, more or less.
+        share = -(-(limit - taken) // len(self._lanes))
+        return min(share << min(rounds, 16), max(share, MOST_AT_ONCE))
+
+    def _foremost(self) -> _Lane | None:
+        """The lane that has the next item in order."""
+        ready = [lane for lane in self._lanes if lane.buffer]
+        if not ready:
+            return None
+        return (max if self.plan.newest_first else min)(ready, key=self._order)
+
+    def _order(self, lane: _Lane) -> tuple[Any, ...]:
+        head = lane.buffer[0]
+        return (*(comparable(head[name]) for name in self.plan.sort), lane.number)
+
+    def _fetch(self, lane: _Lane, size: int | None) -> Flow[None]:
+        plan, context = self.plan, self._context
+        body = dict(lane.body)
+        if lane.start is not None:
+            body["ExclusiveStartKey"] = lane.start
+        if size is not None:
+            body["Limit"] = size
+        response = yield from retrying(context, Request(plan.operation, body, plan.pattern))
+        items: list[Item] = response["Items"]
+        if plan.partial:
+            items = yield from self._whole(items)
+        now = context.clock()
+        lane.last = lane.start
+        if plan.others:
+            schemas = (plan.schema, *plan.others)
+            items = [item for item in items if any(is_visible(schema, item, now) for schema in schemas)]
+        else:
+            items = [item for item in items if is_visible(plan.schema, item, now)]
+        lane.buffer.extend(filter(plan.accepts, items) if plan.checks else items)
+        lane.start = response.get("LastEvaluatedKey")
+        lane.ended = lane.start is None
+
+    def _whole(self, entries: list[Item]) -> Flow[list[Item]]:
+        """The items of index entries that lack attributes; an entry that lags behind its item is left out."""
+        plan = self.plan
+        table = plan.bodies[0]["TableName"]
+        addresses = [(table, {name: entry[name] for name in plan.schema.table.key}) for entry in entries]
+        items = yield from batch_get(self._context, addresses, plan.pattern)
+        return [
+            item
+            for entry, item in zip(entries, items, strict=True)
+            if item is not None and all(item.get(name) == entry[name] for name in plan.key)
+        ]
+
+
+# -- flows ----------------------------------------------------------------------------------------------------------
+
+
+def read_page(reading: Reading, entity: type[E], limit: int | None) -> Flow[Page[E]]:
+    """The next page of a reading."""
+    items = yield from reading.take(limit)
+    return Page(entities(reading.plan, entity, items), reading.cursor)
+
+
+def entities(plan: Plan, entity: type[E], items: Sequence[Item]) -> list[E]:
+    """What was read, as entities: whole, or with the fields that the pattern projects."""
+    if not plan.projected:
+        return [entity.of(item) for item in items]
+    schema, projected = plan.schema, plan.projected
+    parts = [{name: item[name] for name in projected if name in item} for item in items]
+    return cast("list[E]", [schema.decode(part, partial=True) for part in parts])
+
+
+def query(
+    context: Context,
+    selection: Selection[E],
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    page_size: int | None = None,
+    consistent: bool | None = None,
+) -> Flow[Page[E]]:
+    """A page of a selection: up to ``limit`` items, or without one what a page of the service has."""
+    plan = plan_selection(context, selection, consistent=consistent)
+    reading = Reading(context, plan, cursor=cursor, page_size=page_size)
+    return (yield from read_page(reading, selection.entity, limit))
+
+
+def scan(
+    context: Context,
+    entity: type[E],
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    page_size: int | None = None,
+    segment: tuple[int, int] | None = None,
+    consistent: bool | None = None,
+) -> Flow[Page[E]]:
+    """A page of all items of an entity, in no order."""
+    plan = plan_scan(context, entity, consistent=bool(consistent), segment=segment)
+    reading = Reading(context, plan, cursor=cursor, page_size=page_size)
+    return (yield from read_page(reading, entity, limit))
+
+
+def collect(context: Context, gathering: Gathering[C], *, consistent: bool | None = None) -> Flow[C | None]:
+    """A collection: all of a partition; None when a member is missing that has to be there."""
+    reading = Reading(context, plan_gathering(context, gathering, consistent=consistent))
+    items: list[Item] = []
+    while not reading.ended:
+        items += yield from reading.take(None)
+    return gathering.collection.of(items)
+
+
+def count(context: Context, selection: Selection[E], *, consistent: bool | None = None) -> Flow[int]:
+    """How many items a selection has.
+
+    The service's own count would include expired items and those of other entities, so keys are read and counted.
+    """
+    reading = Reading(context, plan_selection(context, selection, consistent=consistent, keys_only=True))
+    total = 0
+    while not reading.ended:
+        total += len((yield from reading.take(None)))
+    return total

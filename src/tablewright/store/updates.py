@@ -1,0 +1,303 @@
+"""Updates: some fields of an item, and every key attribute that follows from them, in one write.
+
+What an update has to know of the item beyond what it sets depends on what it sets. If a field feeds a key, all other
+fields of that key are needed to make it anew; if a number that is added to feeds a key, so is the number. What is
+needed is known from the entity at hand, or is read; either way the write is made under the condition that it is still
+so, and planned again on what is there when it is not. So no update can leave a key behind, and one that feeds no key is
+a single request that assumes nothing.
+
+An update that changes the primary key is a move (see ``moves``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from tablewright.model import Entity, Lookup, ModelError
+from tablewright.model.schema import Item
+from tablewright.store.changes import Wanted, applied, replaced, to_changes, touched
+from tablewright.store.conditions import Expectations, described, has_version, is_there, living, version_refusal
+from tablewright.store.context import Context
+from tablewright.store.errors import NotFound, StoreError
+from tablewright.store.expressions import Changes, Condition, all_of, equals, stored_equal, with_condition
+from tablewright.store.flow import Flow, Response
+from tablewright.store.guards import guard_changes
+from tablewright.store.moves import move, unchanged
+from tablewright.store.operations import Action, Found, Operation, WritePlan, execute, schema_for
+from tablewright.store.targets import (
+    dependencies,
+    is_meant,
+    is_older,
+    key_by,
+    key_in,
+    read_item,
+    read_target,
+    still_meant,
+    told,
+)
+from tablewright.store.writes import Create, brought_up_to_date, drafted
+
+E = TypeVar("E", bound=Entity)
+Basis = tuple[Item, bool]
+
+
+class Update(Operation):
+    """Changes to an item that is there.
+
+    ``Update(call, status=DONE)`` sets fields. Further, each by field or path: ``nested`` sets inside of fields
+    (``{"address.city": "Rome"}``), ``add`` adds to numbers and sets, ``append`` appends to lists, ``discard`` takes
+    away from sets, ``remove`` removes. ``expect`` names values that fields must have, or ConditionFailed.
+    """
+
+    name = "update"
+
+    def __init__(
+        self,
+        target: Entity | Lookup[Any],
+        *,
+        nested: Mapping[str, Any] | None = None,
+        add: Mapping[str, Any] | None = None,
+        append: Mapping[str, Iterable[Any]] | None = None,
+        discard: Mapping[str, Any] | None = None,
+        remove: Iterable[str] = (),
+        expect: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> None:
+        if isinstance(remove, str):
+            raise ModelError(f"remove takes several names: remove=[{remove!r}]")
+        self.target = target
+        self.schema = schema_for(target)
+        self.follow = dependencies(self.schema)
+        self.wanted = Wanted(fields, nested or {}, add or {}, append or {}, discard or {}, tuple(remove))
+        self.expect = Expectations(self.schema, expect or {})
+        # The version that was read; None: whichever there is.
+        self.expected: int | None = None
+        if isinstance(target, Entity) and self.schema.version is not None:
+            self.expected = getattr(target, self.schema.version.name)
+
+    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
+        schema = self.schema
+        entity = self.target if isinstance(self.target, Entity) else None
+        changes = self._changes(context, entity)
+        changed = touched(changes)
+        # An item that is of no use here has been refused already, so that what was found is there.
+        if found is not None and found.item is not None:
+            basis, complete = found.item, True
+        elif entity is not None:
+            basis, complete = (yield from self._at_hand(context, entity, changed)), True
+        else:
+            basis, complete = yield from self._looked_up(context, changes)
+        if complete and is_older(schema, basis):
+            return self._replaced(context, basis, changes)
+        if complete and changed & self.follow.identity:
+            after = self._after(applied(basis, changes))
+            if key_in(schema, after) != key_in(schema, basis):
+                return move(self, context, basis, after, [*self.conditions(context), *unchanged(schema, basis)])
+        return self._in_place(context, basis, complete, changes)
+
+    # -- what is changed, and what has to be known for it -------------------------------------------------------
+
+    def _changes(self, context: Context, entity: Entity | None) -> Changes:
+        schema = self.schema
+        changes = to_changes(schema, self.wanted, entity)
+        managed = [spec.attribute for spec in (schema.version, schema.updated) if spec is not None]
+        by_hand = touched(changes) & set(managed)
+        if by_hand:
+            names = ", ".join(schema.by_attribute[attribute].name for attribute in by_hand)
+            raise ModelError(f"{schema.entity.__name__}: {names} is set by the store")
+        if schema.version is not None:
+            changes.added[schema.version.attribute] = {"N": "1"}
+        if schema.updated is not None:
+            changes.put[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
+        return changes
+
+    def _needed(self, changes: Changes, changed: frozenset[str]) -> frozenset[str]:
+        """The attributes whose present value has to be known, and is not known from the key."""
+        follow = self.follow
+        sources: set[str] = set()
+        for attribute in follow.affected(changed):
+            sources |= follow.indexes[attribute]
+        if sources:
+            sources -= replaced(changes)
+        if follow.guards & changed:
+            sources |= follow.guards
+        return frozenset(sources - follow.fixed)
+
+    def _at_hand(self, context: Context, entity: Entity, changed: frozenset[str]) -> Flow[Item]:
+        """What an entity says of its item. A version vouches for all of it; else a move has to look what it moves."""
+        schema = self.schema
+        item = schema.encode(entity)
+        if schema.version is not None or context.strict or not changed & self.follow.identity:
+            return item
+        stored = yield from read_item(context, schema, key_in(schema, item), self.pattern)
+        if stored is None:
+            raise NotFound(schema.entity.__name__, described(schema, item))
+        return stored
+
+    def _looked_up(self, context: Context, changes: Changes) -> Flow[Basis]:
+        """What a lookup says of the item by itself, or the item, where that is not enough."""
+        lookup = self.target
+        assert isinstance(lookup, Lookup)
+        schema = self.schema
+        changed = touched(changes)
+        if lookup.index is None and not changed & self.follow.identity:
+            needed = self._needed(changes, changed)
+            if not needed:
+                return {**schema.stored(lookup.values), **key_by(lookup)}, False
+            names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
+            reason = " and ".join(names)
+        else:
+            reason = "the item"
+        item = yield from read_target(context, lookup, reason)
+        if item is None:
+            raise NotFound(schema.entity.__name__, told(lookup))
+        return item, True
+
+    # -- the write ----------------------------------------------------------------------------------------------
+
+    def _in_place(self, context: Context, basis: Item, complete: bool, changes: Changes) -> WritePlan:
+        schema = self.schema
+        key = key_in(schema, basis)
+        changed = touched(changes)
+        follow = self.follow
+        affected = follow.affected(changed)
+        guarded = follow.guards & changed
+        needed = self._needed(changes, changed)
+        concerned = follow.guards.union(*(follow.indexes[attribute] for attribute in affected))
+        after = applied(basis, changes, None if complete else concerned)
+        # The service takes no key attribute in an update, even if it stays as it is.
+        for attribute in schema.table.key:
+            changes.put.pop(attribute, None)
+        derived = schema.derive(after) if affected else {}
+        for attribute in affected:
+            if attribute in derived:
+                changes.put[attribute] = derived[attribute]
+            else:
+                changes.removed.append(attribute)
+        guards = guard_changes(schema, basis, key, after, key) if guarded else []
+        body = {"TableName": context.name_of(schema.table), "Key": key}
+        conditions = [*self.conditions(context), *stored_equal({name: basis.get(name) for name in needed})]
+
+        def done(response: Response) -> Entity | None:
+            attributes = response.get("Attributes")
+            if attributes is None and complete:
+                attributes = self._after(after)
+            return None if attributes is None else self.result(attributes)
+
+        action = Action(
+            "Update",
+            with_condition(body, all_of(conditions), changes if changed else None),
+            lambda found: self.refusal(context, found, key),
+        )
+        return WritePlan([action], guards, done)
+
+    def _replaced(self, context: Context, stored: Item, changes: Changes) -> WritePlan:
+        """The plan for an item of an older shape: as the attributes may mean something else, it is replaced as a whole.
+
+        All of it must still be the same, so what else must hold of it can be looked up here.
+        """
+        schema = self.schema
+        key = key_in(schema, stored)
+        before = schema.upgrade(stored)
+        refusal = self.refusal(context, before, key)
+        if refusal is not None:
+            raise refusal
+        after = self._after(applied(before, changes))
+        conditions = [*is_there(context, schema), *stored_equal(stored)]
+        if key_in(schema, after) != key:
+            return move(self, context, before, after, conditions)
+        body = with_condition({"TableName": context.name_of(schema.table), "Item": after}, all_of(conditions))
+        action = Action("Put", body, lambda found: self.refusal(context, found, key))
+        return WritePlan([action], guard_changes(schema, before, key, after, key), lambda _: self.result(after))
+
+    def _after(self, item: Item) -> Item:
+        """An item with the key attributes that it should have."""
+        kept = {name: value for name, value in item.items() if name not in self.schema.rules}
+        return {**kept, **self.schema.derive(kept)}
+
+    # -- for moves, too -----------------------------------------------------------------------------------------
+
+    def conditions(self, context: Context) -> list[Condition]:
+        """What must hold of the item, whatever is changed."""
+        conditions = is_there(context, self.schema)
+        if self.expected is not None:
+            conditions.append(has_version(self.schema, self.expected))
+        if self.schema.upgrades is not None:
+            conditions.append(equals(self.schema.upgrades.attribute, {"N": str(self.schema.upgrades.shape)}))
+        return [*conditions, *self.expect.conditions(), *still_meant(self.target)]
+
+    def refusal(self, context: Context, found: Item | None, key: Item) -> StoreError | None:
+        """Why the item is not as it must be; None: because what was assumed of it is out of date."""
+        there = living(context, self.schema, None if found is None else self.schema.upgrade(found))
+        if not is_meant(self.target, there) or (there is None and not self.expected):
+            return NotFound(self.schema.entity.__name__, described(self.schema, key))
+        conflict = version_refusal(self.schema, there, self.expected, key)
+        if conflict is not None or there is None:
+            return conflict
+        return self.expect.refusal(there, key)
+
+    def result(self, item: Item) -> Entity:
+        """The entity after the write: the one that was given, brought up to date, or a new one."""
+        fresh = self.schema.decode(item)
+        return brought_up_to_date(self.target, fresh) if isinstance(self.target, Entity) else fresh
+
+
+class Upsert(Operation):
+    """An item that is created, or whose fields are set if it is there already; what else it has is kept.
+
+    An entity that was never read (version 0) is set over whichever version there is.
+    """
+
+    name = "upsert"
+
+    def __init__(self, entity: Entity) -> None:
+        self.entity = entity
+        self.schema = schema_for(entity)
+
+        for spec in self.schema.numbered:
+            if not getattr(entity, spec.name):
+                name = self.schema.entity.__name__
+                raise ModelError(f"{name}.{spec.name} is given when an item is created; use create for a new {name}")
+
+    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
+        there = None if found is None else living(context, self.schema, found.item)
+        if there is not None:
+            return (yield from self._over(context).plan(context, Found(there)))
+        creation = yield from Create(self.entity).plan(context, None)
+        action = Action("Put", creation.actions[0].body, self._refusal(context))
+        return WritePlan([action], creation.guards, creation.done)
+
+    def _refusal(self, context: Context) -> Any:
+        version = None if self.schema.version is None else getattr(self.entity, self.schema.version.name)
+
+        def refused(found: Item | None) -> StoreError | None:
+            there = living(context, self.schema, found)
+            if there is None or not version:
+                return None
+            return version_refusal(self.schema, there, version, there)
+
+        return refused
+
+    def _over(self, context: Context) -> Update:
+        schema = self.schema
+        draft = drafted(context, schema, self.entity)
+        managed = {spec.name for spec in (schema.version, schema.updated) if spec is not None}
+        if schema.created is not None and getattr(self.entity, schema.created.name) is None:
+            managed.add(schema.created.name)
+        fields = {name: getattr(draft, name) for name in schema.fields if name not in managed}
+        update = Update(self.entity, nested=fields)
+        update.expected = update.expected or None
+        return update
+
+
+def update(context: Context, target: E | Lookup[E], **changes: Any) -> Flow[E]:
+    """Change some fields of an item (see ``Update``); gives the entity as it is then."""
+    entity: E = yield from execute(context, Update(target, **changes))
+    return entity
+
+
+def upsert(context: Context, entity: E) -> Flow[E]:
+    """Create an item, or set the fields of the one that is there."""
+    yield from execute(context, Upsert(entity))
+    return entity

@@ -1,0 +1,254 @@
+"""Whole items: put, create, delete, upsert.
+
+Whatever is written carries what the store keeps in order: the version is counted up, stamps are set, an expiry that was
+not given is filled in, and key attributes follow from the fields. When the write is done, the entity that was given is
+brought up to date, so that it can be written again; when it is refused, the entity is left as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from tablewright.model import Entity, Lookup
+from tablewright.model.schema import Item, Schema
+from tablewright.store.conditions import (
+    Expectations,
+    described,
+    has_version,
+    is_free,
+    is_over,
+    is_there,
+    living,
+    version_refusal,
+)
+from tablewright.store.context import Context
+from tablewright.store.counters import Draw
+from tablewright.store.errors import AlreadyExists, NotFound, ServiceError, StoreError
+from tablewright.store.expressions import Condition, all_of, exists, stored_equal, with_condition
+from tablewright.store.flow import Flow, Request, Response
+from tablewright.store.guards import guard_changes
+from tablewright.store.operations import Action, Found, Operation, WritePlan, execute, in_words, schema_for
+from tablewright.store.retry import retrying
+from tablewright.store.targets import is_meant, is_older, key_by, key_in, read_target, still_meant, told
+
+E = TypeVar("E", bound=Entity)
+
+# -- drafts ---------------------------------------------------------------------------------------------------------
+
+
+def drafted(context: Context, schema: Schema, entity: Entity, numbers: Mapping[str, int] | None = None) -> Entity:
+    """The entity as it is going to be stored, with all that the store sets."""
+    values: dict[str, Any] = dict(numbers or {})
+    now = context.now()
+    if schema.version is not None:
+        values[schema.version.name] = getattr(entity, schema.version.name) + 1
+    if schema.created is not None and getattr(entity, schema.created.name) is None:
+        values[schema.created.name] = now
+    if schema.updated is not None:
+        values[schema.updated.name] = now
+    if schema.expiry is not None and schema.lifetime is not None and getattr(entity, schema.expiry.name) is None:
+        values[schema.expiry.name] = (now + schema.lifetime).replace(microsecond=0)
+    return entity.model_copy(update=values) if values else entity
+
+
+def brought_up_to_date(entity: Entity, fresh: Entity) -> Entity:
+    """Give an entity the state of another one."""
+    if fresh is not entity:
+        entity.__dict__.update(fresh.__dict__)
+        entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
+        entity._unknown = fresh._unknown
+    return entity
+
+
+def held(schema: Schema, item: Item) -> dict[str, Any]:
+    """The attributes that an item's guards follow from, as they are; of an older shape that may be any."""
+    if is_older(schema, item):
+        return dict(item)
+    names = [spec.attribute for spec in schema.unique]
+    if schema.expiry is not None:
+        names.append(schema.expiry.attribute)
+    return {name: item.get(name) for name in names}
+
+
+# -- operations -----------------------------------------------------------------------------------------------------
+
+
+class _Whole(Operation):
+    """A write of a whole item."""
+
+    def __init__(self, entity: Entity) -> None:
+        self.entity = entity
+        self.schema = schema_for(entity)
+        self.numbers: dict[str, int] = {}
+
+    def draws(self) -> list[Draw]:
+        """A numbered field that has no number yet is given one."""
+        unnumbered = [spec for spec in self.schema.numbered if not getattr(self.entity, spec.name)]
+        if not unnumbered:
+            return []
+        item = self.schema.encode(self.entity)
+        return [Draw(self.schema, spec, self.schema.counter_key(spec, item)) for spec in unnumbered]
+
+    def number(self, numbers: dict[str, int]) -> None:
+        self.numbers = numbers
+
+
+class Create(_Whole):
+    """A new item; there must be none yet, or one that has expired."""
+
+    name = "create"
+
+    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
+        yield from ()
+        schema, entity = self.schema, self.entity
+        draft = drafted(context, schema, entity, self.numbers)
+        item = schema.encode(draft)
+        key = key_in(schema, item)
+        body = {"TableName": context.name_of(schema.table), "Item": item}
+
+        def refused(found: Item | None) -> StoreError:
+            return AlreadyExists(schema.entity.__name__, described(schema, item))
+
+        action = Action("Put", with_condition(body, is_free(context, schema)), refused)
+        guards = guard_changes(schema, None, key, item, key)
+        return WritePlan([action], guards, lambda _: brought_up_to_date(entity, draft))
+
+
+class Put(_Whole):
+    """A whole item, whatever was there before; of a versioned entity, only over the version that was read."""
+
+    name = "put"
+
+    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
+        yield from ()
+        schema, entity = self.schema, self.entity
+        draft = drafted(context, schema, entity, self.numbers)
+        item = schema.encode(draft)
+        key = key_in(schema, item)
+        expected = None if schema.version is None else getattr(entity, schema.version.name)
+        # What is replaced, as far as is known: a version that was read has most likely the same unique values.
+        before = living(context, schema, found.item) if found else schema.encode(entity) if expected else None
+
+        def refused(found: Item | None) -> StoreError | None:
+            there = living(context, schema, found)
+            return None if there is None and not expected else version_refusal(schema, there, expected, item)
+
+        condition = self._condition(context, expected, before)
+        body = {"TableName": context.name_of(schema.table), "Item": item}
+        guards = guard_changes(schema, before and schema.upgrade(before), key, item, key)
+        action = Action("Put", with_condition(body, condition), refused)
+        return WritePlan([action], guards, lambda _: brought_up_to_date(entity, draft))
+
+    def _condition(self, context: Context, expected: int | None, before: Item | None) -> Condition | None:
+        schema = self.schema
+        if schema.unique and before is None:
+            return is_free(context, schema)
+        conditions: list[Condition] = []
+        if expected is not None:
+            conditions.append(has_version(schema, expected))
+        if schema.unique and before is not None:
+            conditions.extend([*is_there(context, schema), *stored_equal(held(schema, before))])
+        elif expected:
+            conditions.extend(is_there(context, schema))
+        elif expected == 0:
+            over = is_over(context, schema)
+            return conditions[0] if over is None else conditions[0] | over
+        return all_of(conditions)
+
+
+class Delete(Operation):
+    """No item any more. Of a versioned entity, only the version that was read is deleted."""
+
+    name = "delete"
+
+    def __init__(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> None:
+        self.target = target
+        self.schema = schema_for(target)
+        self.expect = Expectations(self.schema, expect or {})
+
+    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
+        schema, target, expect = self.schema, self.target, self.expect
+        expected = self._expected()
+        if found is not None:
+            before = found.item
+        elif isinstance(target, Entity):
+            before = schema.encode(target)
+        elif target.index is not None or schema.unique:
+            before = yield from read_target(context, target, "the item")
+        else:
+            before = key_by(target)
+        if before is None:
+            if expect.given:
+                raise NotFound(schema.entity.__name__, self._told())
+            return WritePlan([], done=lambda _: False)
+        key = key_in(schema, before)
+        conditions: list[Condition] = []
+        if expected:
+            conditions.append(has_version(schema, expected))
+        if schema.unique:
+            conditions.extend([exists(schema.table.partition), *stored_equal(held(schema, before))])
+        if expect.given:
+            conditions.extend([*is_there(context, schema), *expect.conditions()])
+        conditions.extend(still_meant(target))
+
+        def refused(found: Item | None) -> StoreError | None:
+            there = living(context, schema, found)
+            if not is_meant(target, there):
+                return NotFound(schema.entity.__name__, self._told())
+            conflict = version_refusal(schema, there, expected or None, key)
+            if conflict is None and expect.given:
+                if there is None:
+                    return NotFound(schema.entity.__name__, described(schema, key))
+                return expect.refusal(there, key)
+            return conflict
+
+        def done(response: Response) -> bool:
+            # A transaction does not tell, but was made under the condition that the item is there.
+            old = response.get("Attributes", before if schema.unique else None)
+            return living(context, schema, old) is not None
+
+        body = {"TableName": context.name_of(schema.table), "Key": key}
+        action = Action("Delete", with_condition(body, all_of(conditions)), refused)
+        guards = guard_changes(schema, schema.upgrade(before), key, None, key) if schema.unique else []
+        return WritePlan([action], guards, done)
+
+    def _told(self) -> str:
+        return told(self.target) if isinstance(self.target, Lookup) else described(self.schema, self.target.item())
+
+    def _expected(self) -> int | None:
+        if self.schema.version is None or not isinstance(self.target, Entity):
+            return None
+        version: int = getattr(self.target, self.schema.version.name)
+        return version
+
+
+# -- flows ----------------------------------------------------------------------------------------------------------
+
+
+def put(context: Context, entity: E) -> Flow[E]:
+    """Store a whole item: the last writer wins, unless the entity has a version."""
+    schema = schema_for(entity)
+    if schema.version is not None or schema.unique or schema.numbered:
+        yield from execute(context, Put(entity))
+        return entity
+    draft = drafted(context, schema, entity)
+    body = {"TableName": context.name_of(schema.table), "Item": schema.encode(draft)}
+    try:
+        yield from retrying(context, Request("PutItem", body, f"{schema.entity.__name__}.put"))
+    except ServiceError as error:
+        raise in_words(error) from None
+    brought_up_to_date(entity, draft)
+    return entity
+
+
+def create(context: Context, entity: E) -> Flow[E]:
+    """Store a new item; AlreadyExists when there is one that has not expired."""
+    yield from execute(context, Create(entity))
+    return entity
+
+
+def delete(context: Context, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> Flow[bool]:
+    """Delete an item, and say whether there was one."""
+    was_there: bool = yield from execute(context, Delete(target, expect=expect))
+    return was_there

@@ -1,0 +1,262 @@
+"""The seeds' designs as models: their keys, to the letter."""
+
+# ruff: noqa: RUF012 (an entity copies its defaults)
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel
+
+from tablewright.model import (
+    Attr,
+    Collection,
+    CreatedAt,
+    Entity,
+    EpochMillis,
+    ExpiresAt,
+    Expiry,
+    Gather,
+    Get,
+    GlobalIndex,
+    Keys,
+    Numbered,
+    Query,
+    Table,
+    Unique,
+    UpdatedAt,
+    Version,
+    camel_case,
+    pascal_case,
+    sharded,
+    when,
+)
+
+# -- calls ----------------------------------------------------------------------------------------------------------
+
+CALLS = Table(
+    "Calls",
+    "userId",
+    "sk",
+    indexes=[
+        GlobalIndex("byCallId", "callId"),
+        GlobalIndex("byProvider", "providerId", "sk"),
+        GlobalIndex("byUserStatus", "userStatus", "sk"),
+    ],
+)
+
+
+class CallStatus(StrEnum):
+    SCHEDULED = "SCHEDULED"
+    COMPLETED = "COMPLETED"
+
+
+class Call(Entity, table=CALLS, naming=camel_case):
+    user_id: str
+    call_id: Annotated[str, Unique()]
+    provider_id: str
+    status: CallStatus = CallStatus.SCHEDULED
+    scheduled_for: EpochMillis
+    version: Version = 0
+
+    keys = Keys(sk="{scheduled_for:013}#{call_id}", userStatus="{user_id}#{status}")
+
+    by_key = Get()
+    by_id = Get("byCallId")
+    of_user = Query(range="scheduled_for")
+    of_provider = Query("byProvider", newest_first=True)
+    upcoming = Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
+    completed = Query("byUserStatus", fixed={"status": CallStatus.COMPLETED}, newest_first=True)
+
+
+# -- tasks ----------------------------------------------------------------------------------------------------------
+
+TASKS = Table(
+    "TaskManagement",
+    "PK",
+    "SK",
+    indexes=[GlobalIndex("GSI1", "GSI1PK", "GSI1SK"), GlobalIndex("GSI2", "GSI2PK", "GSI2SK")],
+    type_attribute="EntityType",
+)
+
+
+class Task(Entity, table=TASKS, naming=pascal_case, type_name="TASK"):
+    task_id: str
+    title: str
+    status: str = "OPEN"
+    created_at: datetime
+
+    keys = Keys(
+        PK="TASK#{task_id}",
+        SK="METADATA",
+        GSI2PK="STATUS#{status}",
+        GSI2SK="CREATED_AT#{created_at}#{task_id}",
+    )
+
+    by_id = Get()
+    by_status = Query("GSI2", range="created_at", expected=25)
+
+
+class User(Entity, table=TASKS, naming=pascal_case, type_name="USER"):
+    user_id: str
+    email: str
+    groups: set[str] = set()
+
+    keys = Keys(PK="USER#{user_id}", SK="PROFILE")
+
+    by_id = Get(consistent=True)
+
+
+class Assignment(Entity, table=TASKS, naming=pascal_case, type_name="ASSIGNMENT"):
+    task_id: str
+    user_id: str
+    assigned_by: str
+
+    keys = Keys(PK="TASK#{task_id}", SK="ASSIGNMENT#{user_id}", GSI1PK="USER#{user_id}", GSI1SK="TASK#{task_id}")
+
+    of_task = Query(consistent=True)
+    of_user = Query("GSI1")
+
+
+class TaskWithAssignments(Collection):
+    task: Task
+    assignments: list[Assignment]
+
+    of_task = Gather()
+
+
+# -- support --------------------------------------------------------------------------------------------------------
+
+TICKETS = Table(
+    "prod-tickets-unified",
+    "PK",
+    "SK",
+    indexes=[
+        GlobalIndex("GSI1-customer-index", "GSI1PK", "GSI1SK"),
+        GlobalIndex("GSI2-status-index", "GSI2PK", "GSI2SK"),
+        GlobalIndex("GSI3-operator-index", "GSI3PK", "GSI3SK", include=["ticket_id", "rating", "was_helpful"]),
+        GlobalIndex("GSI4-escalation-index", "GSI4PK", "GSI4SK"),
+    ],
+    ttl="ttl",
+    stream="NEW_AND_OLD_IMAGES",
+    point_in_time_recovery=True,
+)
+
+
+class Ticket(Entity, table=TICKETS):
+    ticket_id: str
+    customer_id: str
+    status: str = "PROCESSING"
+    created_at: datetime
+    escalated_at: datetime | None = None
+    updated_at: UpdatedAt = None
+
+    keys = Keys(
+        PK="TICKET#{ticket_id}",
+        SK="METADATA",
+        GSI1PK="CUSTOMER#{customer_id}",
+        GSI1SK="STATUS#{status}#{created_at}",
+        GSI2PK=sharded("STATUS#{status}", 4),
+        GSI2SK="{created_at}",
+        GSI4PK=when("ESCALATED", status="ESCALATED"),
+        GSI4SK=when("{escalated_at}#{ticket_id}", status="ESCALATED"),
+    )
+
+    by_id = Get()
+    of_customer = Query("GSI1-customer-index", newest_first=True)
+    by_status = Query("GSI2-status-index", range="created_at", newest_first=True)
+    escalated = Query("GSI4-escalation-index", range="escalated_at", newest_first=True)
+
+
+class Event(Entity, table=TICKETS):
+    ticket_id: str
+    day: date
+    number: Annotated[int, Numbered("ticket_id")] = 0
+    kind: str
+
+    keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:04}")
+
+    of_ticket = Query(range="day", newest_first=True)
+
+
+class Feedback(Entity, table=TICKETS):
+    ticket_id: str
+    feedback_id: str
+    operator_id: str
+    rating: int
+    was_helpful: bool
+    comment: str = ""
+    submitted_at: datetime
+
+    keys = Keys(
+        PK="TICKET#{ticket_id}",
+        SK="FEEDBACK#{submitted_at}#{feedback_id}",
+        GSI3PK="OPERATOR#{operator_id}",
+        GSI3SK="{submitted_at}",
+    )
+
+    of_ticket = Query()
+    by_operator = Query("GSI3-operator-index", project=["ticket_id", "rating", "was_helpful"])
+
+
+class Session(Entity, table=TICKETS):
+    session_id: str
+    user: str
+    created_at: CreatedAt = None
+    expires_at: Annotated[ExpiresAt, Expiry(timedelta(hours=24)), Attr("ttl")] = None
+
+    keys = Keys(PK="SESSION#{session_id}", SK="METADATA")
+
+    by_id = Get()
+
+
+class Case(Collection):
+    ticket: Ticket
+    feedback: list[Feedback]
+    events: list[Event]
+
+    of_ticket = Gather()
+
+
+# -- engagement -----------------------------------------------------------------------------------------------------
+
+CANDIDATES = Table(
+    "Candidates",
+    "PK",
+    "SK",
+    indexes=[
+        GlobalIndex("ProgramChannelIndex", "GSI1PK", "GSI1SK"),
+        GlobalIndex("ProgramDateIndex", "GSI2PK", "GSI2SK"),
+    ],
+    ttl="ttl",
+)
+
+
+class Subject(BaseModel):
+    type: str
+    id: str
+
+
+class Candidate(Entity, table=CANDIDATES, naming=camel_case):
+    customer_id: str
+    program_id: str
+    marketplace_id: str
+    subject: Subject
+    channel_id: str | None = None
+    score: Decimal | None = None
+    created_at: datetime
+    ttl: ExpiresAt = None
+
+    keys = Keys(
+        PK="CUSTOMER#{customer_id}#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
+        SK="SUBJECT#{subject.type}#{subject.id}",
+        GSI1PK="PROGRAM#{program_id}#CHANNEL#{channel_id}",
+        GSI1SK="SCORE#{score:number}#CUSTOMER#{customer_id}",
+        GSI2PK="PROGRAM#{program_id}#DATE#{created_at:date}",
+        GSI2SK="CREATED#{created_at}#CUSTOMER#{customer_id}",
+    )
+
+    by_subject = Get()
+    top = Query("ProgramChannelIndex", range="score", newest_first=True)
+    of_day = Query("ProgramDateIndex", range="created_at")

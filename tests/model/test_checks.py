@@ -1,0 +1,503 @@
+"""Every wrong declaration is refused when it is made, with its place, the reason, and what to do."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from types import new_class
+from typing import Annotated, Any, cast
+
+import pytest
+from pydantic import BaseModel, Field
+
+from tablewright.model import (
+    Attr,
+    Collection,
+    CreatedAt,
+    Entity,
+    EpochMillis,
+    EpochSeconds,
+    ExpiresAt,
+    Expiry,
+    Gather,
+    Get,
+    GlobalIndex,
+    Keys,
+    Large,
+    LocalIndex,
+    ModelError,
+    Numbered,
+    Query,
+    Stamp,
+    Table,
+    Unique,
+    UpdatedAt,
+    Upgrades,
+    Version,
+    camel_case,
+    schema_of,
+    sharded,
+    when,
+)
+from tablewright.model.rules import VersionMark
+
+
+class Status(StrEnum):
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+def table(**options: Any) -> Table:
+    indexes = [GlobalIndex("GSI1", "GSI1PK", "GSI1SK"), LocalIndex("LSI1", "LSI1SK")]
+    return Table("T", "PK", "SK", **{"indexes": indexes, **options})
+
+
+def declared(fields: dict[str, Any], where: Table | None = None, **options: Any) -> type[Entity]:
+    """An entity of the name Row, with the keys of its table unless others are given."""
+    annotations = {"id": str, **{name: kind for name, kind in fields.items() if not isinstance(kind, tuple)}}
+    annotations |= {name: pair[0] for name, pair in fields.items() if isinstance(pair, tuple)}
+    body: dict[str, Any] = {name: pair[1] for name, pair in fields.items() if isinstance(pair, tuple)}
+    body |= {"keys": Keys(PK="ROW#{id}", SK="ROW"), "__annotations__": annotations, "__module__": __name__}
+    arguments: dict[str, Any] = {name: options.pop(name) for name in ("naming", "type_name") if name in options}
+    body |= options
+    return cast("type[Entity]", new_class("Row", (Entity,), {"table": where or table(), **arguments}, body_of(body)))
+
+
+def body_of(members: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+    return lambda namespace: namespace.update(members)
+
+
+KEYS = {"PK": "ROW#{id}", "SK": "ROW"}
+
+
+class Inner(BaseModel):
+    word: str
+    flags: list[bool] = []
+
+
+class Marked(BaseModel):
+    word: Annotated[str, Unique()]
+
+
+class Untold(BaseModel):
+    length: timedelta
+
+
+def test_a_right_declaration_is_taken() -> None:
+    assert schema_of(declared({"n": int})).fields.keys() == {"id", "n"}
+
+
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    # fields
+    "an alias": (
+        lambda: declared({"name": (str, Field(alias="Name"))}),
+        'Row.name has an alias; to store it under another name use Annotated[..., Attr("name")]',
+    ),
+    "a type without a place": (
+        lambda: declared({"length": timedelta}),
+        "Row.length: timedelta has no place in an item; use one of the types that do",
+    ),
+    "one inside of a list": (
+        lambda: declared({"lengths": list[timedelta]}),
+        "Row.lengths: timedelta has no place in an item",
+    ),
+    "one inside of a model": (
+        lambda: declared({"inner": Untold | None}),
+        "Row.inner: Untold.length: timedelta has no place in an item",
+    ),
+    "a marker inside of a model": (
+        lambda: declared({"inner": Marked}),
+        "Row.inner: Marked.word is marked Unique, which only fields of an entity can be",
+    ),
+    "two fields in one attribute": (
+        lambda: declared({"a_b": str, "aB": str}, naming=camel_case),
+        "Row: a_b and aB are both stored in 'aB'; give one of them an Attr",
+    ),
+    "a field in an attribute with a rule": (
+        lambda: declared({"SK": str}),
+        "Row.SK is stored in 'SK', which keys gives a rule for; drop the rule, or give the field another Attr",
+    ),
+    "a field in the type attribute": (
+        lambda: declared({"type": str}, table(type_attribute="type")),
+        "Row.type is stored in 'type', which tells entities apart; drop the field and say type_name=...",
+    ),
+    "a field in the shape attribute": (
+        lambda: declared({"shape": int}, upgrades=Upgrades(dict)),
+        "Row.shape is stored in 'shape', where upgrades keep the number of the shape; say Upgrades(..., attribute=...)",
+    ),
+    # keys
+    "a template that breaks its promises": (
+        lambda: Keys(PK="{a}{b}"),
+        "keys, PK: '{a}{b}': what follows {a} must begin with '#'",
+    ),
+    "a rule that is none": (
+        lambda: Keys(PK=7),  # type: ignore[arg-type]
+        "keys, PK: 7 is no rule for a key; give a template as text, when(...) or sharded(...)",
+    ),
+    "a key that the table does not have": (
+        lambda: declared({}, keys=Keys(**KEYS, GSI9PK="X")),
+        "Row.keys, GSI9PK is part of no key of table 'T'; its keys have PK, SK, GSI1PK, GSI1SK, LSI1SK",
+    ),
+    "a key that is not text": (
+        lambda: declared({}, table(types={"SK": "N"})),
+        "Row.keys, SK is a number, so no template can make it; store a field in it instead",
+    ),
+    "a field that is not there": (
+        lambda: declared({}, keys=Keys(PK="ROW#{ident}", SK="ROW")),
+        "Row.keys, PK: Row has no field 'ident'; it has id",
+    ),
+    "a part of a model that is not there": (
+        lambda: declared({"inner": Inner}, keys=Keys(PK="ROW#{inner.wrod}", SK="ROW")),
+        "Row.keys, PK: Inner has no field 'wrod'; it has word, flags",
+    ),
+    "a part of what has none": (
+        lambda: declared({}, keys=Keys(PK="ROW#{id.word}", SK="ROW")),
+        "Row.keys, PK: 'id.word' leads into 'id', which is neither a model nor a map",
+    ),
+    "an attribute with a dot": (
+        lambda: declared({"n": Annotated[str, Attr("a.b")]}, keys=Keys(PK="ROW#{n}", SK="ROW")),
+        "Row.keys, PK: 'n' is stored in 'a.b'; a key needs a name without dots",
+    ),
+    "a list in a key": (
+        lambda: declared({"inner": Inner}, keys=Keys(PK="ROW#{inner.flags}", SK="ROW")),
+        "Row.keys, PK: {inner.flags} is neither text nor a number, so it cannot be part of a key",
+    ),
+    "a flag in a key": (
+        lambda: declared({"yes": bool}, keys=Keys(PK="ROW#{yes}", SK="ROW")),
+        "Row.keys, PK: {yes} is neither text nor a number, so it cannot be part of a key",
+    ),
+    "digits of a text": (
+        lambda: declared({}, keys=Keys(PK="ROW#{id:04}", SK="ROW")),
+        "Row.keys, PK: {id:04} is a form of numbers, and id is none",
+    ),
+    "the day of a number": (
+        lambda: declared({"at": EpochMillis}, keys=Keys(PK="ROW#{at:date}", SK="ROW")),
+        "Row.keys, PK: {at:date} is the day of a time that is stored as text; declare a datetime",
+    ),
+    "a primary key in some states only": (
+        lambda: declared({"status": Status}, keys=Keys(PK=when("ROW#{id}", status="open"), SK="ROW")),
+        "Row.keys, PK is part of the primary key, which every item has in every state; drop the when(...)",
+    ),
+    "a state that cannot be": (
+        lambda: declared({"status": Status}, keys=Keys(**KEYS, GSI1PK=when("X", status="opne"))),
+        "Row.keys, GSI1PK, when status: 'opne' is no value of it: Input should be 'open' or 'closed'",
+    ),
+    "a state of a field that is not there": (
+        lambda: declared({}, keys=Keys(**KEYS, GSI1PK=when("X", status="open"))),
+        "Row.keys, GSI1PK: Row has no field 'status'; it has id",
+    ),
+    "no state": (lambda: when("X"), "when(...) needs a state, such as status='ESCALATED'"),
+    "a state of nothing": (lambda: when("X", status=None), "when(status=...) needs a value"),
+    "one shard": (lambda: sharded("X", 1), "a sharded key has at least 2 shards"),
+    "a sharded sort key": (
+        lambda: declared({}, keys=Keys(**KEYS, GSI1SK=sharded("X", 2))),
+        "Row.keys, GSI1SK is a sort key; only a partition key can be spread over shards",
+    ),
+    "no primary key": (
+        lambda: declared({}, keys=Keys(PK="ROW#{id}")),
+        "Row does not say what its SK is: give it a rule in keys, or store a field in it",
+    ),
+    "a number in a key of text": (
+        lambda: declared({"GSI1PK": int}),
+        "Row.GSI1PK is stored in the key attribute 'GSI1PK', which is text; say types={'GSI1PK': 'N'} in the table",
+    ),
+    "a list in a key attribute": (
+        lambda: declared({"GSI1PK": list[str]}),
+        "Row.GSI1PK is stored in the key attribute 'GSI1PK', which is text; give it another Attr",
+    ),
+    # markers
+    "two versions": (
+        lambda: declared({"one": (Version, 0), "two": (Version, 0)}),
+        "Row: one and two say the same; keep one of them",
+    ),
+    "two stamps": (
+        lambda: declared({"one": (CreatedAt, None), "two": (CreatedAt, None), "three": (UpdatedAt, None)}),
+        "Row: one and two say the same; keep one of them",
+    ),
+    "a version of text": (
+        lambda: declared({"version": Annotated[str, VersionMark()]}),
+        "Row.version is a version, so it is an int: `version: Version = 0`",
+    ),
+    "a stamp on a flag": (
+        lambda: declared({"made": Annotated[bool, Stamp("created")]}),
+        "Row.made is stamped with the time, so it is a datetime",
+    ),
+    "a stamp of an unknown event": (
+        lambda: Stamp("deleted"),
+        "Stamp('deleted'): an item is stamped when it is 'created' or 'updated'",
+    ),
+    "expiry where nothing expires": (
+        lambda: declared({"ttl": (ExpiresAt, None)}),
+        "Row.ttl expires, but table 'T' has no ttl='ttl'",
+    ),
+    "expiry in another attribute": (
+        lambda: declared({"gone": (ExpiresAt, None)}, table(ttl="ttl")),
+        "Row.gone is stored in 'gone', but the time to live of table 'T' is in 'ttl'; give the field Attr(\"ttl\")",
+    ),
+    "expiry as text": (
+        lambda: declared({"ttl": (Annotated[datetime | None, Expiry()], None)}, table(ttl="ttl")),
+        "Row.ttl is the time to live, so it is stored in seconds: use ExpiresAt",
+    ),
+    "expiry in milliseconds": (
+        lambda: declared({"ttl": (Annotated[EpochMillis | None, Expiry()], None)}, table(ttl="ttl")),
+        "Row.ttl is the time to live, so it is stored in seconds: use ExpiresAt",
+    ),
+    "a unique list": (
+        lambda: declared({"names": Annotated[list[str], Unique()]}),
+        "Row.names is unique, so it must be text, a number or bytes",
+    ),
+    "a unique field where no guard can be": (
+        lambda: declared({"PK": int, "name": Annotated[str, Unique()]}, table(types={"PK": "N"}), keys=Keys(SK="ROW")),
+        "table 'T': PK is a number, so there is no place for guards and counters of the store",
+    ),
+    "numbered text": (
+        lambda: declared({"n": Annotated[str, Numbered("id")]}),
+        "Row.n is numbered, so it is an int",
+    ),
+    "numbered per nothing known": (
+        lambda: declared({"n": Annotated[int, Numbered("ticket")]}),
+        "Row.n, Numbered: Row has no field 'ticket'; it has id, n",
+    ),
+    "numbered per itself": (
+        lambda: declared({"n": Annotated[int, Numbered("n")]}),
+        "Row.n cannot be numbered per itself",
+    ),
+    "a large key": (
+        lambda: declared({"body": Annotated[str, Large()]}, keys=Keys(PK="ROW#{body}", SK="ROW")),
+        "Row.body is Large, so it can be neither unique nor a part of a key",
+    ),
+    "a threshold beyond an item": (
+        lambda: Large(threshold=500_000),
+        "Large(500000): an item has at most 400 KB; choose a threshold below that",
+    ),
+    "no upgrades": (lambda: Upgrades(), "Upgrades() needs a step: a function from the values of one shape"),
+    # patterns
+    "an unknown index": (
+        lambda: declared({}, by=Query("GSI9")),
+        "Row.by: table 'T' has no index 'GSI9'; it has GSI1, LSI1",
+    ),
+    "an index that it is never in": (
+        lambda: declared({}, keys=Keys(**KEYS, GSI1PK="X"), by=Query("GSI1")),
+        "Row.by: Row is never in index 'GSI1', as it has no GSI1SK; give it a rule in keys, or store a field in it",
+    ),
+    "a consistent read of a global index": (
+        lambda: declared({}, keys=Keys(**KEYS, GSI1PK="X", GSI1SK="Y"), by=Get("GSI1", consistent=True)),
+        "Row.by: a global index cannot be read consistently; read by the primary key instead",
+    ),
+    "a query where there is one item": (
+        lambda: declared({}, Table("T", "PK"), keys=Keys(PK="ROW#{id}"), by=Query()),
+        "Row.by: table 'T' has one item for each key; use Get",
+    ),
+    "a fixed field that is not there": (
+        lambda: declared({}, by=Query(fixed={"status": "x"})),
+        "Row.by, fixed: Row has no field 'status'; it has id",
+    ),
+    "a fixed field outside of the key": (
+        lambda: declared({"status": Status}, by=Query(fixed={"status": "open"})),
+        "Row.by: status is fixed, but no part of the key that is read; use where",
+    ),
+    "a fixed value that cannot be": (
+        lambda: declared({"status": Status}, keys=Keys(PK="ROW#{id}", SK="{status}"), by=Query(fixed={"status": "x"})),
+        "Row.by, fixed status: 'x' is no value of it: Input should be 'open' or 'closed'",
+    ),
+    "a range outside of the sort key": (
+        lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=Query(range="status")),
+        "Row.by, range: Row has no field 'status'; it has id",
+    ),
+    "a range in the partition key": (
+        lambda: declared({}, by=Query(range="id")),
+        "Row.by: id is no part of the sort key that is read, which has nothing",
+    ),
+    "a range that is fixed": (
+        lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=Query(range="id", fixed={"id": "1"})),
+        "Row.by: id is fixed, so it has no range",
+    ),
+    "a filter on the key": (
+        lambda: declared({"PK": str}, keys=Keys(SK="{id}"), by=Query(where={"PK": "x"})),
+        "Row.by: PK is part of the key that is read, so it cannot be in where; fix it",
+    ),
+    "a filter on nothing known": (
+        lambda: declared({}, by=Query(where={"status": "x"})),
+        "Row.by, where: Row has no field 'status'; it has id",
+    ),
+    "a projection of nothing known": (
+        lambda: declared({}, by=Query(project=["status"])),
+        "Row.by, project: Row has no field 'status'; it has id",
+    ),
+    "a projection of what may have to be upgraded": (
+        lambda: declared({}, by=Query(project=["id"]), upgrades=Upgrades(dict)),
+        "Row.by: items of older shapes can only be upgraded whole; drop project, or the upgrades",
+    ),
+    "fewer than one expected": (
+        lambda: declared({}, by=Query(expected=0)),
+        "Row.by: expected is the number of items that a read usually gives, so at least 1",
+    ),
+    # tables
+    "two indexes of one name": (
+        lambda: Table("T", "PK", indexes=[GlobalIndex("A", "x"), GlobalIndex("A", "y")]),
+        "table 'T' has two indexes of the name 'A'; rename one",
+    ),
+    "one attribute for both parts of a key": (
+        lambda: Table("T", "PK", "PK"),
+        "table 'T': 'PK' cannot be both partition and sort key",
+    ),
+    "a local index without a sort key": (
+        lambda: Table("T", "PK", indexes=[LocalIndex("A", "x")]),
+        "table 'T' has no sort key, so it has no local indexes; use GlobalIndex",
+    ),
+    "a stream of an unknown kind": (
+        lambda: Table("T", "PK", stream="ALL"),
+        "table 'T': a stream is one of KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES",
+    ),
+    "a type of what is no key": (
+        lambda: Table("T", "PK", types={"x": "N"}),
+        "table 'T': 'x' is part of no key; only key attributes have types in a table",
+    ),
+    "an unknown type": (
+        lambda: Table("T", "PK", types={"PK": "SS"}),
+        "table 'T': 'PK' is one of S, N, B, not 'SS'",
+    ),
+    "an index without a key": (lambda: GlobalIndex("A", []), "index 'A' needs a partition key"),
+    "an index with five attributes": (
+        lambda: GlobalIndex("A", list("abcde")),
+        "index 'A': a key has at most 4 attributes of each kind",
+    ),
+    "an index with an attribute twice": (
+        lambda: GlobalIndex("A", ["a", "b"], "a"),
+        "index 'A' has an attribute twice in its key",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_declaration_is_refused(case: str) -> None:
+    declaration, message = WRONG[case]
+    with pytest.raises(ModelError, match=re.escape(message)):
+        declaration()
+
+
+def test_a_refused_entity_is_not_part_of_its_table() -> None:
+    where = table()
+    with pytest.raises(ModelError):
+        declared({"length": timedelta}, where)
+    assert where.entities == []
+
+
+# -- entities beside each other -------------------------------------------------------------------------------------
+
+
+def test_two_entities_of_one_type_are_refused() -> None:
+    where = table(type_attribute="type")
+    declared({}, where)
+    with pytest.raises(ModelError, match="Row: table 'T' has an entity of the type 'Row' already; say type_name="):
+        declared({}, where)
+    declared({}, where, type_name="Other")
+
+
+def test_entities_whose_keys_can_be_equal_need_a_type_attribute() -> None:
+    where = table()
+    declared({}, where)
+    message = "Row and Row can have the same key in table 'T', and nothing tells their items apart"
+    with pytest.raises(ModelError, match=message):
+        declared({}, where, type_name="Other")
+    with pytest.raises(ModelError, match=message):
+        declared({"PK": str}, where, type_name="Other", keys=Keys(SK="ROW"))
+    declared({}, where, type_name="Third", keys=Keys(PK="ROW#{id}", SK="OTHER#{id}"))
+    assert [schema.type_name for schema in where.entities] == ["Row", "Third"]
+
+
+# -- classes --------------------------------------------------------------------------------------------------------
+
+
+def test_an_argument_that_is_none_is_refused() -> None:
+    with pytest.raises(ModelError, match="class Row: there is no tabel; there are table, naming, type_name"):
+        new_class("Row", (Entity,), {"tabel": table()}, body_of({"__module__": __name__}))
+
+
+def test_an_entity_without_a_table_has_no_schema() -> None:
+    class Base(Entity):
+        id: str
+
+    class Kept(Base, table=Table("kept", "id")):
+        pass
+
+    class Derived(Kept):
+        pass
+
+    assert schema_of(Kept).entity is Kept
+    for entity in (Base, Derived):
+        with pytest.raises(ModelError, match=f"{entity.__name__} is kept in no table: declare it with table="):
+            schema_of(entity)
+
+
+def test_a_type_that_is_not_defined_yet_is_refused() -> None:
+    with pytest.raises(ModelError, match="Row uses a type that is not defined yet; define it before"):
+        declared({"later": "NotYet"})
+
+
+# -- collections ----------------------------------------------------------------------------------------------------
+
+SHARED = table()
+
+
+class Head(Entity, table=SHARED):
+    id: str
+    owner: str
+
+    keys = Keys(PK="ROW#{id}", SK="HEAD", GSI1PK="OWNER#{owner}", GSI1SK="{id}")
+
+
+class Part(Entity, table=SHARED):
+    row_id: str
+    n: EpochSeconds
+
+    keys = Keys(PK="ROW#{row_id}", SK="PART#{n:012}")
+
+
+class Stranger(Entity, table=SHARED):
+    id: str
+
+    keys = Keys(PK="STRANGER#{id}", SK="X")
+
+
+class Spread(Entity, table=SHARED):
+    id: str
+
+    keys = Keys(PK=sharded("SPREAD#{id}", 2), SK="SPREAD")
+
+
+class Elsewhere(Entity, table=Table("U", "id")):
+    id: str
+
+
+def collection(members: dict[str, Any], **patterns: Gather) -> type[Collection]:
+    body = {"__annotations__": members, "__module__": __name__, **patterns}
+    return cast("type[Collection]", new_class("Whole", (Collection,), {}, body_of(body)))
+
+
+def test_members_of_a_collection_may_name_the_partition_differently() -> None:
+    whole = collection({"head": Head, "parts": list[Part], "other": Head | None}, of_row=Gather())
+    assert [(member.name, member.many, member.optional) for member in whole.members_] == [
+        ("head", False, False),
+        ("parts", True, False),
+        ("other", False, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("members", "pattern", "message"),
+    [
+        ({}, Gather(), "Whole has no members; declare some"),
+        ({"head": str}, Gather(), "Whole.head must be an entity, a list of one kind of entity, or an entity or None"),
+        ({"parts": list[str]}, Gather(), "Whole.parts must be an entity, a list of one kind of entity"),
+        ({"head": Head, "x": Elsewhere}, Gather(), "Whole: T and U are two tables; one query reads one"),
+        ({"head": Head, "x": Stranger}, Gather(), "Whole.of: Head, Stranger are in different partitions"),
+        ({"head": Head, "parts": list[Part]}, Gather("GSI1"), "Whole.of: Part is never in index 'GSI1'"),
+        ({"head": Head}, Gather("GSI9"), "Whole.of: table 'T' has no index 'GSI9'"),
+        ({"head": Head}, Gather("GSI1", consistent=True), "Whole.of: a global index cannot be read consistently"),
+        ({"x": list[Spread]}, Gather(), "Whole.of: PK is sharded, so there is no one partition to read"),
+    ],
+)
+def test_a_wrong_collection_is_refused(members: dict[str, Any], pattern: Gather, message: str) -> None:
+    with pytest.raises(ModelError, match=re.escape(message)):
+        collection(members, of=pattern)

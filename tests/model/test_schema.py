@@ -1,0 +1,360 @@
+"""A compiled declaration: items and entities, paths, keys, older shapes, parts of items."""
+
+# ruff: noqa: RUF012 (an entity copies its defaults)
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+
+from tablewright.model import (
+    Attr,
+    Entity,
+    EpochMillis,
+    Get,
+    GlobalIndex,
+    Keys,
+    Large,
+    LocalIndex,
+    ModelError,
+    Query,
+    Table,
+    TemplateError,
+    Upgrades,
+    camel_case,
+    pascal_case,
+    schema_of,
+    sharded,
+    snake_case,
+    when,
+)
+
+NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
+
+
+# -- names ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "camel", "pascal"),
+    [
+        ("user_id", "userId", "UserId"),
+        ("id", "id", "Id"),
+        ("ip4addr_of_2fa", "ip4addrOf2fa", "Ip4addrOf2fa"),
+        ("isoURL", "isoURL", "IsoURL"),
+    ],
+)
+def test_naming_rules(name: str, camel: str, pascal: str) -> None:
+    assert (snake_case(name), camel_case(name), pascal_case(name)) == (name, camel, pascal)
+
+
+def test_a_field_can_have_a_name_of_its_own() -> None:
+    class Row(Entity, table=Table("rows", "the-id"), naming=camel_case):
+        row_id: Annotated[str, Attr("the-id")]
+        row_name: str
+
+    assert Row(row_id="1", row_name="n").item() == {"the-id": {"S": "1"}, "rowName": {"S": "n"}}
+
+
+def test_a_template_takes_fields_whatever_they_are_stored_in() -> None:
+    class Row(Entity, table=Table("rows", "PK")):
+        id: Annotated[str, Attr("the id:1")]
+
+        keys = Keys(PK="ROW#{id}")
+
+    assert Row(id="1").item() == {"the id:1": {"S": "1"}, "PK": {"S": "ROW#1"}}
+
+
+# -- what other writers stored --------------------------------------------------------------------------------------
+
+
+class Note(Entity, table=Table("notes", "id")):
+    id: str
+    text: str = ""
+    tags: set[str]
+    parent: str | None
+
+
+def test_unknown_attributes_survive_a_read_and_a_write() -> None:
+    item: dict[str, Any] = {
+        "id": {"S": "1"},
+        "text": {"S": "x"},
+        "colour": {"M": {"r": {"N": "1"}, "none": {"NULL": True}}},
+    }
+    note = Note.of(item)
+    note.text = "y"
+    assert note.item() == {**item, "text": {"S": "y"}}
+
+
+def test_what_is_absent_is_an_empty_set_or_none() -> None:
+    note = Note.of({"id": {"S": "1"}})
+    assert note.tags == set()
+    assert note.parent is None
+
+
+def test_an_item_that_is_no_entity_is_a_validation_error() -> None:
+    with pytest.raises(ValidationError, match="text"):
+        Note.of({"id": {"S": "1"}, "text": {"N": "1"}})
+
+
+# -- paths into models and maps -------------------------------------------------------------------------------------
+
+
+class Place(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    country_code: str
+    since: EpochMillis | None = None
+
+
+VISITS = Table("visits", "PK", "SK", indexes=[GlobalIndex("byCountry", "country", "since")])
+
+
+class Visit(Entity, table=VISITS, naming=camel_case):
+    visitor: str
+    first_place: Place
+    extra: dict[str, Any] = {}
+
+    keys = Keys(
+        PK="VISITOR#{visitor}",
+        SK="PLACE#{first_place.country_code}#{extra.n:04}",
+        country=sharded(when("{first_place.country_code}", visitor=["a", "b"]), 12),
+        since="{first_place.since:013}",
+    )
+
+    by_key = Get()
+
+
+def test_a_path_leads_into_a_model_by_the_names_it_is_stored_under() -> None:
+    visit = Visit(visitor="a", first_place=Place(country_code="de", since=NOON), extra={"n": 7})
+    item = visit.item()
+    assert item["SK"] == {"S": "PLACE#de#0007"}
+    assert item["since"] == {"S": "1763467200000"}
+    assert schema_of(Visit).path("first_place.country_code") == "firstPlace.countryCode"
+    assert schema_of(Visit).path("extra.n") == "extra.n"
+
+
+def test_a_key_follows_from_whole_attributes_whatever_part_it_takes() -> None:
+    schema = schema_of(Visit)
+    assert schema.sources("SK") == {"firstPlace", "extra"}
+    assert schema.sources("since") == {"firstPlace"}
+    assert schema.sources("country") == {"firstPlace", "visitor", "extra"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"first_place": Place(country_code="de"), "extra": {"n": 7}},
+        {"first_place.country_code": "de", "extra.n": 7},
+        {"first_place__country_code": "de", "extra__n": 7},
+    ],
+)
+def test_a_key_can_be_given_in_parts(values: dict[str, Any]) -> None:
+    schema = schema_of(Visit)
+    key = schema.key_of(schema.stored({"visitor": "a", **values}))
+    assert key == {"PK": {"S": "VISITOR#a"}, "SK": {"S": "PLACE#de#0007"}}
+
+
+def test_parts_of_one_field_are_stored_together() -> None:
+    stored = schema_of(Visit).stored({"first_place__country_code": "de", "first_place__since": NOON, "visitor": None})
+    assert stored == {"firstPlace": {"M": {"countryCode": {"S": "de"}, "since": {"N": "1763467200000"}}}}
+
+
+def test_what_a_key_lacks_is_named_as_it_was_declared() -> None:
+    schema = schema_of(Visit)
+    with pytest.raises(ModelError, match=r"Visit has no SK without extra\.n and first_place\.country_code"):
+        schema.key_of(schema.stored({"visitor": "a"}))
+    with pytest.raises(ModelError, match="Visit: Visit has no field 'visitr'; it has visitor, first_place, extra"):
+        schema.stored({"visitr": "a"})
+
+
+def test_a_value_that_fits_into_no_key_is_told_with_its_place() -> None:
+    visit = Visit(visitor="a", first_place=Place(country_code="de"), extra={"n": 12345})
+    with pytest.raises(TemplateError, match=r"Visit, SK: extra\.n is 12345, which is not a whole number of up to 4"):
+        visit.item()
+
+
+# -- shards ---------------------------------------------------------------------------------------------------------
+
+
+class Reading(Entity, table=Table("readings", "PK", "SK", indexes=[LocalIndex("byValue", "value")])):
+    device: str
+    at: datetime
+    value: str
+
+    keys = Keys(PK=sharded("DEVICE#{device}", 3), SK="{at}")
+
+
+def test_a_primary_key_can_be_sharded_too() -> None:
+    schema = schema_of(Reading)
+    readings = [Reading(device="d#1", at=NOON.replace(minute=minute), value="v") for minute in range(20)]
+    for reading in readings:
+        item = reading.item()
+        assert schema.key_of(item) == {name: item[name] for name in ("PK", "SK")}
+        assert schema.is_of(item)
+    assert {reading.item()["PK"]["S"] for reading in readings} == {f"DEVICE#d$c1#{shard}" for shard in range(3)}
+
+
+@pytest.mark.parametrize("key", ["DEVICE#d", "DEVICE#d#3", "DEVICE#d#01", "DEVICE#d#x", "DEVICE#d#\u00b2", "DEVICE#"])
+def test_a_key_without_a_shard_of_its_own_is_foreign(key: str) -> None:
+    assert not schema_of(Reading).is_of({"PK": {"S": key}, "SK": {"S": "x"}})
+
+
+# -- keys that are fields -------------------------------------------------------------------------------------------
+
+ORDERS = Table(
+    "orders",
+    "id",
+    indexes=[GlobalIndex("byRegion", ["tenant", "region"], ["day", "total"])],
+    types={"total": "N"},
+)
+
+
+class Order(Entity, table=ORDERS):
+    id: str
+    tenant: str
+    region: str | None = None
+    day: str
+    total: Decimal
+
+    of_region = Query("byRegion", range="day")
+
+
+def test_a_key_of_several_attributes_is_made_of_fields() -> None:
+    order = Order(id="1", tenant="t", region="eu", day="2025-11-18", total=Decimal("9.50"))
+    assert order.item()["total"] == {"N": "9.5"}
+    assert schema_of(Order).rules == {}
+    assert schema_of(Order).covers(ORDERS.index("byRegion"))
+    (index,) = ORDERS.create_request()["GlobalSecondaryIndexes"]
+    assert [(part["AttributeName"], part["KeyType"]) for part in index["KeySchema"]] == [
+        ("tenant", "HASH"),
+        ("region", "HASH"),
+        ("day", "RANGE"),
+        ("total", "RANGE"),
+    ]
+    assert {"AttributeName": "total", "AttributeType": "N"} in ORDERS.create_request()["AttributeDefinitions"]
+
+
+def test_an_absent_key_field_leaves_the_item_out_of_the_index() -> None:
+    order = Order(id="1", tenant="t", day="2025-11-18", total=Decimal(1))
+    assert "region" not in order.item()
+
+
+def test_guards_find_a_place_beside_keys_of_any_type_but_numbers() -> None:
+    binary = Table("b", "id", "at", types={"id": "B", "at": "N"})
+    key = binary.internal_key("unique", "x")
+    assert key == {"id": {"B": "JCN1bmlxdWUjeA=="}, "at": {"N": "0"}}
+    assert binary.is_internal(key)
+    assert not binary.is_internal({"id": {"B": "YQ=="}})
+    with pytest.raises(ModelError, match="id is a number, so there is no place for guards"):
+        Table("n", "id", types={"id": "N"}).internal_key("unique")
+
+
+def test_the_key_of_a_guard_has_room_for_values_of_any_length() -> None:
+    where = Table("t", "id")
+    keys = [where.internal_key("unique", "x" * length)["id"]["S"] for length in (2039, 2040, 2041)]
+    assert [len(key) for key in keys] == [2048, 75, 75]
+    assert keys[1] != keys[2]
+    assert all(where.is_internal({"id": {"S": key}}) for key in keys)
+
+
+# -- older shapes ---------------------------------------------------------------------------------------------------
+
+
+def joined_name(values: dict[str, Any]) -> dict[str, Any]:
+    values["name"] = f"{values.pop('first')} {values.pop('last')}"
+    return values
+
+
+def cents(values: dict[str, Any]) -> dict[str, Any]:
+    return {**values, "balance": int(values.get("balance", 0) * 100)}
+
+
+class Account(Entity, table=Table("accounts", "PK")):
+    id: str
+    name: str
+    balance: int
+
+    keys = Keys(PK="ACCOUNT#{id}")
+    upgrades = Upgrades(joined_name, cents, write_back=True)
+
+
+KEY = {"PK": {"S": "ACCOUNT#1"}, "id": {"S": "1"}}
+FIRST = {**KEY, "first": {"S": "Ada"}, "last": {"S": "Byron"}, "balance": {"N": "1.5"}}
+NEWEST = {**KEY, "name": {"S": "Ada Byron"}, "balance": {"N": "150"}, "shape": {"N": "3"}}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [FIRST, {**KEY, "name": {"S": "Ada Byron"}, "balance": {"N": "1.5"}, "shape": {"N": "2"}}, NEWEST],
+)
+def test_an_item_of_any_shape_is_read_as_the_newest(item: dict[str, Any]) -> None:
+    account = Account.of(item)
+    assert account == Account(id="1", name="Ada Byron", balance=150)
+    assert account.item() == NEWEST
+
+
+def test_an_item_of_the_present_shape_is_not_touched() -> None:
+    schema = schema_of(Account)
+    assert schema.upgrade(NEWEST) is NEWEST
+    assert schema.shape_of(FIRST) == 1
+    assert schema.shape_of(NEWEST) == 3
+
+
+def test_an_upgrade_leaves_what_it_does_not_know_as_it_is_stored() -> None:
+    other = {"L": [{"NULL": True}, {"N": "1.50"}, {"SS": ["b", "a"]}]}
+    item: dict[str, Any] = {**FIRST, "other": other, "gone": {"NULL": True}}
+    upgraded = schema_of(Account).upgrade(item)
+    assert upgraded == {**NEWEST, "other": item["other"], "gone": {"NULL": True}}
+
+
+def test_an_item_of_a_shape_to_come_is_refused() -> None:
+    with pytest.raises(ModelError, match="Account has shape 4, but the newest one declared is 3"):
+        Account.of({**NEWEST, "shape": {"N": "4"}})
+
+
+def test_an_upgrade_cannot_move_an_item() -> None:
+    class Moved(Entity, table=Table("moved", "id")):
+        id: str
+
+        upgrades = Upgrades(lambda values: {**values, "id": "other"})
+
+    with pytest.raises(ModelError, match="an upgrade of Moved changes the primary key"):
+        Moved.of({"id": {"S": "1"}})
+
+
+# -- parts of items -------------------------------------------------------------------------------------------------
+
+
+def test_a_part_of_an_item_gives_an_entity_without_the_rest() -> None:
+    part = schema_of(Account).decode({**KEY, "balance": {"N": "7"}}, partial=True)
+    assert isinstance(part, Account)
+    assert part.balance == 7
+    with pytest.raises(AttributeError, match="name"):
+        _ = part.name
+    with pytest.raises(ModelError, match="this Account was read in part, without name; read it whole"):
+        part.item()
+
+
+def test_the_fields_of_a_part_are_validated() -> None:
+    with pytest.raises(ValidationError, match="balance"):
+        schema_of(Account).decode({**KEY, "balance": {"S": "much"}}, partial=True)
+
+
+# -- large attributes -----------------------------------------------------------------------------------------------
+
+
+def test_a_large_attribute_is_declared_with_its_threshold() -> None:
+    class Document(Entity, table=Table("documents", "id")):
+        id: str
+        body: Annotated[str, Large()] = ""
+        scan: Annotated[bytes, Large(threshold=1000)] = b""
+
+    assert [(spec.name, spec.marker(Large).threshold) for spec in schema_of(Document).large] == [
+        ("body", 358_400),
+        ("scan", 1000),
+    ]
+    assert Document.of(Document(id="1", body="b").item()).body == "b"

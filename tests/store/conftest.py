@@ -1,0 +1,134 @@
+"""Stores to test with: one suite, on several endpoints.
+
+``store`` runs a test on the embedded engine and on our own server through botocore; with the marker ``slow`` on moto's
+server as well. Each test has tables of its own. ``clock`` is the time of the store.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+
+from tablewright.engine import Engine
+from tablewright.model import Entity, Table, schema_of
+from tablewright.model.schema import Item
+from tablewright.store import Store
+from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
+from tablewright.store.flow import Backend, Request
+from tablewright.wire.server import serve_in_thread
+from tests.store.members import assert_in_step, people
+from tests.store.models import TABLES, calls, desk
+
+_numbers = count()
+
+# Where an endpoint answers otherwise than DynamoDB: the tests that show it.
+KNOWN_DIFFERENCES: dict[str, dict[str, str]] = {
+    "moto_server": {
+        "test_a_local_index_that_has_part_of_an_item_leads_to_the_whole": "ALL_ATTRIBUTES is ignored for local indexes",
+    },
+}
+
+
+class Clock:
+    """A time that passes when a test says so."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Bench:
+    """A store, and ways round it: items as another writer would leave them."""
+
+    def __init__(self, backend: Backend, clock: Clock) -> None:
+        self.backend = backend
+        self.clock = clock
+        number = next(_numbers)
+        self.names = {table.name: f"{table.name}-{number}" for table in TABLES}
+        self.store = Store(backend, clock=clock, entropy=random.Random(7), table_names=self.names)
+
+    def create(self, *tables: Table) -> None:
+        for table in tables:
+            request = table.create_request(self.names.setdefault(table.name, table.name))
+            self.backend.call(Request("CreateTable", request))
+
+    def save(self, *entities: Entity) -> None:
+        for entity in entities:
+            self.save_item(schema_of(type(entity)).table, entity.item())
+
+    def save_item(self, table: Table, item: Item) -> None:
+        self.backend.call(Request("PutItem", {"TableName": self.names[table.name], "Item": item}))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(1_763_000_000.0)
+
+
+@pytest.fixture(scope="session")
+def own_server() -> Iterator[Backend]:
+    with Engine.open() as engine, serve_in_thread(engine) as url:
+        backend = BotocoreBackend("us-east-1", url, {})
+        yield backend
+        backend.close()
+
+
+@pytest.fixture(scope="session")
+def moto_server() -> Iterator[Backend]:
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    backend = BotocoreBackend("us-east-1", f"http://{host}:{port}", {})
+    yield backend
+    backend.close()
+    server.stop()
+
+
+@pytest.fixture
+def engine(clock: Clock) -> Iterator[Engine]:
+    with Engine.open(clock=clock, entropy=random.Random(7)) as engine:
+        yield engine
+
+
+@pytest.fixture(params=["embedded", "own_server", pytest.param("moto_server", marks=pytest.mark.slow)])
+def bench(request: pytest.FixtureRequest, clock: Clock) -> Bench:
+    """A store with its tables, on each endpoint in turn."""
+    difference = KNOWN_DIFFERENCES.get(request.param, {}).get(request.function.__name__)
+    if difference is not None:
+        request.applymarker(pytest.mark.xfail(reason=difference, strict=True))
+    if request.param == "embedded":
+        backend: Backend = EmbeddedBackend(request.getfixturevalue("engine"), owned=False)
+    else:
+        backend = request.getfixturevalue(request.param)
+    bench = Bench(backend, clock)
+    bench.create(*TABLES)
+    return bench
+
+
+@pytest.fixture
+def embedded(engine: Engine, clock: Clock) -> Bench:
+    """A store on the embedded engine only, for what has nothing to do with where it runs."""
+    bench = Bench(EmbeddedBackend(engine, owned=False), clock)
+    bench.create(*TABLES)
+    return bench
+
+
+@pytest.fixture
+def store(bench: Bench) -> Store:
+    return bench.store
+
+
+@pytest.fixture
+def written(bench: Bench) -> Iterator[Bench]:
+    """A store to write to; after the test, all that is stored must be in step with the model."""
+    bench.names[people.name] = f"{people.name}-{next(_numbers)}"
+    bench.create(people)
+    yield bench
+    assert_in_step(bench, people, calls, desk)
