@@ -17,7 +17,7 @@ _DATABASE = "tablewright.db"
 _SQLITE = b"SQLite format 3\0"
 _APPLICATION_ID = 0x54_42_57_31  # "TBW1"
 # Beyond this, more cache makes reads of a million items no faster: the file is in the page cache of the system.
-_CACHE_KIB = 64 * 1024
+_CACHE_KIB = 96 * 1024
 # A longer log means fewer checkpoints, which write each page once however often it changed.
 _CHECKPOINT_PAGES = 16_000
 
