@@ -274,6 +274,10 @@ class Template:
         groups = zip(self.fields, match.groups(), strict=True)
         return {field.name: field.decode(text) for field, text in groups if text is not None}
 
+    def matches(self, key: str) -> bool:
+        """Whether a key is of this template."""
+        return self._pattern.fullmatch(key) is not None
+
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         pattern = "".join(map(_regex, self.parts))

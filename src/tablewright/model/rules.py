@@ -129,11 +129,20 @@ class KeyRule:
 
     def parse(self, key: str) -> dict[str, AttributeValue] | None:
         """The values in a key, whichever shard it is in; None when it is no key of this rule."""
+        text = self._without_shard(key)
+        return None if text is None else self.template.parse(text)
+
+    def matches(self, key: str) -> bool:
+        """Whether a key is one of this rule."""
+        text = self._without_shard(key)
+        return text is not None and self.template.matches(text)
+
+    def _without_shard(self, key: str) -> str | None:
         if self.shards == 1:
-            return self.template.parse(key)
+            return key
         text, separator, shard = key.rpartition(SEPARATOR)
         known = shard.isdecimal() and int(shard) < self.shards and separator + shard == self.shard_suffix(int(shard))
-        return self.template.parse(text) if known else None
+        return text if known else None
 
 
 def when(rule: str | KeyRule, **states: Any) -> KeyRule:

@@ -167,7 +167,7 @@ class Schema:
             return item[self.table.type_attribute] == {"S": self.type_name}
         for name in self.table.key:
             rule, value = self.rules.get(name), item.get(name)
-            if rule is not None and value is not None and ("S" not in value or rule.parse(value["S"]) is None):
+            if rule is not None and value is not None and ("S" not in value or not rule.matches(value["S"])):
                 return False
         return True
 

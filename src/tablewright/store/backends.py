@@ -1,7 +1,8 @@
 """Where a store runs: the embedded engine, or any endpoint that speaks DynamoDB's protocol.
 
 Requests and responses are DynamoDB's JSON on both. botocore wants and gives bytes where JSON has base64, which is the
-only difference; its calls block, so asyncio runs them in threads.
+only difference; its calls block, so asyncio runs them in threads. Trying again is the store's business, so botocore
+does not; an endpoint that cannot be reached is a ServiceError like any other refusal.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from typing import Any
 from tablewright.engine import DynamoError, Engine
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow import Request, Response
+
+# The code of what the service did not answer at all.
+UNREACHABLE = "ConnectionError"
 
 
 class EmbeddedBackend:
@@ -45,14 +49,18 @@ class BotocoreBackend:
 
     def __init__(self, region: str | None, endpoint: str | None, options: Mapping[str, Any]) -> None:
         import botocore.session
+        from botocore.config import Config
 
         session = botocore.session.Session()
-        arguments = {"region_name": region, "endpoint_url": endpoint, **options}
+        config = Config(retries={"total_max_attempts": 1})
+        if options.get("config") is not None:
+            config = config.merge(options["config"])
+        arguments = {"region_name": region, "endpoint_url": endpoint, **options, "config": config}
         self._client = session.create_client("dynamodb", **arguments)
         self._streams = session.create_client("dynamodbstreams", **arguments)
 
     def call(self, request: Request) -> Response:
-        from botocore.exceptions import ClientError
+        from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
         client = self._streams if request.operation in _STREAM_OPERATIONS else self._client
         try:
@@ -63,6 +71,8 @@ class BotocoreBackend:
             answer.pop("ResponseMetadata", None)
             message = fault.get("Message") or answer.pop("Message", None) or answer.pop("message", "")
             raise ServiceError(fault.get("Code", ""), message, _to_text(answer)) from None
+        except (ConnectionError, HTTPClientError) as error:
+            raise ServiceError(UNREACHABLE, str(error)) from error
         response.pop("ResponseMetadata", None)
         result: Response = _to_text(response)
         return result

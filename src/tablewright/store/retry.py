@@ -29,6 +29,7 @@ _TRANSIENT = frozenset(
         "TransactionConflictException",
         "TransactionInProgressException",
         "ReplicatedWriteConflictException",
+        "ConnectionError",
         # What botocore calls an answer that has a status and no code.
         "500",
         "502",
