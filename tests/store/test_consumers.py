@@ -185,7 +185,6 @@ class Crash(BaseException):
 # -- counting -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("SU11")
 def test_inserts_changes_and_removals_are_counted_once(any_desk: Desk) -> None:
     desk = any_desk
     desk.put("1", "2", "3")
@@ -211,7 +210,6 @@ def test_another_consumer_of_the_name_goes_on_where_the_first_stopped(any_desk: 
     assert desk.counters() == {"open": 2}
 
 
-@pytest.mark.requirement("SU11")
 @pytest.mark.parametrize("after", [False, True])
 def test_a_crash_at_any_moment_neither_loses_nor_repeats_an_effect(after: bool, clock: Clock) -> None:
     at = 0
@@ -671,7 +669,6 @@ def test_shards_of_others_are_not_asked_for_again_and_again(desk: Desk) -> None:
 # -- rebuilding -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("SU11")
 def test_a_rebuild_makes_everything_anew(any_desk: Desk) -> None:
     desk = any_desk
     desk.put("1", "2", "3")
@@ -689,7 +686,6 @@ def test_a_rebuild_makes_everything_anew(any_desk: Desk) -> None:
     assert desk.counters() == desk.truth()
 
 
-@pytest.mark.requirement("SU11")
 @pytest.mark.parametrize("seed", range(25))
 def test_a_rebuild_is_exact_while_the_table_is_written_to(seed: int, clock: Clock) -> None:
     chance = random.Random(seed)

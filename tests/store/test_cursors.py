@@ -71,7 +71,6 @@ def sizes(bench: Bench) -> list[int | None]:
 # -- limit and page size --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("SD5")
 def test_pages_follow_each_other_without_gap_or_repeat(bench: Bench, store: Store) -> None:
     bench.save(*(call(n) for n in range(10)))
     for selection in (Call.of_user(user_id="u-1"), Call.of_provider(provider_id="p-1"), Call.upcoming(user_id="u-1")):
@@ -238,7 +237,7 @@ def test_the_cursor_of_a_scan_belongs_to_its_segment(full: Bench) -> None:
 # -- shards ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("SU3", "SU16")
+@pytest.mark.requirement("SU16")
 @pytest.mark.parametrize("limit", [1, 3, 4, 7, 50])
 def test_shards_are_read_as_one_partition(bench: Bench, store: Store, limit: int) -> None:
     bench.save(*(ticket(n) for n in range(20)), *(ticket(n, TicketStatus.CLOSED) for n in range(20, 25)))

@@ -78,7 +78,6 @@ def assert_one_winner(results: list[str], losers: set[str]) -> None:
     assert set(results) - {WON} <= losers, results
 
 
-@pytest.mark.requirement("CA7")
 def test_one_of_two_writers_of_a_version_wins(bench: Bench, pool: ThreadPoolExecutor, rounds: int) -> None:
     store = bench.store
     document = store.create(Document(document_id="d-1"))
@@ -105,7 +104,6 @@ def test_one_of_two_claimants_of_a_unique_value_wins(bench: Bench, pool: ThreadP
         assert_one_winner(results, losing(NotUnique))
 
 
-@pytest.mark.requirement("CA1")
 def test_one_of_two_calls_with_one_id_is_created(bench: Bench, pool: ThreadPoolExecutor, rounds: int) -> None:
     store = bench.store
 
@@ -137,7 +135,6 @@ def test_one_of_two_requests_with_one_key_is_carried_out(bench: Bench, pool: Thr
         assert len(store.query(Player.of_team(team=key)).items) == 1
 
 
-@pytest.mark.requirement("CA5")
 def test_one_of_two_moves_of_a_versioned_item_wins(bench: Bench, pool: ThreadPoolExecutor, rounds: int) -> None:
     store = bench.store
     call = store.create(Call(user_id="u-1", call_id="c-1", provider_id="p", scheduled_for=JANUARY))
@@ -192,7 +189,6 @@ def test_changes_that_feed_a_key_from_all_sides_add_up(bench: Bench, pool: Threa
     assert sorted(player.log, key=int) == [f"{number}" for number in range(40)]
 
 
-@pytest.mark.requirement("SU5")
 def test_numbers_have_neither_gaps_nor_doubles(bench: Bench, pool: ThreadPoolExecutor) -> None:
     store = bench.store
     list(pool.map(lambda _: store.create(Line(order_id="o-1")), range(60)))
@@ -200,7 +196,6 @@ def test_numbers_have_neither_gaps_nor_doubles(bench: Bench, pool: ThreadPoolExe
     assert [line.number for line in lines] == list(range(1, 61))
 
 
-@pytest.mark.requirement("SD4")
 def test_a_hundred_concurrent_appends_are_all_kept(bench: Bench, pool: ThreadPoolExecutor) -> None:
     store = bench.store
     store.create(Player(player_id="p-1", team="red"))

@@ -88,7 +88,6 @@ def test_a_key_must_be_given_exactly(store: Store) -> None:
         store.get(Call.by_id(callid="c-1"))
 
 
-@pytest.mark.requirement("SU8")
 def test_an_expired_item_is_not_there(bench: Bench, store: Store) -> None:
     expiry = datetime.fromtimestamp(bench.clock.now + 60, UTC)
     session = Session(session_id="s-1", user_id="u-1", ttl=expiry)
@@ -136,7 +135,6 @@ def test_without_a_type_attribute_the_key_tells_entities_apart(bench: Bench, sto
 # -- many items -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("SU1")
 def test_any_number_of_items_is_read_in_the_order_asked_for(bench: Bench, store: Store) -> None:
     bench.save(*(call(n) for n in range(0, 250, 2)))
     wanted = [249, 248, 3, 4, 248, *range(230)]
@@ -167,7 +165,6 @@ def test_many_items_are_read_by_primary_key_only(store: Store) -> None:
 # -- order and ranges -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("CA2", "CA3")
 def test_a_query_reads_a_partition_in_its_order(bench: Bench, store: Store) -> None:
     bench.save(call(3), call(1), call(2), call(4, user="u-2"), call(5, status=CallStatus.COMPLETED))
     assert ids(store.query(Call.of_user(user_id="u-1")).items) == [1, 2, 3, 5]
@@ -230,7 +227,6 @@ def test_bounds_of_a_number_that_is_the_key_itself(
     assert store.count(Reading.of_meter(meter="m-1", **bounds)) == len(expected)
 
 
-@pytest.mark.requirement("SU5")
 @pytest.mark.parametrize(
     ("bounds", "expected"),
     [
@@ -338,7 +334,6 @@ def test_a_filter_by_what_is_absent(bench: Bench, store: Store) -> None:
     assert [ticket.status for ticket in store.query(Ticket.untouched(customer_id="k-1")).items] == [TicketStatus.OPEN]
 
 
-@pytest.mark.requirement("SU7")
 def test_a_conditional_index_has_only_items_in_that_state(bench: Bench, store: Store) -> None:
     for number in range(4):
         status = TicketStatus.ESCALATED if number % 2 else TicketStatus.OPEN
@@ -350,7 +345,6 @@ def test_a_conditional_index_has_only_items_in_that_state(bench: Bench, store: S
     assert store.query(Ticket.escalated(status=TicketStatus.OPEN)).items == []
 
 
-@pytest.mark.requirement("SU6")
 def test_an_index_that_has_part_of_an_item_leads_to_the_whole(bench: Bench, store: Store) -> None:
     feedback = [
         Feedback(ticket_id="t-1", feedback_id=f"f-{n}", operator_id="o-1", rating=n, remark="thanks") for n in range(5)
@@ -363,7 +357,6 @@ def test_an_index_that_has_part_of_an_item_leads_to_the_whole(bench: Bench, stor
     assert store.count(Feedback.of_operator(operator_id="o-1")) == 5
 
 
-@pytest.mark.requirement("SU6")
 def test_a_projection_reads_some_fields_only(bench: Bench, store: Store) -> None:
     bench.save(Feedback(ticket_id="t-1", feedback_id="f-1", operator_id="o-1", rating=5, remark="thanks"))
     (rated,) = store.query(Feedback.ratings(operator_id="o-1")).items
@@ -391,7 +384,6 @@ def test_several_entities_of_a_partition_do_not_mix(bench: Bench, store: Store) 
     assert store.query(Feedback.of_ticket(ticket_id="t-1")).items == [feedback]
 
 
-@pytest.mark.requirement("SU6")
 def test_a_collection_is_read_by_one_query(bench: Bench, store: Store) -> None:
     ticket = Ticket(ticket_id="t-1", customer_id="k-1", opened_at=NOON)
     events = [Event(ticket_id="t-1", at=NOON, sequence=n) for n in range(3)]

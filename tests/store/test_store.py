@@ -130,7 +130,6 @@ class Stingy(EmbeddedBackend):
         return response
 
 
-@pytest.mark.requirement("SU1")
 def test_unprocessed_keys_are_asked_for_again(engine: Engine, clock: Clock) -> None:
     backend = Stingy(engine, most=[40, 0, 30])
     bench = Bench(backend, clock)
