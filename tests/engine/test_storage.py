@@ -277,7 +277,7 @@ def test_a_commit_that_fails_is_an_error_for_every_thread_in_it(engine: Engine) 
     assert engine.verify().ok
 
 
-@pytest.mark.parametrize("start", ["BEGIN", "INSERT INTO items", "INSERT INTO index", "INSERT INTO log"])
+@pytest.mark.parametrize("start", ["BEGIN", "INSERT OR IGNORE INTO items", "INSERT INTO index", "INSERT INTO log"])
 def test_a_statement_that_fails_leaves_nothing_of_its_write(engine: Engine, start: str) -> None:
     disk = Disk(engine)
     disk.refuse(start)

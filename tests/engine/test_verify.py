@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine import Engine, backfill
+from tablewright.engine import Engine, backfill, database
 
 NOW = 1_800_000_000.0
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """Three items in a table with one of everything; SQL names: items_1, index_1_1, index_1_2, expiries_1."""
+    places: dict[bytes, int] = {}
+    monkeypatch.setattr(database, "row_id", lambda key: places.setdefault(key, len(places) + 1))
     with Engine.open(tmp_path / "data", clock=lambda: NOW) as opened:
         opened._maintenance.stop()
         opened.call(

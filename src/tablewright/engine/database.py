@@ -16,6 +16,7 @@ from typing import Protocol
 import orjson
 
 from tablewright.engine.errors import ResourceNotFoundException
+from tablewright.engine.keys import row_id
 from tablewright.engine.schema import Table
 from tablewright.engine.storage import Storage
 from tablewright.engine.values import AttributeValue, Item, same_item
@@ -103,16 +104,28 @@ class Database:
     # -- items --------------------------------------------------------------------------------------------------
 
     def fetch(self, table: Table, key: bytes) -> Row | None:
-        found = self.storage.execute(f"SELECT id, size, item FROM {table.rows} WHERE key = ?", (key,)).fetchone()
+        execute = self.storage.execute
+        columns = f"SELECT id, size, item FROM {table.rows} WHERE"
+        found = execute(f"{columns} id = ? AND key = ?", (row_id(key), key)).fetchone()
+        if found is None:
+            # Another key may have come to its place before it.
+            found = execute(f"{columns} key = ?", (key,)).fetchone()
         return None if found is None else Row(*found)
 
     def put_blind(self, table: Table, key: bytes, data: bytes, size: int) -> None:
         """Replace an item without looking at the old one; for tables where nothing depends on it."""
-        self.storage.write()(
-            f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?) "
-            "ON CONFLICT (key) DO UPDATE SET size = excluded.size, item = excluded.item",
-            (key, size, data),
-        )
+        execute = self.storage.write()
+        replace = "DO UPDATE SET size = excluded.size, item = excluded.item"
+        written = execute(
+            f"INSERT INTO {table.rows} (id, key, size, item) VALUES (?, ?, ?, ?) "
+            f"ON CONFLICT (id) {replace} WHERE key = excluded.key ON CONFLICT (key) {replace}",
+            (row_id(key), key, size, data),
+        ).rowcount
+        if not written:
+            execute(
+                f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?) ON CONFLICT (key) {replace}",
+                (key, size, data),
+            )
 
     def change(
         self, table: Table, key: bytes, old: Row | None, new: Item | None, size: int = 0, principal: str | None = None
@@ -128,24 +141,34 @@ class Database:
                 return
         execute = self.storage.write()
         if old is None:
-            row_id = execute(
-                f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?)", (key, size, data)
-            ).lastrowid
+            place = self._insert(table, key, size, data)
         elif new is None:
-            row_id = old.id
-            execute(f"DELETE FROM {table.rows} WHERE id = ?", (row_id,))
+            place = old.id
+            execute(f"DELETE FROM {table.rows} WHERE id = ?", (place,))
         else:
-            row_id = old.id
-            execute(f"UPDATE {table.rows} SET size = ?, item = ? WHERE id = ?", (size, data, row_id))
+            place = old.id
+            execute(f"UPDATE {table.rows} SET size = ?, item = ? WHERE id = ?", (size, data, place))
         if not table.needs_old_image:
             return
-        assert row_id is not None
         before = None if old is None else old.item
-        self._move_entries(table, key, row_id, before, new)
+        self._move_entries(table, key, place, before, new)
         if table.view_type is not None and not (before is not None and new is not None and same_item(before, new)):
             self._log(table, before, new, principal)
 
-    def _move_entries(self, table: Table, key: bytes, row_id: int, before: Item | None, after: Item | None) -> None:
+    def _insert(self, table: Table, key: bytes, size: int, data: bytes) -> int:
+        """A new row, in its own place or, where another key has that, in any; gives the place."""
+        execute = self.storage.execute
+        place = row_id(key)
+        inserted = execute(
+            f"INSERT OR IGNORE INTO {table.rows} (id, key, size, item) VALUES (?, ?, ?, ?)", (place, key, size, data)
+        ).rowcount
+        if not inserted:
+            displaced = execute(f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?)", (key, size, data))
+            assert displaced.lastrowid is not None
+            place = displaced.lastrowid
+        return place
+
+    def _move_entries(self, table: Table, key: bytes, place: int, before: Item | None, after: Item | None) -> None:
         execute = self.storage.execute
         for index in table.indexes.values():
             left = table.index_key(index, before, key) if before is not None and index.holds(before) else None
@@ -155,15 +178,15 @@ class Database:
             if left is not None:
                 execute(f"DELETE FROM {index.rows} WHERE key = ?", (left,))
             if entered is not None:
-                execute(f"INSERT INTO {index.rows} (key, id) VALUES (?, ?)", (entered, row_id))
+                execute(f"INSERT INTO {index.rows} (key, id) VALUES (?, ?)", (entered, place))
         if table.time_to_live is not None:
             expired = expiry(before, table.time_to_live)
             expires = expiry(after, table.time_to_live)
             if expired != expires:
                 if expired is not None:
-                    execute(f"DELETE FROM {table.expiries} WHERE at = ? AND id = ?", (expired, row_id))
+                    execute(f"DELETE FROM {table.expiries} WHERE at = ? AND id = ?", (expired, place))
                 if expires is not None:
-                    execute(f"INSERT OR IGNORE INTO {table.expiries} (at, id) VALUES (?, ?)", (expires, row_id))
+                    execute(f"INSERT OR IGNORE INTO {table.expiries} (at, id) VALUES (?, ?)", (expires, place))
 
     def _log(self, table: Table, before: Item | None, after: Item | None, principal: str | None) -> None:
         kind = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"

@@ -18,6 +18,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Iterable
 from hashlib import md5
+from zlib import crc32
 
 from tablewright.engine.values import AttributeValue
 
@@ -93,6 +94,11 @@ def key_bytes(partition: list[bytes], sort: Iterable[bytes] = ()) -> bytes:
 def tie_bytes(row_key: bytes, parts: Iterable[bytes]) -> bytes:
     """What follows an index key: an order among equal ones, and the row it stands for."""
     return _hash(*parts) + row_key
+
+
+def row_id(key: bytes) -> int:
+    """The place of a row among all rows: beside those of its partition, and known without looking it up."""
+    return (int.from_bytes(key[:4]) << 31 | crc32(key) & 0x7FFF_FFFF) or 1
 
 
 def after(prefix: bytes) -> bytes | None:
