@@ -788,3 +788,9 @@ def test_after_a_failed_sync_nothing_is_acknowledged_until_the_folder_is_opened_
     with Engine.open(folder) as reopened:
         assert "before" in keys(reopened)
         assert reopened.verify().ok
+
+
+def test_a_sqlite_that_is_too_old_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 31, 1))
+    with pytest.raises(StorageError, match=r"needs 3\.35 or newer"):
+        Engine.open()

@@ -14,6 +14,8 @@ from pathlib import Path
 
 FORMAT_VERSION = 1
 _DATABASE = "tablewright.db"
+# The first with several ON CONFLICT clauses in one statement.
+_OLDEST_SQLITE = (3, 35)
 _SQLITE = b"SQLite format 3\0"
 _APPLICATION_ID = 0x54_42_57_31  # "TBW1"
 # Beyond this, more cache makes reads of a million items no faster: the file is in the page cache of the system.
@@ -105,6 +107,11 @@ def holds_database(folder: Path) -> bool:
 
 
 def connect(folder: Path | None) -> sqlite3.Connection:
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        wanted = ".".join(map(str, _OLDEST_SQLITE))
+        raise StorageError(
+            f"this Python comes with SQLite {sqlite3.sqlite_version}; Tablewright needs {wanted} or newer"
+        )
     if folder is None:
         connection = _opened(":memory:")
         connection.executescript(_SCHEMA)
