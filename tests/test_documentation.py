@@ -87,7 +87,7 @@ def no_server() -> Iterator[str]:
 def server() -> Iterator[str]:
     """A server of our own, which says where it listens in its first line."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tablewright.cli", "serve", "--memory", "--port", "0"],
+        [sys.executable, "-m", "tablewright", "serve", "--memory", "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

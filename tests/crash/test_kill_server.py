@@ -53,7 +53,7 @@ class Clients:
 
 def crash_once(folder: Path, ledger: Ledger, life: int, choices: random.Random) -> None:
     server = subprocess.Popen(
-        [sys.executable, "-m", "tablewright.cli", "serve", "--data", str(folder), "--port", "0"],
+        [sys.executable, "-m", "tablewright", "serve", "--data", str(folder), "--port", "0"],
         stdout=subprocess.PIPE,
         text=True,
     )

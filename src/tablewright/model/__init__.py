@@ -8,11 +8,14 @@ attributes  EpochSeconds, EpochMillis, and how values are stored
 patterns    Get, Query and what they give: Lookup, Selection
 collection  Collection, Gather and what it gives: Gathering
 keys        Template: the key codec
+design      Design: a whole system, with what is written, by whom, how often: Write, Touch, Reaction, Traffic, Volume,
+            Claim, Accepted
 checks      what is wrong with a declaration, as ModelError
 """
 
 from tablewright.model.attributes import EpochMillis, EpochSeconds
 from tablewright.model.collection import Collection, Gather, Gathering
+from tablewright.model.design import Accepted, Claim, Design, Reaction, Touch, Traffic, Volume, Write
 from tablewright.model.entity import Entity, schema_of
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.keys import Template
@@ -39,9 +42,12 @@ from tablewright.model.schema import Schema
 from tablewright.model.table import GlobalIndex, Index, LocalIndex, Table
 
 __all__ = [
+    "Accepted",
     "Attr",
+    "Claim",
     "Collection",
     "CreatedAt",
+    "Design",
     "Entity",
     "EpochMillis",
     "EpochSeconds",
@@ -59,16 +65,21 @@ __all__ = [
     "ModelError",
     "Numbered",
     "Query",
+    "Reaction",
     "Schema",
     "Selection",
     "Stamp",
     "Table",
     "Template",
     "TemplateError",
+    "Touch",
+    "Traffic",
     "Unique",
     "UpdatedAt",
     "Upgrades",
     "Version",
+    "Volume",
+    "Write",
     "camel_case",
     "expires",
     "pascal_case",

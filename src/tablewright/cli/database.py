@@ -1,12 +1,4 @@
-"""The command line.
-
-    tablewright serve     DynamoDB's protocol over HTTP, until SIGTERM or SIGINT
-    tablewright verify    proves that a data folder is whole
-
-Exit codes: 0 done (verify: the folder is whole), 1 the data is damaged, 2 something the user can put right,
-130 interrupted. What went wrong is one line on standard error that says what to do. Modules are imported by the
-command that needs them, so that ``--help`` and ``--version`` answer at once.
-"""
+"""The database: ``serve`` it over HTTP, ``verify`` a data folder."""
 
 from __future__ import annotations
 
@@ -15,11 +7,11 @@ import errno
 import ipaddress
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from tablewright import __version__
+from tablewright.cli.parsing import Commands, DamagedDataError, UsageError, port
 
 if TYPE_CHECKING:
     from tablewright.engine import Engine
@@ -27,50 +19,13 @@ if TYPE_CHECKING:
     from tablewright.wire.server import Server
 
 
-class UsageError(Exception):
-    """Something the user can put right; the message says what."""
-
-    status = 2
-
-
-class DamagedDataError(UsageError):
-    """A database that cannot be opened as it is."""
-
-    status = 1
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    options, unknown = _parser().parse_known_args(arguments)
-    if unknown:
-        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    try:
-        status: int = options.command(options)
-    except UsageError as error:
-        print(f"tablewright: {error}", file=sys.stderr)
-        return error.status
-    except KeyboardInterrupt:
-        return 130
-    return status
-
-
-class _Parser(argparse.ArgumentParser):
-    """Refuses in one line, where argparse shows the whole usage first."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="tablewright", description="A DynamoDB-compatible database.")
-    parser.add_argument("--version", action="version", version=f"tablewright {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
+def register(commands: Commands) -> None:
     serve = commands.add_parser("serve", help="serve DynamoDB's protocol over HTTP")
     storage = serve.add_mutually_exclusive_group()
     storage.add_argument("--data", default="data", metavar="DIR", help="data folder (default: ./data)")
     storage.add_argument("--memory", action="store_true", help="keep everything in memory")
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-    serve.add_argument("--port", type=_port, default=8000, help="port, 0 for any free one (default: 8000)")
+    serve.add_argument("--port", type=port, default=8000, help="port, 0 for any free one (default: 8000)")
     serve.add_argument(
         "--credentials",
         metavar="FILE",
@@ -86,13 +41,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("data", metavar="DIR", help="data folder, not in use by a server")
     verify.set_defaults(command=_verify, parser=verify)
-    return parser
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
-        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
-    return int(text)
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -257,7 +205,3 @@ def _allow_many_connections() -> None:
     wanted = 4096 if hard == resource.RLIM_INFINITY else min(4096, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,196 @@
+"""A whole design: tables, what is written to them and how often, who may do what, and what follows a write.
+
+    design = Design(
+        "Calls",
+        tables=[calls],
+        writes=[
+            Write("book", Touch(Call, "create")),
+            Write("reschedule", Touch(Call, "delete"), Touch(Call, "create")),
+            Write("complete", Touch(Call, "update", sets=["status"])),
+        ],
+        roles={"api": ["Call.by_id", "Call.upcoming", "book", "reschedule", "complete"]},
+        volume={Call: Volume(items=1_000_000, size=400)},
+        traffic={"Call.upcoming": Traffic(per_second=40, peak=200), "book": Traffic(per_second=2)},
+    )
+
+Entities and patterns declare how data is kept and read; this says the rest of what a design document says. Nothing here
+changes what a store does. Lint checks it, documents print it, policies and costs are made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Literal
+
+from tablewright.model.collection import Collection, Gather
+from tablewright.model.errors import ModelError
+from tablewright.model.patterns import Get, Query
+from tablewright.model.schema import Schema
+from tablewright.model.table import Table
+
+if TYPE_CHECKING:
+    from tablewright.model.entity import Entity
+
+Action = Literal["create", "put", "update", "delete"]
+Kind = Literal["INSERT", "MODIFY", "REMOVE"]
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """What a write does to one item."""
+
+    entity: type[Entity]
+    action: Action
+    # The fields that an update sets or adds to, and the lists that it appends to.
+    sets: Sequence[str] = ()
+    appends: Sequence[str] = ()
+    # Whether the item must be there (update, delete) or must not (create); the store always sees to that.
+    conditional: bool = True
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Write:
+    """A named way to write: one item, or several in one transaction."""
+
+    name: str
+    touches: tuple[Touch, ...]
+    # How often it is tried again at most; None is without a bound, which nothing here does.
+    retries: int | None
+    about: str
+
+    def __init__(self, name: str, *touches: Touch, retries: int | None = 5, about: str = "") -> None:
+        if not touches:
+            raise ModelError(f"write {name!r} touches nothing; say what it does, such as Touch(Call, 'create')")
+        for member, value in (("name", name), ("touches", touches), ("retries", retries), ("about", about)):
+            object.__setattr__(self, member, value)
+
+    @property
+    def is_transaction(self) -> bool:
+        return len(self.touches) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What happens because something was written: counters, events, mail."""
+
+    name: str
+    entity: type[Entity]
+    kinds: frozenset[Kind] = frozenset(["INSERT", "MODIFY", "REMOVE"])
+    effect: Literal["count", "publish", "notify", "export"] = "publish"
+    # From the table's stream, or by whoever has just written.
+    source: Literal["stream", "writer"] = "stream"
+    # Whether a record that comes twice has its effect once.
+    once: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """How often a pattern or a write is used: on average, and at the worst moment."""
+
+    per_second: float
+    peak: float | None = None
+    # The share of the traffic that the busiest partition key gets.
+    hottest: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """How many items of an entity are kept, and how large one is on average, in bytes."""
+
+    items: int
+    size: int
+    # How many distinct values its partition key has, by attribute ("PK", "GSI1PK"); where it is not said, many.
+    distinct: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A figure that a document states, to be checked against what follows from the design."""
+
+    about: str
+    # The pattern or write that it is about, and the read or write units that it is said to take.
+    subject: str | None = None
+    units: float | None = None
+    # The price list that it uses: dollars for a million on-demand requests, and when those prices were read.
+    write_price: float | None = None
+    read_price: float | None = None
+    as_of: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A finding of lint that stays, and why."""
+
+    rule: str
+    place: str
+    reason: str
+
+
+class Design:
+    """A design as a whole."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        tables: Sequence[Table],
+        collections: Sequence[type[Collection]] = (),
+        writes: Sequence[Write] = (),
+        reactions: Sequence[Reaction] = (),
+        roles: Mapping[str, Sequence[str]] | None = None,
+        volume: Mapping[type[Entity], Volume] | None = None,
+        traffic: Mapping[str, Traffic] | None = None,
+        claims: Sequence[Claim] = (),
+        accepted: Sequence[Accepted] = (),
+        about: str = "",
+    ) -> None:
+        self.name = name
+        self.tables = tuple(tables)
+        self.collections = tuple(collections)
+        self.writes = {write.name: write for write in writes}
+        self.reactions = tuple(reactions)
+        self.roles = dict(roles or {})
+        self.volume = dict(volume or {})
+        self.traffic = dict(traffic or {})
+        self.claims = tuple(claims)
+        self.accepted = tuple(accepted)
+        self.about = about
+        self._check()
+
+    @property
+    def schemas(self) -> Iterator[Schema]:
+        """Every entity of every table, compiled, in the order of declaration."""
+        for table in self.tables:
+            yield from table.entities
+
+    @property
+    def patterns(self) -> dict[str, tuple[Schema | type[Collection], Get | Query | Gather]]:
+        """Every named read, as ``Entity.pattern``, with whose it is."""
+        found: dict[str, tuple[Schema | type[Collection], Get | Query | Gather]] = {}
+        for schema in self.schemas:
+            for name, pattern in schema.patterns.items():
+                found[f"{schema.entity.__name__}.{name}"] = schema, pattern
+        for collection in self.collections:
+            for name, gather in collection.patterns_.items():
+                found[f"{collection.__name__}.{name}"] = collection, gather
+        return found
+
+    def _check(self) -> None:
+        known = {*self.patterns, *self.writes}
+        used = [(f"role {role!r}", name) for role, names in self.roles.items() for name in names]
+        used += [("traffic", name) for name in self.traffic]
+        used += [("a claim", claim.subject) for claim in self.claims if claim.subject is not None]
+        for place, name in used:
+            if name not in known:
+                raise ModelError(
+                    f"{self.name}, {place}: there is no pattern or write {name!r}; there are {', '.join(sorted(known))}"
+                )
+        declared = {schema.entity for schema in self.schemas}
+        touched = [(write.name, touch.entity) for write in self.writes.values() for touch in write.touches]
+        touched += [(reaction.name, reaction.entity) for reaction in self.reactions]
+        touched += [("volume", entity) for entity in self.volume]
+        for place, entity in touched:
+            if entity not in declared:
+                raise ModelError(f"{self.name}, {place}: {entity.__name__} is in none of the tables")
