@@ -160,7 +160,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a list in a key": (
         lambda: declared({"inner": Inner}, keys=Keys(PK="ROW#{inner.flags}", SK="ROW")),
-        "Row.keys, PK: {inner.flags} is neither text nor a number, so it cannot be part of a key",
+        "Row.keys, PK: inner.flags has many values, and a key has one; keep an item for each of them",
     ),
     "a flag in a key": (
         lambda: declared({"yes": bool}, keys=Keys(PK="ROW#{yes}", SK="ROW")),
@@ -306,7 +306,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a range in the partition key": (
         lambda: declared({}, by=Query(range="id")),
-        "Row.by: id is no part of the sort key that is read, which has nothing",
+        "Row.by: id is part of the partition key that is read, which takes one value and no range",
     ),
     "a range that is fixed": (
         lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=Query(range="id", fixed={"id": "1"})),
@@ -501,3 +501,17 @@ def test_members_of_a_collection_may_name_the_partition_differently() -> None:
 def test_a_wrong_collection_is_refused(members: dict[str, Any], pattern: Gather, message: str) -> None:
     with pytest.raises(ModelError, match=re.escape(message)):
         collection(members, of=pattern)
+
+
+# -- slips of the pen -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("marker", [Unique, Large, Attr, Numbered, Stamp, Expiry])
+def test_a_marker_without_its_brackets_is_refused(marker: type) -> None:
+    with pytest.raises(ModelError, match=re.escape(f"Row.email is marked {marker.__name__}, which is a class")):
+        declared({"email": Annotated[str, marker]})
+
+
+def test_a_table_is_no_name() -> None:
+    with pytest.raises(ModelError, match=re.escape("class Row: table= takes a Table, not 'rows'")):
+        declared({}, cast("Table", "rows"))

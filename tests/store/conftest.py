@@ -1,7 +1,6 @@
 """Stores to test with: one suite, on several endpoints.
 
-``store`` runs a test on the embedded engine and on our own server through botocore; with the marker ``slow`` on moto's
-server as well. Each test has tables of its own. ``clock`` is the time of the store.
+``store`` runs a test on each endpoint (see ``endpoints``), with tables of its own. ``clock`` is the time of the store.
 """
 
 from __future__ import annotations
@@ -16,20 +15,13 @@ from tablewright.engine import Engine
 from tablewright.model import Entity, Table, schema_of
 from tablewright.model.schema import Item
 from tablewright.store import Store
-from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
+from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.flow import Backend, Request
-from tablewright.wire.server import serve_in_thread
+from tests.store import endpoints
 from tests.store.members import assert_in_step, people
 from tests.store.models import TABLES, calls, desk
 
 _numbers = count()
-
-# Where an endpoint answers otherwise than DynamoDB: the tests that show it.
-KNOWN_DIFFERENCES: dict[str, dict[str, str]] = {
-    "moto_server": {
-        "test_a_local_index_that_has_part_of_an_item_leads_to_the_whole": "ALL_ATTRIBUTES is ignored for local indexes",
-    },
-}
 
 
 class Clock:
@@ -72,23 +64,20 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="session")
 def own_server() -> Iterator[Backend]:
-    with Engine.open() as engine, serve_in_thread(engine) as url:
-        backend = BotocoreBackend("us-east-1", url, {})
+    with Engine.open() as engine, endpoints.started("own_server", engine) as backend:
         yield backend
-        backend.close()
 
 
 @pytest.fixture(scope="session")
 def moto_server() -> Iterator[Backend]:
-    from moto.server import ThreadedMotoServer
+    with endpoints.moto_server() as backend:
+        yield backend
 
-    server = ThreadedMotoServer(port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    backend = BotocoreBackend("us-east-1", f"http://{host}:{port}", {})
-    yield backend
-    backend.close()
-    server.stop()
+
+@pytest.fixture(scope="session")
+def dynoxide() -> Iterator[Backend]:
+    with endpoints.dynoxide() as backend:
+        yield backend
 
 
 @pytest.fixture
@@ -97,12 +86,10 @@ def engine(clock: Clock) -> Iterator[Engine]:
         yield engine
 
 
-@pytest.fixture(params=["embedded", "own_server", pytest.param("moto_server", marks=pytest.mark.slow)])
+@pytest.fixture(params=endpoints.ENDPOINTS)
 def bench(request: pytest.FixtureRequest, clock: Clock) -> Bench:
     """A store with its tables, on each endpoint in turn."""
-    difference = KNOWN_DIFFERENCES.get(request.param, {}).get(request.function.__name__)
-    if difference is not None:
-        request.applymarker(pytest.mark.xfail(reason=difference, strict=True))
+    endpoints.expect_known_differences(request, request.param)
     if request.param == "embedded":
         backend: Backend = EmbeddedBackend(request.getfixturevalue("engine"), owned=False)
     else:

@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, Get, Keys, ModelError, Table, UpdatedAt, Version, expires
-from tablewright.store import AsyncStore, InProgress, NotFound, ServiceError, Store
-from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
+from tablewright.model import Entity, ExpiresAt, Expiry, Get, Keys, ModelError, Table, UpdatedAt, Version
+from tablewright.store import AsyncStore, InProgress, NotFound, ServiceError, Store, Unavailable
+from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.consumers import AsyncConsumer, Consumer
 from tablewright.store.effects import Effects
 from tablewright.store.errors import Cancelled, LeaseLost, RebuildUnfinished, RecordsLost
@@ -25,6 +25,7 @@ from tablewright.store.operations import execute_all
 from tablewright.store.rebuilds import rebuild
 from tablewright.store.streams import AnyChange, Change, ShardReader, describe_stream, only
 from tablewright.store.writes import Create
+from tests.store import endpoints
 from tests.store.conftest import Clock
 
 tickets = Table("Tickets", "PK", "SK", type_attribute="kind", stream="NEW_AND_OLD_IMAGES")
@@ -54,7 +55,7 @@ class Tally(Entity, table=metrics):
     tickets: int = 0
     version: Version = 0
     updated_at: UpdatedAt = None
-    ttl: expires(timedelta(days=30)) = None  # type: ignore[valid-type]
+    ttl: Annotated[ExpiresAt, Expiry(timedelta(days=30))] = None
 
     keys = Keys(PK="TALLY", SK="{day}")
     of_day = Get()
@@ -93,7 +94,7 @@ def count(changes: Sequence[AnyChange], effects: Effects) -> None:
 
 
 class Desk:
-    """A store on an engine, and what tests do with it."""
+    """A store, and what tests do with it; on another endpoint than ours, the engine is not what it runs on."""
 
     def __init__(self, backend: Backend, engine: Engine, clock: Clock) -> None:
         self.backend = backend
@@ -111,22 +112,25 @@ class Desk:
         store = settings.pop("store", None) or self.another_store()
         return Consumer(store, tickets, handler, name="metrics", notes=metrics, **settings)
 
+    def call(self, operation: str, body: dict[str, Any]) -> Response:
+        return self.backend.call(Request(operation, body))
+
     def put(self, *ids: str, status: str = "open") -> None:
         for ticket_id in ids:
             item = Ticket(ticket_id=ticket_id, status=status).item()
-            self.engine.call("PutItem", {"TableName": "Tickets", "Item": item})
+            self.call("PutItem", {"TableName": "Tickets", "Item": item})
 
     def remove(self, ticket_id: str) -> None:
         item = Ticket(ticket_id=ticket_id).item()
-        self.engine.call("DeleteItem", {"TableName": "Tickets", "Key": {"PK": item["PK"], "SK": item["SK"]}})
+        self.call("DeleteItem", {"TableName": "Tickets", "Key": {"PK": item["PK"], "SK": item["SK"]}})
 
     def counters(self) -> dict[str, int]:
-        found = self.engine.call("Scan", {"TableName": "Metrics"})["Items"]
+        found = self.call("Scan", {"TableName": "Metrics"})["Items"]
         counters = [Counter.of(item) for item in found if item["kind"] == {"S": "Counter"}]
         return {counter.name: counter.count for counter in counters if counter.count}
 
     def truth(self) -> dict[str, int]:
-        statuses = [item["status"]["S"] for item in self.engine.call("Scan", {"TableName": "Tickets"})["Items"]]
+        statuses = [item["status"]["S"] for item in self.call("Scan", {"TableName": "Tickets"})["Items"]]
         return {status: statuses.count(status) for status in set(statuses)}
 
     def records(self) -> list[dict[str, Any]]:
@@ -141,18 +145,11 @@ def desk(engine: Engine, clock: Clock) -> Desk:
     return Desk(EmbeddedBackend(engine, owned=False), engine, clock)
 
 
-@pytest.fixture(params=["embedded", "server"])
+@pytest.fixture(params=endpoints.ENDPOINTS)
 def any_desk(request: pytest.FixtureRequest, engine: Engine, clock: Clock) -> Iterator[Desk]:
-    if request.param == "embedded":
-        yield Desk(EmbeddedBackend(engine, owned=False), engine, clock)
-        return
-    from tablewright.wire.server import serve_in_thread
-
-    with serve_in_thread(engine) as url:
-        options = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-        backend = BotocoreBackend("us-east-1", url, options)
+    endpoints.expect_known_differences(request, request.param)
+    with endpoints.started(request.param, engine) as backend:
         yield Desk(backend, engine, clock)
-        backend.close()
 
 
 class Failing:
@@ -421,6 +418,41 @@ def test_when_the_service_fails_nobody_is_to_blame(desk: Desk) -> None:
     assert desk.counters() == {"open": 1}
 
 
+def test_a_handler_that_lacks_something_waits_and_nothing_is_put_aside(desk: Desk) -> None:
+    away = True
+
+    def handle(changes: Sequence[AnyChange], effects: Effects) -> None:
+        if away:
+            raise Unavailable("the mail server cannot be reached")
+        count(changes, effects)
+
+    for number in range(5):
+        desk.put(str(number))
+    consumer = desk.consumer(handle)
+    for _ in range(10):
+        with pytest.raises(Unavailable, match="mail server"):
+            consumer.run_once()
+    away = False
+    assert consumer.run_once().records == 5
+    assert consumer.dead_letters() == []
+    assert desk.counters() == {"open": 5}
+
+
+def test_one_who_knows_that_the_others_are_dead_need_not_wait_for_their_leases(any_desk: Desk) -> None:
+    desk = any_desk
+    desk.put("1")
+    dead, alive = desk.consumer(), desk.consumer()
+    dead.run_once()
+    desk.put("2")
+    assert alive.run_once().busy == 1
+    alive.take_over()
+    assert alive.run_once().records == 1
+    # Should it not be dead after all, it does no harm.
+    desk.put("3")
+    assert (dead.run_once().records, alive.run_once().records) == (0, 1)
+    assert desk.counters() == {"open": 3}
+
+
 def test_half_of_a_batch_that_was_committed_before_the_service_failed_counts_once(desk: Desk) -> None:
     class Flaky(Failing):
         """Fails for good from the second transaction on."""
@@ -629,7 +661,7 @@ def test_a_stream_that_is_switched_on_anew_comes_after_the_old_one(any_desk: Des
     consumer.run_once()
     desk.put("2")
     for enabled in ({"StreamEnabled": False}, {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}):
-        desk.engine.call("UpdateTable", {"TableName": "Tickets", "StreamSpecification": enabled})
+        desk.call("UpdateTable", {"TableName": "Tickets", "StreamSpecification": enabled})
         desk.clock.now += 1
     desk.put("3")
     consumer.run_once()
@@ -676,7 +708,7 @@ def test_a_rebuild_makes_everything_anew(any_desk: Desk) -> None:
     consumer = desk.consumer()
     consumer.run_once()
     wrong = Counter(name="open", count=99).item()
-    desk.engine.call("PutItem", {"TableName": "Metrics", "Item": wrong})
+    desk.call("PutItem", {"TableName": "Metrics", "Item": wrong})
     told: list[tuple[int, int]] = []
     consumer.rebuild([Counter], on_progress=lambda progress: told.append((progress.items, progress.estimated)))
     assert desk.counters() == desk.truth()
@@ -900,3 +932,9 @@ def test_sleeping_is_a_step_of_the_flow_and_not_of_the_consumer(desk: Desk) -> N
             waits += isinstance(step, Sleep)
     except StopIteration:
         assert waits == 3
+
+
+def test_notes_cannot_be_in_the_table_whose_stream_is_read(desk: Desk) -> None:
+    """Each note would be a change to be noted: the consumer would never come to an end."""
+    with pytest.raises(ModelError, match=r"metrics: its notes cannot be in table 'Tickets', whose stream it reads"):
+        Consumer(desk.store, tickets, count, name="metrics", notes=tickets)

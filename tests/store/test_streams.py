@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, Get, Keys, Table, expires
+from tablewright.model import Entity, ExpiresAt, Get, Keys, Table
 from tablewright.store import NotFound, Store
 from tablewright.store.context import Context
 from tablewright.store.errors import RecordsLost, ServiceError
@@ -27,6 +27,7 @@ from tablewright.store.streams import (
     changes_of,
     describe_stream,
 )
+from tests.store import endpoints
 from tests.store.conftest import Clock
 
 NOW = datetime.fromtimestamp(1_763_000_000, UTC)
@@ -37,7 +38,7 @@ shop = Table("Shop", "PK", "SK", type_attribute="kind", ttl="ttl", stream="NEW_A
 class Order(Entity, table=shop):
     order_id: str
     total: int
-    ttl: expires() = None  # type: ignore[valid-type]
+    ttl: ExpiresAt = None
 
     keys = Keys(PK="ORDER#{order_id}", SK="ORDER")
     by_id = Get()
@@ -51,20 +52,22 @@ class Customer(Entity, table=shop):
     by_email = Get()
 
 
-@pytest.fixture(params=["embedded", "server"])
+@pytest.fixture(params=endpoints.ENDPOINTS)
 def store(request: pytest.FixtureRequest, engine: Engine, clock: Clock) -> Iterator[Store]:
-    if request.param == "embedded":
-        store = Store.on(engine, clock=clock)
+    endpoints.expect_known_differences(request, request.param)
+    with endpoints.started(request.param, engine) as backend:
+        store = Store(backend, clock=clock)
         store.ensure_tables(shop)
         yield store
-        return
-    from tablewright.wire.server import serve_in_thread
 
-    with serve_in_thread(engine) as url:
-        store = Store.connect("us-east-1", url, aws_access_key_id="test", aws_secret_access_key="test", clock=clock)
+
+@pytest.fixture(params=endpoints.OURS)
+def timed(request: pytest.FixtureRequest, engine: Engine, clock: Clock) -> Iterator[Store]:
+    """A store on our own engine, whose time is the test's."""
+    with endpoints.started(request.param, engine) as backend:
+        store = Store(backend, clock=clock)
         store.ensure_tables(shop)
         yield store
-        store.close()
 
 
 def put(store: Store, *entities: Entity) -> None:
@@ -102,11 +105,17 @@ def test_a_change_has_the_entity_before_and_after(store: Store) -> None:
     assert (removed.kind, removed.before, removed.after) == (ChangeKind.REMOVE, second, None)
     assert inserted.entity is Order
     assert inserted.sequence < modified.sequence < removed.sequence
-    assert inserted.at == NOW
     assert not removed.by_expiry
 
 
-def test_a_removal_by_expiry_is_told_from_one_by_a_user(store: Store, engine: Engine, clock: Clock) -> None:
+def test_a_change_says_when_it_was(timed: Store) -> None:
+    put(timed, Order(order_id="o-1", total=5))
+    (change,) = changes_in(shop, read(timed))
+    assert change.at == NOW
+
+
+def test_a_removal_by_expiry_is_told_from_one_by_a_user(timed: Store, engine: Engine, clock: Clock) -> None:
+    store = timed
     put(store, Order(order_id="o-1", total=5, ttl=NOW + timedelta(hours=1)))
     clock.now += 7200
     engine.sweep()
@@ -159,7 +168,8 @@ def test_a_lambda_event_has_the_same_records() -> None:
     assert (change.entity, change.before, change.after, change.at) == (Order, None, None, NOW)
 
 
-def test_shards_are_in_order_parents_first_and_read_to_their_end(store: Store, engine: Engine, clock: Clock) -> None:
+def test_shards_are_in_order_parents_first_and_read_to_their_end(timed: Store, engine: Engine, clock: Clock) -> None:
+    store = timed
     for total in range(3):
         put(store, Order(order_id="o-1", total=total))
         clock.now += 5 * 3600
@@ -201,3 +211,15 @@ def test_an_iterator_that_expired_is_replaced_at_the_same_place() -> None:
     assert isinstance(again, Request)
     assert again.operation == "GetShardIterator"
     assert again.body["SequenceNumber"] == "7"
+
+
+def test_a_closed_shard_that_never_ends_is_left_for_now() -> None:
+    reader = ShardReader("arn", Shard("s-1", None, closed=True), None)
+    flow = reader.fill(Context(), 10)
+    next(flow)
+    flow.send({"ShardIterator": "first"})
+    for _ in range(99):
+        flow.send({"Records": [], "NextShardIterator": "again"})
+    with pytest.raises(StopIteration, match="False"):
+        flow.send({"Records": [], "NextShardIterator": "again"})
+    assert not reader.ended

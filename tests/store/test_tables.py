@@ -4,46 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 
 from tablewright.engine import Engine
 from tablewright.model import GlobalIndex, LocalIndex, Table
-from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
+from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.context import Context
 from tablewright.store.errors import NotReady, ServiceError, TableMismatch
 from tablewright.store.flow import Backend, Flow, Request, Sleep, run
 from tablewright.store.tables import Aspect, Difference, Resolution, ensure_tables
+from tests.store import endpoints
 
-OPTIONS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
-
-@pytest.fixture(params=["embedded", "server", pytest.param("moto", marks=pytest.mark.slow)])
+@pytest.fixture(params=endpoints.ENDPOINTS)
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    if request.param == "moto":
-        from moto.server import ThreadedMotoServer
-
-        server = ThreadedMotoServer(port=0, verbose=False)
-        server.start()
-        host, port = server.get_host_and_port()
-        endpoint = BotocoreBackend("us-east-1", f"http://{host}:{port}", OPTIONS)
-        # All of moto's servers in a process share one state.
-        urlopen(f"http://{host}:{port}/moto-api/reset", data=b"").close()
-        yield endpoint
-        endpoint.close()
-        server.stop()
-        return
-    with Engine.open() as engine:
-        if request.param == "embedded":
-            yield EmbeddedBackend(engine, owned=False)
-            return
-        from tablewright.wire.server import serve_in_thread
-
-        with serve_in_thread(engine) as url:
-            endpoint = BotocoreBackend("us-east-1", url, OPTIONS)
-            yield endpoint
-            endpoint.close()
+    endpoints.expect_known_differences(request, request.param)
+    with Engine.open() as engine, endpoints.started(request.param, engine) as backend:
+        yield backend
 
 
 def plain(**settings: Any) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, assert_type
 
-from tablewright.model import Lookup, Selection
+from tablewright.model import Entity, Lookup, Selection
 from tablewright.store import AsyncStore, Page, Store
 from tests.store.models import Call, Case, Ticket
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     def reads(store: Store) -> None:
         assert_type(store.get(Call.by_id(call_id="c-1")), Call | None)
         assert_type(store.get_many([Ticket.by_id(ticket_id="t-1")]), list[Ticket | None])
+        mixed = store.get_many([Ticket.by_id(ticket_id="t-1"), Call.itself(user_id="u-1")])
+        assert_type(mixed, list[Entity | None])
         assert_type(store.query(Call.upcoming(user_id="u-1"), limit=10), Page[Call])
         assert_type(store.query(Call.upcoming(user_id="u-1")).items, list[Call])
         assert_type(store.query(Call.upcoming(user_id="u-1")).cursor, str | None)

@@ -73,7 +73,7 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
                 break
             if meter is not None:
                 units = read_units(0 if row is None else row.size, wanted.get("ConsistentRead", False))
-                meter.table(table, units)
+                meter.table(table, units, key)
             if row is not None:
                 items.append(orjson.Fragment(row.data) if projection is None else projection.apply(row.item))
     response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}

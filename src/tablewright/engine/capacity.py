@@ -5,7 +5,8 @@ it stores; a read per started 4 KB, half of that when eventually consistent. Tra
 table and the same on its indexes.
 
 A ``Meter`` gathers what one request consumed of each table; it is made only when the caller asked, since
-sizing index entries is work that most requests should not pay for."""
+sizing index entries is work that most requests should not pay for. Where a request carries a list of charges, the
+meter also notes there which partition key each unit was for."""
 
 from __future__ import annotations
 
@@ -13,11 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.engine.schema import Index, Table
+from tablewright.engine.schema import Index, Key, Table
 from tablewright.engine.values import Item, item_size, same_item
 
 _WRITE_UNIT = 1024
 _READ_UNIT = 4096
+# The member of a request that holds its list of charges; none that a caller can send has such a name.
+CHARGES = "\0charges"
 
 
 def write_units(size: int) -> int:
@@ -29,19 +32,29 @@ def read_units(size: int, consistent: bool) -> float:
     return float(units) if consistent else units / 2
 
 
-def index_write_units(index: Index, before: Item | None, after: Item | None) -> int:
-    """What a change costs an index: nothing when its view stays the same, two writes when an entry moves."""
+def index_writes(index: Index, before: Item | None, after: Item | None) -> list[tuple[Item, int]]:
+    """What a change costs an index, by entry: nothing when its view stays the same, two writes when an entry moves."""
     old = index.entry(before) if before is not None and index.holds(before) else None
     new = index.entry(after) if after is not None and index.holds(after) else None
     if old is None:
-        return 0 if new is None else write_units(item_size(new))
+        return [] if new is None else [(new, write_units(item_size(new)))]
     if new is None:
-        return write_units(item_size(old))
+        return [(old, write_units(item_size(old)))]
     if any(old[name] != new[name] for name in index.key.names):
-        return write_units(item_size(old)) + write_units(item_size(new))
+        return [(old, write_units(item_size(old))), (new, write_units(item_size(new)))]
     if same_item(old, new):
-        return 0
-    return write_units(max(item_size(old), item_size(new)))
+        return []
+    return [(new, write_units(max(item_size(old), item_size(new))))]
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Units of a table or of an index, and the partition key that they were for; None where it was no single one."""
+
+    table: str
+    index: str | None
+    key: str | None
+    units: float
 
 
 @dataclass(slots=True)
@@ -68,34 +81,39 @@ class _Consumed:
 class Meter:
     """What one request consumes, table by table in the order of first use."""
 
-    __slots__ = ("_detailed", "_member", "_tables")
+    __slots__ = ("_charges", "_detailed", "_member", "_tables")
 
-    def __init__(self, mode: str, member: str | None = None) -> None:
+    def __init__(self, mode: str, member: str | None = None, charges: list[Charge] | None = None) -> None:
         self._detailed = mode == "INDEXES"
         # Transactions also say which kind of units they are.
         self._member = member
         self._tables: dict[str, _Consumed] = {}
+        self._charges = charges
 
     @classmethod
     def for_request(cls, request: Mapping[str, Any], member: str | None = None) -> Meter | None:
         mode = request.get("ReturnConsumedCapacity", "NONE")
-        return None if mode == "NONE" else cls(mode, member)
+        return None if mode == "NONE" else cls(mode, member, request.get(CHARGES))
 
-    def table(self, table: Table, units: float) -> None:
+    def table(self, table: Table, units: float, key: Item | None = None) -> None:
+        """Units of the table, for the item with that key."""
         self._of(table).units += units
+        if self._charges is not None and units:
+            self._charges.append(Charge(table.name, None, _partition(table.key, key), units))
 
-    def index(self, table: Table, index: Index, units: float) -> None:
+    def index(self, table: Table, index: Index, units: float, key: Item | None = None) -> None:
         consumed = self._of(table).indexes
         consumed[index.name] = consumed.get(index.name, 0.0) + units
+        if self._charges is not None and units:
+            self._charges.append(Charge(table.name, index.name, _partition(index.key, key), units))
 
     def change(self, table: Table, before: Item | None, after: Item | None, factor: int = 1) -> None:
         """A write, on the table and on every index whose stored view it changes."""
         size = max(0 if before is None else item_size(before), 0 if after is None else item_size(after))
-        self.table(table, float(factor * write_units(size)))
+        self.table(table, float(factor * write_units(size)), after or before)
         for index in table.indexes.values():
-            units = index_write_units(index, before, after)
-            if units:
-                self.index(table, index, float(units))
+            for entry, units in index_writes(index, before, after):
+                self.index(table, index, float(units), entry)
 
     def one(self) -> dict[str, Any]:
         (consumed,) = self._tables.values()
@@ -109,3 +127,10 @@ class Meter:
         if consumed is None:
             consumed = self._tables[table.name] = _Consumed(table)
         return consumed
+
+
+def _partition(key: Key, item: Item | None) -> str | None:
+    """The partition key of an item as text."""
+    if item is None:
+        return None
+    return "#".join(content for name in key.partition for content in item[name].values())

@@ -24,6 +24,7 @@ from tablewright.engine.data_folder import DamagedError, locate
 from tablewright.engine.database import Database
 from tablewright.engine.errors import DynamoError, InternalServerError, UnknownOperationException
 from tablewright.engine.maintenance import Maintenance
+from tablewright.engine.metering import open_ledger
 from tablewright.engine.operations import OPERATIONS
 from tablewright.engine.requests import check_request
 from tablewright.engine.storage import Batch, Storage, Turn
@@ -36,6 +37,7 @@ class Engine:
     def __init__(
         self, folder: Path | None, clock: Callable[[], float], entropy: random.Random, region: str, account: str
     ) -> None:
+        self._ledger = open_ledger()
         self._storage = Storage(folder)
         try:
             self._database = Database(self._storage, clock, entropy, region, account)
@@ -68,16 +70,24 @@ class Engine:
         return cls(folder, clock, entropy or random.SystemRandom(), region, account)
 
     @property
+    def folder(self) -> Path | None:
+        """The data folder; None for a database in memory."""
+        return self._storage.folder
+
+    @property
     def region(self) -> str:
         """The region in its ARNs."""
         return self._database.region
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Run one operation; raise a DynamoError, or return its response once it is durable."""
+    def call(self, operation: str, request: Mapping[str, Any], *, pattern: str = "") -> dict[str, Any]:
+        """Run one operation; raise a DynamoError, or return its response once it is durable.
+
+        ``pattern`` is the access pattern that it serves, for a run that is metered.
+        """
         try:
-            body, batch = self.execute(operation, request)
+            body, batch = self.execute(operation, request, pattern=pattern)
         except DynamoError as error:
             if error.batch is not None:
                 self._storage.settle(error.batch)
@@ -87,10 +97,10 @@ class Engine:
         response: dict[str, Any] = orjson.loads(body)
         return response
 
-    async def call_async(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    async def call_async(self, operation: str, request: Mapping[str, Any], *, pattern: str = "") -> dict[str, Any]:
         """``call`` for asyncio: tasks that are ready together share one commit."""
         try:
-            body, batch = self.execute(operation, request)
+            body, batch = self.execute(operation, request, pattern=pattern)
         except DynamoError as error:
             if error.batch is not None:
                 await self._durable(error.batch)
@@ -121,7 +131,7 @@ class Engine:
         loop.call_soon(self.flush)
         await durable
 
-    def execute(self, operation: str, request: Any) -> tuple[bytes, Batch | None]:
+    def execute(self, operation: str, request: Any, *, pattern: str = "") -> tuple[bytes, Batch | None]:
         """The response as JSON, and the batch that must be durable before it may be shown to anyone.
 
         A DynamoError has that batch with it (``error.batch``).
@@ -130,6 +140,8 @@ class Engine:
         if handler is None:
             raise UnknownOperationException(f"Tablewright does not support the operation {operation}")
         request = check_request(operation, request)
+        if self._ledger is not None:
+            handler = self._ledger.noting(operation, handler, pattern)
         turn = Turn(self._storage)
         try:
             with self._storage.lock, turn:
@@ -164,6 +176,8 @@ class Engine:
         self._closed = True
         self._maintenance.stop()
         self._storage.close()
+        if self._ledger is not None:
+            self._ledger.close()
 
     def __enter__(self) -> Self:
         return self

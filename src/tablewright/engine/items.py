@@ -137,7 +137,7 @@ def get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         response["Item"] = orjson.Fragment(row.data) if projection is None else projection.apply(row.item)
     meter = Meter.for_request(request)
     if meter is not None:
-        meter.table(table, read_units(0 if row is None else row.size, request.get("ConsistentRead", False)))
+        meter.table(table, read_units(0 if row is None else row.size, request.get("ConsistentRead", False)), key)
         response["ConsumedCapacity"] = meter.one()
     return response
 

@@ -69,6 +69,8 @@ class Reading:
     projection: Projection | None = None
     # An index read that needs attributes the index does not have (local indexes only).
     whole_items: bool = False
+    # The partition key, where the range is within one partition.
+    partition: Mapping[str, AttributeValue] | None = None
 
 
 @dataclass(slots=True)
@@ -199,6 +201,7 @@ def query(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         request.get("Limit"),
         condition,
         parameters.values,
+        partition=partition,
     )
     if start is not None:
         _check_table_start(source, start)
@@ -265,19 +268,22 @@ def _respond(db: Database, request: Mapping[str, Any], reading: Reading) -> dict
         response["LastEvaluatedKey"] = page.last
     meter = Meter.for_request(request)
     if meter is not None:
-        meter_page(meter, reading.source, page, request.get("ConsistentRead", False))
+        meter_page(meter, reading, page, request.get("ConsistentRead", False))
         response["ConsumedCapacity"] = meter.one()
     return response
 
 
-def meter_page(meter: Meter, source: Source, page: Page, consistent: bool) -> None:
+def meter_page(meter: Meter, reading: Reading, page: Page, consistent: bool) -> None:
     """Charge a page to the index it was read from, and what lay behind a local index to the table."""
-    units = read_units(page.size, consistent)
+    source, units = reading.source, read_units(page.size, consistent)
+    key = None if reading.partition is None else dict(reading.partition)
     if source.index is None:
-        meter.table(source.table, units)
+        meter.table(source.table, units, key)
     else:
-        meter.table(source.table, sum(read_units(size, consistent) for size in page.base_sizes))
-        meter.index(source.table, source.index, units)
+        # A local index has the partition key of its table; nothing lies behind a global one.
+        behind = sum(read_units(size, consistent) for size in page.base_sizes)
+        meter.table(source.table, behind, None if source.index.is_global else key)
+        meter.index(source.table, source.index, units, key)
 
 
 def _project(reading: Reading, request: Mapping[str, Any], projection: Projection | None) -> None:

@@ -119,10 +119,10 @@ def transact_get_items(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     meter = Meter.for_request(request, "ReadCapacityUnits")
     responses: list[dict[str, Any]] = []
     total = 0
-    for (_, _, projection), table, (_, row_key) in zip(gets, tables, positions, strict=True):
+    for (_, key, projection), table, (_, row_key) in zip(gets, tables, positions, strict=True):
         row = db.fetch(table, row_key)
         if meter is not None:
-            meter.table(table, _FACTOR * read_units(0 if row is None else row.size, True))
+            meter.table(table, _FACTOR * read_units(0 if row is None else row.size, True), key)
         if row is None:
             responses.append({})
             continue
@@ -174,7 +174,7 @@ def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> l
         sizes.append((write.table.name, charged))
         if member.is_check:
             if meter is not None:
-                meter.table(write.table, float(_FACTOR * write_units(charged)))
+                meter.table(write.table, float(_FACTOR * write_units(charged)), member.key)
             continue
         db.change(write.table, write.key, old, new, size)
         if meter is not None:

@@ -8,14 +8,14 @@ attributes  EpochSeconds, EpochMillis, and how values are stored
 patterns    Get, Query and what they give: Lookup, Selection
 collection  Collection, Gather and what it gives: Gathering
 keys        Template: the key codec
-design      Design: a whole system, with what is written, by whom, how often: Write, Touch, Reaction, Traffic, Volume,
-            Claim, Accepted
+design      Design: a whole system, with what is written, by whom, how often: Write, Touch, Need, Reaction, Traffic,
+            Volume, Claim, Accepted
 checks      what is wrong with a declaration, as ModelError
 """
 
 from tablewright.model.attributes import EpochMillis, EpochSeconds
 from tablewright.model.collection import Collection, Gather, Gathering
-from tablewright.model.design import Accepted, Claim, Design, Reaction, Touch, Traffic, Volume, Write
+from tablewright.model.design import Accepted, Claim, Design, Need, Reaction, Touch, Traffic, Volume, Write
 from tablewright.model.entity import Entity, schema_of
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.keys import Template
@@ -34,7 +34,6 @@ from tablewright.model.rules import (
     UpdatedAt,
     Upgrades,
     Version,
-    expires,
     sharded,
     when,
 )
@@ -63,6 +62,7 @@ __all__ = [
     "LocalIndex",
     "Lookup",
     "ModelError",
+    "Need",
     "Numbered",
     "Query",
     "Reaction",
@@ -81,7 +81,6 @@ __all__ = [
     "Volume",
     "Write",
     "camel_case",
-    "expires",
     "pascal_case",
     "schema_of",
     "sharded",

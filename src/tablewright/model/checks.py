@@ -17,7 +17,7 @@ from tablewright.model.attributes import Epoch, decode, named, stored_types
 from tablewright.model.errors import ModelError
 from tablewright.model.keys import Field
 from tablewright.model.patterns import Get, Query
-from tablewright.model.rules import Attr, Expiry, KeyRule, Large, Numbered, Stamp, Unique, VersionMark
+from tablewright.model.rules import OUTSIDE, Attr, Expiry, KeyRule, Large, Numbered, Stamp, Unique, VersionMark
 
 if TYPE_CHECKING:
     from tablewright.model.schema import FieldSpec, Schema
@@ -31,6 +31,11 @@ def check_field(place: str, info: FieldInfo) -> None:
     """A field that can be stored, before anything is made of it."""
     if info.alias is not None or info.validation_alias is not None or info.serialization_alias is not None:
         raise ModelError(f'{place} has an alias; to store it under another name use Annotated[..., Attr("name")]')
+    for marker in info.metadata:
+        # It would mark nothing, and nobody would notice.
+        if isinstance(marker, type) and issubclass(marker, _MARKERS):
+            name = marker.__name__
+            raise ModelError(f"{place} is marked {name}, which is a class; write Annotated[..., {name}(...)]")
     _check_type(place, info, set())
 
 
@@ -90,6 +95,11 @@ def _check_attributes(schema: Schema) -> None:
                 f"{entity}.{spec.name} is stored in {spec.attribute!r}, which keys gives a rule for; "
                 "drop the rule, or give the field another Attr"
             )
+        if spec.attribute == OUTSIDE:
+            raise ModelError(
+                f"{entity}.{spec.name} is stored in {OUTSIDE!r}, where the store keeps what is outside of an item; "
+                "give it another Attr"
+            )
         if spec.attribute == schema.table.type_attribute:
             raise ModelError(
                 f"{entity}.{spec.name} is stored in {spec.attribute!r}, which tells entities apart; "
@@ -118,8 +128,13 @@ def _check_rule(schema: Schema, attribute: str, rule: KeyRule) -> None:
     if rule.when and attribute in table.key:
         raise ModelError(f"{place} is part of the primary key, which every item has in every state; drop the when(...)")
     sorts = [table.sort, *(name for index in table.indexes for name in index.sort)]
-    if rule.shards > 1 and attribute in sorts:
+    if rule.is_spread and attribute in sorts:
         raise ModelError(f"{place} is a sort key; only a partition key can be spread over shards")
+    if rule.was is not None and attribute in table.key:
+        raise ModelError(
+            f"{place} is part of the primary key, by which items are found that have not been moved yet; only the key "
+            "of an index takes was=..."
+        )
     for field in rule.template.fields:
         _check_form(schema, place, field)
     for path, allowed in rule.when.items():
@@ -133,6 +148,11 @@ def _check_form(schema: Schema, place: str, field: Field) -> None:
     name = schema.field_path(field.name)
     known = schema.place(name, place).types - {"NULL", None}
     if field.form == "text":
+        if known & {"L", "SET"}:
+            raise ModelError(
+                f"{place}: {name} has many values, and a key has one; keep an item for each of them",
+                rule="many-valued-key",
+            )
         if known & _NOT_IN_KEYS:
             raise ModelError(f"{place}: {{{name}}} is neither text nor a number, so it cannot be part of a key")
     elif field.form == "date":
@@ -199,13 +219,18 @@ def _check_markers(schema: Schema) -> None:
     for spec in schema.large:
         if spec in schema.unique or any(spec.attribute in schema.sources(name) for name in table.key_attributes):
             raise ModelError(f"{entity}.{spec.name} is Large, so it can be neither unique nor a part of a key")
+        if spec.types - {"NULL"} not in ({"S"}, {"B"}):
+            raise ModelError(f"{entity}.{spec.name} is Large, so it must be text or bytes")
 
 
 def _check_expiry(schema: Schema, expiry: FieldSpec) -> None:
     entity, table = schema.entity.__name__, schema.table
     markers = [*expiry.markers, *(found for part in get_args(expiry.annotation) for found in get_args(part))]
     if not any(isinstance(marker, Epoch) and marker.unit.total_seconds() == 1 for marker in markers):
-        raise ModelError(f"{entity}.{expiry.name} is the time to live, so it is stored in seconds: use ExpiresAt")
+        raise ModelError(
+            f"{entity}.{expiry.name} is the time to live, so it is stored in seconds: use ExpiresAt",
+            rule="ttl-seconds",
+        )
     if table.ttl is None:
         raise ModelError(f"{entity}.{expiry.name} expires, but table {table.name!r} has no ttl={expiry.attribute!r}")
     if table.ttl != expiry.attribute:
@@ -232,7 +257,8 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
             lacking = ", ".join(name for name in index.attributes if name not in known)
             raise ModelError(
                 f"{place}: {schema.entity.__name__} is never in index {index.name!r}, as it has no {lacking}; "
-                "give it a rule in keys, or store a field in it"
+                "give it a rule in keys, or store a field in it",
+                rule="no-key",
             )
         if pattern.consistent and index.is_global:
             raise ModelError(f"{place}: a global index cannot be read consistently; read by the primary key instead")
@@ -255,6 +281,12 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
             _check_value(f"{place}, fixed {name}", schema.fields[name], value)
     if pattern.range is not None:
         path = ".".join(schema.place(pattern.range, f"{place}, range").steps)
+        if path in in_partition and path not in in_sort:
+            raise ModelError(
+                f"{place}: {pattern.range} is part of the partition key that is read, which takes one value and no "
+                "range; partition by something else and put it into the sort key",
+                rule="partition-range",
+            )
         if path not in in_sort:
             known = ", ".join(map(schema.field_path, in_sort)) or "nothing"
             raise ModelError(f"{place}: {pattern.range} is no part of the sort key that is read, which has {known}")
@@ -264,6 +296,8 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
         path = ".".join(schema.place(name, f"{place}, where").steps)
         if path in partition + sort:
             raise ModelError(f"{place}: {name} is part of the key that is read, so it cannot be in where; fix it")
+        if path in {spec.attribute for spec in schema.large}:
+            raise ModelError(f"{place}: {name} is Large and may be outside of its item, so it cannot be in where")
     if pattern.project and schema.upgrades is not None:
         raise ModelError(f"{place}: items of older shapes can only be upgraded whole; drop project, or the upgrades")
     for name in pattern.project:
@@ -296,7 +330,8 @@ def _check_neighbours(schema: Schema) -> None:
             raise ModelError(
                 f"{entity} and {other.entity.__name__} can have the same key in table {schema.table.name!r}, and "
                 "nothing tells their items apart; begin their keys with different text, or give the table a "
-                "type_attribute"
+                "type_attribute",
+                rule="same-key",
             )
 
 

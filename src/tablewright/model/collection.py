@@ -42,6 +42,7 @@ class Gathering(Generic[C]):
     values: Mapping[str, Any]
     newest_first: bool
     consistent: bool
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Gather:
     index: str | None = None
     newest_first: bool = False
     consistent: bool = False
+    # Whether large values that are outside of items are read along; otherwise ``store.load`` fetches them.
+    whole: bool = True
     expected: int | None = None
     name: str = field(default="", init=False)
 
@@ -59,7 +62,7 @@ class Gather:
 
     def __get__(self, instance: object, owner: type[C]) -> Callable[..., Gathering[C]]:
         def gather(**values: Any) -> Gathering[C]:
-            return Gathering(owner, self.name, self.index, values, self.newest_first, self.consistent)
+            return Gathering(owner, self.name, self.index, values, self.newest_first, self.consistent, self.whole)
 
         return gather
 
@@ -140,7 +143,7 @@ def _check(place: str, members: tuple[Member, ...], pattern: Gather) -> None:
         shape = []
         for attribute in (table.partition,) if index is None else index.partition:
             rule = member.schema.rules.get(attribute)
-            if rule is not None and rule.shards > 1:
+            if rule is not None and rule.is_spread:
                 raise ModelError(f"{place}: {attribute} is sharded, so there is no one partition to read")
             parts = () if rule is None else rule.template.parts + rule.template.optional
             shape.append(tuple(part.form if isinstance(part, Field) else part for part in parts))

@@ -22,10 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from tablewright.model.collection import Collection, Gather
 from tablewright.model.errors import ModelError
+from tablewright.model.keys import Template
 from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema
 from tablewright.model.table import Table
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 Action = Literal["create", "put", "update", "delete"]
 Kind = Literal["INSERT", "MODIFY", "REMOVE"]
+Effect = Literal["count", "publish", "notify", "export"]
+Source = Literal["stream", "writer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,19 @@ class Touch:
     appends: Sequence[str] = ()
     # Whether the item must be there (update, delete) or must not (create); the store always sees to that.
     conditional: bool = True
+    # How many such items at most.
+    count: int = 1
+    # Key attributes that a writer composes by hand, as templates; a store never does, it derives them.
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        place = f"Touch({self.entity.__name__}, {self.action!r})"
+        if self.action not in get_args(Action):
+            raise ModelError(f"{place}: an action is one of {', '.join(get_args(Action))}")
+        for argument in ("sets", "appends"):
+            names = getattr(self, argument)
+            if isinstance(names, str):
+                raise ModelError(f"{place}: {argument} takes several names: {argument}=[{names!r}]")
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -56,19 +72,38 @@ class Write:
 
     name: str
     touches: tuple[Touch, ...]
+    # The kinds of items that have to be in some state for it, and are not changed by it (``Check``, ``Absent``).
+    checks: tuple[type[Entity], ...]
     # How often it is tried again at most; None is without a bound, which nothing here does.
     retries: int | None
     about: str
 
-    def __init__(self, name: str, *touches: Touch, retries: int | None = 5, about: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        *touches: Touch,
+        checks: Sequence[type[Entity]] = (),
+        retries: int | None = 5,
+        about: str = "",
+    ) -> None:
         if not touches:
             raise ModelError(f"write {name!r} touches nothing; say what it does, such as Touch(Call, 'create')")
-        for member, value in (("name", name), ("touches", touches), ("retries", retries), ("about", about)):
+        values = {"name": name, "touches": touches, "checks": tuple(checks), "retries": retries, "about": about}
+        for member, value in values.items():
             object.__setattr__(self, member, value)
 
     @property
     def is_transaction(self) -> bool:
-        return len(self.touches) > 1
+        return len(self.touches) + len(self.checks) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A question that has to be answered, by what is known when it is asked; lint looks for a key that serves it."""
+
+    name: str
+    entity: type[Entity]
+    by: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +113,20 @@ class Reaction:
     name: str
     entity: type[Entity]
     kinds: frozenset[Kind] = frozenset(["INSERT", "MODIFY", "REMOVE"])
-    effect: Literal["count", "publish", "notify", "export"] = "publish"
+    effect: Effect = "publish"
     # From the table's stream, or by whoever has just written.
-    source: Literal["stream", "writer"] = "stream"
+    source: Source = "stream"
     # Whether a record that comes twice has its effect once.
     once: bool = True
+
+    def __post_init__(self) -> None:
+        place = f"reaction {self.name!r}"
+        if not self.kinds:
+            raise ModelError(f"{place} is to nothing; say kinds, or leave them away for all")
+        given = [("a kind", kind, Kind) for kind in sorted(self.kinds)]
+        for what, value, choice in (*given, ("an effect", self.effect, Effect), ("a source", self.source, Source)):
+            if value not in get_args(choice):
+                raise ModelError(f"{place}: {what} is one of {', '.join(get_args(choice))}, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +138,14 @@ class Traffic:
     # The share of the traffic that the busiest partition key gets.
     hottest: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.per_second < 0:
+            raise ModelError(f"traffic is not negative: {self.per_second} a second")
+        if self.peak is not None and self.peak < self.per_second:
+            raise ModelError(f"a peak is at least the average: {self.peak} is less than {self.per_second}")
+        if self.hottest is not None and not 0 <= self.hottest <= 1:
+            raise ModelError(f"hottest is a share, from 0 to 1, not {self.hottest}")
+
 
 @dataclass(frozen=True, slots=True)
 class Volume:
@@ -104,6 +156,10 @@ class Volume:
     # How many distinct values its partition key has, by attribute ("PK", "GSI1PK"); where it is not said, many.
     distinct: Mapping[str, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.items < 0 or self.size < 0:
+            raise ModelError(f"a volume is not negative: {self.items} items of {self.size} bytes")
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -113,9 +169,12 @@ class Claim:
     # The pattern or write that it is about, and the read or write units that it is said to take.
     subject: str | None = None
     units: float | None = None
-    # The price list that it uses: dollars for a million on-demand requests, and when those prices were read.
+    # The prices that it uses, in dollars: for a million on-demand requests, and for a provisioned unit and hour.
     write_price: float | None = None
     read_price: float | None = None
+    write_hour_price: float | None = None
+    read_hour_price: float | None = None
+    # When those prices were read.
     as_of: date | None = None
 
 
@@ -138,6 +197,7 @@ class Design:
         tables: Sequence[Table],
         collections: Sequence[type[Collection]] = (),
         writes: Sequence[Write] = (),
+        needs: Sequence[Need] = (),
         reactions: Sequence[Reaction] = (),
         roles: Mapping[str, Sequence[str]] | None = None,
         volume: Mapping[type[Entity], Volume] | None = None,
@@ -150,6 +210,7 @@ class Design:
         self.tables = tuple(tables)
         self.collections = tuple(collections)
         self.writes = {write.name: write for write in writes}
+        self.needs = tuple(needs)
         self.reactions = tuple(reactions)
         self.roles = dict(roles or {})
         self.volume = dict(volume or {})
@@ -157,6 +218,12 @@ class Design:
         self.claims = tuple(claims)
         self.accepted = tuple(accepted)
         self.about = about
+        for write in writes:
+            if write is not self.writes[write.name]:
+                raise ModelError(f"{name} has two writes of the name {write.name!r}; rename one")
+        for role, names in self.roles.items():
+            if isinstance(names, str):
+                raise ModelError(f"{name}, role {role!r} takes several names: [{names!r}]")
         self._check()
 
     @property
@@ -189,8 +256,40 @@ class Design:
                 )
         declared = {schema.entity for schema in self.schemas}
         touched = [(write.name, touch.entity) for write in self.writes.values() for touch in write.touches]
+        touched += [(write.name, entity) for write in self.writes.values() for entity in write.checks]
+        touched += [(need.name, need.entity) for need in self.needs]
         touched += [(reaction.name, reaction.entity) for reaction in self.reactions]
         touched += [("volume", entity) for entity in self.volume]
         for place, entity in touched:
             if entity not in declared:
                 raise ModelError(f"{self.name}, {place}: {entity.__name__} is in none of the tables")
+        for entity, volume in self.volume.items():
+            table = entity.schema_.table
+            partitions = [table.partition, *(part for index in table.indexes for part in index.partition)]
+            for attribute in volume.distinct:
+                if attribute not in partitions:
+                    raise ModelError(
+                        f"{self.name}, volume of {entity.__name__}: {attribute} is no partition key of table "
+                        f"{table.name!r}; there are {', '.join(dict.fromkeys(partitions))}"
+                    )
+        for need in self.needs:
+            for path in need.by:
+                need.entity.schema_.place(path, f"{self.name}, {need.name}")
+        for write in self.writes.values():
+            for touch in write.touches:
+                _check_touch(f"{self.name}, {write.name}", touch)
+
+
+def _check_touch(place: str, touch: Touch) -> None:
+    schema = touch.entity.schema_
+    for path in (*touch.sets, *touch.appends):
+        schema.place(path, place)
+    for attribute, template in touch.keys.items():
+        if attribute not in schema.table.key_attributes:
+            raise ModelError(
+                f"{place}: {attribute} is part of no key of table {schema.table.name!r}; "
+                f"its keys have {', '.join(schema.table.key_attributes)}"
+            )
+        Template(template)
+    if touch.count < 1:
+        raise ModelError(f"{place}: count is the number of items that are touched at most, so at least 1")

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self, cast
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, PrivateAttr
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 
 from tablewright.model.errors import ModelError
@@ -53,8 +53,6 @@ class Entity(BaseModel):
     model_config = ConfigDict(ignored_types=(Keys, Get, Query, Upgrades), validate_assignment=True, extra="forbid")
 
     schema_: ClassVar[Schema]
-    # Stored attributes that are no fields: they belong to somebody else, and survive.
-    _unknown: Item = PrivateAttr(default_factory=dict)
 
     def __init_subclass__(cls, **_: Any) -> None:
         """The arguments are for the hook below, which runs once the fields are known."""
@@ -70,6 +68,8 @@ class Entity(BaseModel):
             )
         super().__pydantic_init_subclass__()
         if table is not None:
+            if not isinstance(table, Table):
+                raise ModelError(f"class {cls.__name__}: table= takes a Table, not {table!r}")
             if not cls.__pydantic_complete__:
                 raise ModelError(f"{cls.__name__} uses a type that is not defined yet; define it before")
             cls.schema_ = Schema(cls, table, naming, type_name or cls.__name__)

@@ -28,7 +28,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -44,7 +44,7 @@ _ESCAPES = {code: f"${chr(code + 0x40)}" for code in range(0x25)}
 _SPECIAL = re.compile(r"[\x00-\x24]").search
 _ESCAPED = re.compile(r"\$([@-d])")
 _PART = re.compile(r"\{([A-Za-z_][\w.]*)(?::(\w+))?\}")
-_NUMBER = re.compile(r"0|[1-9][0-9]*")
+_NUMBER = re.compile(r"0|[1-9][0-9]*").fullmatch
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -115,25 +115,7 @@ class Field:
     form: str
 
     def encode(self, value: AttributeValue) -> str:
-        ((tag, content),) = value.items()
-        if self.form == "text":
-            # Most fields are text, and most text has nothing to escape.
-            if tag == "S" or tag == "N":
-                return escape(content) if _SPECIAL(content) else str(content)
-            raise TemplateError(f"{self.name} is of type {tag}; only text and numbers can be part of a key")
-        if self.form == "date":
-            day = _DATE.match(content) if tag == "S" else None
-            if day is None:
-                raise TemplateError(f"{self.name} is not a time, so it has no date")
-            return day[0]
-        if tag != "N":
-            raise TemplateError(f"{self.name} is of type {tag} and not a number")
-        if self.form == "number":
-            return encode_number(Decimal(content))
-        width = int(self.form)
-        if not _NUMBER.fullmatch(content) or len(content) > width:
-            raise TemplateError(f"{self.name} is {content}, which is not a whole number of up to {width} digits")
-        return str(content).zfill(width)
+        return _encoder(self.name, self.form)(value)
 
     def decode(self, text: str) -> AttributeValue:
         if self.form in ("text", "date"):
@@ -152,6 +134,52 @@ class Field:
 
 
 Part = Literal | Field
+
+
+@lru_cache(maxsize=4096)
+def _encoder(name: str, form: str) -> Callable[[AttributeValue], str]:
+    """How a field of a form stands in a key; the name is for those who give it something else."""
+
+    def as_text(value: AttributeValue) -> str:
+        content = value.get("S")
+        if content is None:
+            content = value.get("N")
+            if content is None:
+                raise TemplateError(f"{name} is of type {_tag(value)}; only text and numbers can be part of a key")
+        # Most text has nothing to escape.
+        return escape(content) if _SPECIAL(content) else str(content)
+
+    def as_date(value: AttributeValue) -> str:
+        day = _DATE.match(value.get("S", ""))
+        if day is None:
+            raise TemplateError(f"{name} is not a time, so it has no date")
+        return day[0]
+
+    def as_number(value: AttributeValue) -> str:
+        return encode_number(Decimal(number_in(value)))
+
+    def padded(value: AttributeValue) -> str:
+        content = number_in(value)
+        if not _NUMBER(content) or len(content) > width:
+            raise TemplateError(f"{name} is {content}, which is not a whole number of up to {width} digits")
+        return content.zfill(width)
+
+    def number_in(value: AttributeValue) -> str:
+        content: str | None = value.get("N")
+        if content is None:
+            raise TemplateError(f"{name} is of type {_tag(value)} and not a number")
+        return content
+
+    forms = {"text": as_text, "date": as_date, "number": as_number}
+    if form in forms:
+        return forms[form]
+    width = int(form)
+    return padded
+
+
+def _tag(value: AttributeValue) -> str:
+    (tag,) = value
+    return tag
 
 
 def lookup(item: Mapping[str, AttributeValue], path: str) -> AttributeValue | None:
@@ -239,11 +267,11 @@ class Template:
 
     def render(self, item: Mapping[str, AttributeValue]) -> str | None:
         """The key of an item; None when a required field is absent."""
-        text = _rendered(self.parts, item)
+        text = self._render(item)
         if text is None:
             return None
         if self.optional:
-            text += _rendered(self.optional, item) or ""
+            text += self._render_optional(item) or ""
         if not text:
             raise TemplateError(
                 f"{self.fields[0].name} is empty, and so is the key; give {self.text!r} some text as well"
@@ -274,9 +302,18 @@ class Template:
         groups = zip(self.fields, match.groups(), strict=True)
         return {field.name: field.decode(text) for field, text in groups if text is not None}
 
-    def matches(self, key: str) -> bool:
-        """Whether a key is of this template."""
-        return self._pattern.fullmatch(key) is not None
+    @cached_property
+    def matches(self) -> Callable[[str], object]:
+        """Gives something true for a key of this template, and None for any other."""
+        return self._pattern.fullmatch
+
+    @cached_property
+    def _render(self) -> Callable[[Mapping[str, AttributeValue]], str | None]:
+        return _renderer(self.parts)
+
+    @cached_property
+    def _render_optional(self) -> Callable[[Mapping[str, AttributeValue]], str | None]:
+        return _renderer(self.optional)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -356,17 +393,31 @@ def _literal(text: str, template: str) -> Literal:
     return Literal(text)
 
 
-def _rendered(parts: Sequence[Part], item: Mapping[str, AttributeValue]) -> str | None:
-    text = ""
+def _renderer(parts: Sequence[Part]) -> Callable[[Mapping[str, AttributeValue]], str | None]:
+    """What makes the text of an item; None when a field is absent."""
+    pieces = []
+    literal = ""
     for part in parts:
         if isinstance(part, Literal):
-            text += part.text
+            literal += part.text
         else:
-            value = lookup(item, part.name)
-            if value is None:
+            pieces.append((literal, part.name, part.form == "text", _encoder(part.name, part.form)))
+            literal = ""
+    nested = any("." in name for _, name, _, _ in pieces)
+    tail = literal
+
+    def render(item: Mapping[str, AttributeValue]) -> str | None:
+        text = ""
+        for before, name, is_text, encode in pieces:
+            value = lookup(item, name) if nested else item.get(name)
+            if value is None or "NULL" in value:
                 return None
-            text += part.encode(value)
-    return text
+            # Most fields are text, and most text has nothing to escape.
+            content = value.get("S") if is_text else None
+            text += before + (encode(value) if content is None or _SPECIAL(content) else content)
+        return text + tail
+
+    return render
 
 
 def _regex(part: Part) -> str:
@@ -380,5 +431,5 @@ def _form_regex(form: str) -> str:
     if form == "date":
         return _DATE.pattern
     if form == "text":
-        return r"(?:[^\x00-\x24]|\$[@-d])*"
+        return r"[^\x00-\x24]*(?:\$[@-d][^\x00-\x24]*)*"
     return rf"[0-9]{{{int(form)}}}"

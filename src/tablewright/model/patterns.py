@@ -22,36 +22,60 @@ if TYPE_CHECKING:
     from tablewright.model.entity import Entity
 
 E = TypeVar("E", bound="Entity")
+E_co = TypeVar("E_co", bound="Entity", covariant=True)
 
 BOUNDS = ("since", "until", "after", "before")
+_BOUNDS = frozenset(BOUNDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup(Generic[E]):
+class Lookup(Generic[E_co]):
     """One item to read: by primary key, or by the key of an index."""
 
-    entity: type[E]
+    entity: type[E_co]
     name: str
     index: str | None
     values: Mapping[str, Any]
     consistent: bool = False
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Selection(Generic[E]):
+class Selection(Generic[E_co]):
     """Items to read in order: a partition, or a range of it."""
 
-    entity: type[E]
-    name: str
-    index: str | None
+    entity: type[E_co]
+    pattern: Query
     values: Mapping[str, Any]
     bounds: Mapping[str, Any]
-    range: str | None
-    newest_first: bool
-    where: Mapping[str, Any]
-    # The fields to read; all of them when empty.
-    project: tuple[str, ...] = ()
-    consistent: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.pattern.name
+
+    @property
+    def index(self) -> str | None:
+        return self.pattern.index
+
+    @property
+    def range(self) -> str | None:
+        return self.pattern.range
+
+    @property
+    def newest_first(self) -> bool:
+        return self.pattern.newest_first
+
+    @property
+    def where(self) -> Mapping[str, Any]:
+        return self.pattern.where
+
+    @property
+    def project(self) -> tuple[str, ...]:
+        return tuple(self.pattern.project)
+
+    @property
+    def consistent(self) -> bool:
+        return self.pattern.consistent
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +85,10 @@ class Get:
     index: str | None = None
     # Read what was written before, whatever it costs; the caller of the store may decide otherwise.
     consistent: bool = False
+    # Whether any number of them are read at once as well, by ``get_many``.
+    many: bool = False
+    # Whether large values that are outside of the item are read along; otherwise ``store.load`` fetches them.
+    whole: bool = True
     name: str = field(default="", init=False)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -68,7 +96,7 @@ class Get:
 
     def __get__(self, instance: object, owner: type[E]) -> Callable[..., Lookup[E]]:
         def lookup(**values: Any) -> Lookup[E]:
-            return Lookup(owner, self.name, self.index, values, self.consistent)
+            return Lookup(owner, self.name, self.index, values, self.consistent, self.whole)
 
         return lookup
 
@@ -79,8 +107,9 @@ class Query:
 
     ``fixed`` are field values that belong to the pattern; ``where`` are conditions on fields outside the key, applied
     by DynamoDB after it has read an item. ``project`` names the fields that are read, when it is not all of them: such
-    an entity lacks the others, and cannot be written. ``expected`` is the number of items that a read usually gives,
-    for those who estimate.
+    an entity lacks the others, and cannot be written. Without ``whole`` it lacks the large values that are outside of
+    its item, which ``store.load`` fetches. ``expected`` is the number of items that a read usually gives, for those who
+    estimate.
     """
 
     index: str | None = None
@@ -90,6 +119,7 @@ class Query:
     where: Mapping[str, Any] = field(default_factory=dict)
     project: Sequence[str] = ()
     consistent: bool = False
+    whole: bool = True
     expected: int | None = None
     name: str = field(default="", init=False)
 
@@ -98,23 +128,18 @@ class Query:
 
     def __get__(self, instance: object, owner: type[E]) -> Callable[..., Selection[E]]:
         def select(**values: Any) -> Selection[E]:
-            bounds = {name: bound for name in BOUNDS if (bound := values.pop(name, None)) is not None}
-            if bounds and self.range is None:
-                raise ModelError(f"{owner.__name__}.{self.name} has no range, so it takes no {', '.join(bounds)}")
-            for first, second in (("since", "after"), ("until", "before")):
-                if first in bounds and second in bounds:
-                    raise ModelError(f"{owner.__name__}.{self.name}: give {first} or {second}, not both")
-            return Selection(
-                owner,
-                self.name,
-                self.index,
-                {**self.fixed, **values},
-                bounds,
-                self.range,
-                self.newest_first,
-                self.where,
-                tuple(self.project),
-                self.consistent,
-            )
+            bounds = _bounds(owner, self, values) if values.keys() & _BOUNDS else {}
+            return Selection(owner, self, {**self.fixed, **values} if self.fixed else values, bounds)
 
         return select
+
+
+def _bounds(owner: type, pattern: Query, values: dict[str, Any]) -> dict[str, Any]:
+    """Take the bounds out of the values that a pattern is called with."""
+    bounds = {name: bound for name in BOUNDS if (bound := values.pop(name, None)) is not None}
+    if bounds and pattern.range is None:
+        raise ModelError(f"{owner.__name__}.{pattern.name} has no range, so it takes no {', '.join(bounds)}")
+    for first, second in (("since", "after"), ("until", "before")):
+        if first in bounds and second in bounds:
+            raise ModelError(f"{owner.__name__}.{pattern.name}: give {first} or {second}, not both")
+    return bounds

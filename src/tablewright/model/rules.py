@@ -11,7 +11,8 @@ Markers on fields, in ``Annotated``:
     ttl:      Annotated[ExpiresAt, Expiry(timedelta(hours=24))] = None when the item is gone; by default, a day from now
 
 Rules for key attributes: ``keys = Keys(PK="TICKET#{ticket_id}", GSI4PK=when("QUEUE", status="ESCALATED"))``, and
-``sharded("STATUS#{status}", 8)`` for a partition that would get too hot.
+``sharded("STATUS#{status}", 8)`` for a partition that would get too hot; ``sharded("STATUS#{status}", 16, was=8)``
+while its items are spread anew.
 
 Older shapes: ``upgrades = Upgrades(one_to_two, two_to_three)``; each step takes the values of a stored item, by
 attribute, and gives those of the next shape. Items say which shape they have; one that says nothing has the first.
@@ -82,6 +83,10 @@ class Numbered:
         object.__setattr__(self, "per", per)
 
 
+# The attribute in which the store keeps where an item's large values are, when they are not in it.
+OUTSIDE = "~outside"
+
+
 @dataclass(frozen=True, slots=True)
 class Large:
     """A value that is kept outside of the table when the item would be larger than ``threshold`` bytes with it."""
@@ -107,11 +112,6 @@ ExpiresAt = Annotated[EpochSeconds | None, Expiry(), Field(default=None)]
 """``ttl: ExpiresAt = None``: when the item expires; it is never returned once it has."""
 
 
-def expires(after: timedelta | None = None) -> Any:
-    """``ttl: expires(timedelta(hours=24)) = None``: when the item expires; never returned once it has."""
-    return Annotated[EpochSeconds | None, Expiry(after), Field(default=None)]
-
-
 # -- rules for key attributes ---------------------------------------------------------------------------------------
 
 
@@ -123,9 +123,22 @@ class KeyRule:
     # Field to the stored values that it must have one of.
     when: Mapping[str, tuple[AttributeValue, ...]] = field(default_factory=dict)
     shards: int = 1
+    # The number of shards that there were before, while items are moving from those to the present ones.
+    was: int | None = None
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether a partition is to be read from several."""
+        return self.shards > 1 or self.was is not None
 
     def shard_suffix(self, shard: int) -> str:
-        return "" if self.shards == 1 else f"#{shard:0{len(str(self.shards - 1))}d}"
+        return _suffix(shard, self.shards)
+
+    @property
+    def suffixes(self) -> tuple[tuple[str, ...], ...]:
+        """What keys end in: in the shards that items may still be in, then in those that they go to."""
+        numbers = [self.shards] if self.was is None else [self.was, self.shards]
+        return tuple(tuple(_suffix(shard, shards) for shard in range(shards)) for shards in numbers)
 
     def parse(self, key: str) -> dict[str, AttributeValue] | None:
         """The values in a key, whichever shard it is in; None when it is no key of this rule."""
@@ -135,7 +148,7 @@ class KeyRule:
     def matches(self, key: str) -> bool:
         """Whether a key is one of this rule."""
         text = self._without_shard(key)
-        return text is not None and self.template.matches(text)
+        return text is not None and self.template.matches(text) is not None
 
     def _without_shard(self, key: str) -> str | None:
         if self.shards == 1:
@@ -159,11 +172,21 @@ def when(rule: str | KeyRule, **states: Any) -> KeyRule:
     return replace(_rule(rule), when=allowed)
 
 
-def sharded(rule: str | KeyRule, shards: int) -> KeyRule:
-    """A partition key spread over so many partitions; reads merge them again."""
-    if shards < 2:
+def sharded(rule: str | KeyRule, shards: int, *, was: int | None = None) -> KeyRule:
+    """A partition key spread over so many partitions; reads merge them again.
+
+    ``was`` is the number that there were before, 1 for a key that was not sharded: writes go by the new number, and
+    reads look at the shards of both, until ``repair`` has moved everything.
+    """
+    if shards < (2 if was is None else 1):
         raise ModelError("a sharded key has at least 2 shards")
-    return replace(_rule(rule), shards=shards)
+    if was is not None and (was < 1 or was == shards):
+        raise ModelError(f"sharded(..., {shards}, was={was}): say how many shards there were before; 1 for none")
+    return replace(_rule(rule), shards=shards, was=was)
+
+
+def _suffix(shard: int, shards: int) -> str:
+    return "" if shards == 1 else f"#{shard:0{len(str(shards - 1))}d}"
 
 
 def stable_shard(identity: str, shards: int) -> int:

@@ -10,20 +10,31 @@ attributes by ``path``, which knows the names that nested models are stored unde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from tablewright.model.attributes import Encoder, decode, encode, encoder_for, named, stored_members, stored_types
+from tablewright.model.attributes import (
+    Encoder,
+    decode,
+    encode,
+    encoder_for,
+    named,
+    stored_members,
+    stored_types,
+)
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.keys import AttributeValue, lookup
 from tablewright.model.naming import Naming, camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Query
+from tablewright.model.readers import reader_of
 from tablewright.model.rules import (
+    OUTSIDE,
     Attr,
     Expiry,
     KeyRule,
@@ -44,6 +55,10 @@ if TYPE_CHECKING:
 __all__ = ["FieldSpec", "Item", "Naming", "Schema", "camel_case", "pascal_case", "snake_case"]
 
 Item = dict[str, AttributeValue]
+
+_UNKNOWN = "_unknown"
+# Paths into a map have no end.
+_MOST_PLACES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +102,8 @@ class Schema:
         self.by_attribute = {spec.attribute: spec for spec in self.fields.values()}
         self.upgrades: Upgrades | None = getattr(entity, "upgrades", None)
         self._declared_paths: dict[str, str] = {}
+        # By the names that callers give.
+        self._places: dict[str, Place] = {}
         declared: Keys = getattr(entity, "keys", Keys())
         self.rules = {attribute: self._physical(attribute, rule) for attribute, rule in declared.items()}
         self.patterns = _patterns(entity)
@@ -97,7 +114,7 @@ class Schema:
         self.unique = self._all_marked(Unique)
         self.numbered = self._all_marked(Numbered)
         self.large = self._all_marked(Large)
-        self._absent = self._meanings_of_absence()
+        self._compile()
         check(self)
         table.entities.append(self)
 
@@ -105,48 +122,101 @@ class Schema:
 
     def encode(self, entity: Entity) -> Item:
         """The whole item of an entity: its fields, its key attributes, and what was stored beside them."""
-        # Past pydantic's access to private attributes and fields, which takes longer than all the rest.
-        private, values = entity.__pydantic_private__ or {}, entity.__dict__
-        item: Item = dict(private.get("_unknown", ()))
+        # Past pydantic's access to fields, which takes longer than all the rest.
+        values = entity.__dict__
+        item = dict(unknown_of(entity))
         try:
-            for name, spec in self.fields.items():
-                value = spec.encode(values[name])
-                if value is not None:
-                    item[spec.attribute] = value
+            for name, attribute, encoder in self._encoders:
+                value = values[name]
+                if type(value) is str:
+                    item[attribute] = {"S": value}
+                elif (encoded := encoder(value)) is not None:
+                    item[attribute] = encoded
         except KeyError:
             if name in values:
                 raise
-            raise ModelError(
-                f"this {self.entity.__name__} was read in part, without {name}; read it whole before you write it"
-            ) from None
+            raise read_in_part(self, name) from None
         if self.table.type_attribute is not None:
             item[self.table.type_attribute] = {"S": self.type_name}
         if self.upgrades is not None:
             item[self.upgrades.attribute] = {"N": str(self.upgrades.shape)}
-        item.update(self.derive(item))
+        derived = self.derive(item)
+        item.update(derived)
         for attribute in self.table.key:
-            self._checked_key(attribute, item.get(attribute), item)
+            if attribute not in derived:
+                self._checked_key(attribute, item)
         return item
 
     def decode(self, item: Item, *, partial: bool = False) -> Entity:
         """The entity of an item; pydantic's ValidationError when it is none.
 
-        With ``partial`` the item may lack fields, as a projection does; the entity then lacks them as well.
+        With ``partial`` the item may lack fields, as a projection does; the entity then lacks them as well, as it does
+        the large ones that are outside of the item and have not been read.
         """
         if self.upgrades is not None and not partial:
             item = self.upgrade(item)
-        values: dict[str, Any] = {} if partial else {name: absent() for name, absent in self._absent.items()}
-        unknown: Item = {}
-        for attribute, value in item.items():
-            spec = self.by_attribute.get(attribute)
-            if spec is not None:
-                values[spec.name] = decode(value)
-            elif attribute not in self.rules and attribute not in self._own_attributes:
-                unknown[attribute] = value
-        entity = self._partial(values) if partial else self.entity.model_validate(values)
-        if unknown:
-            entity._unknown = unknown
+        if partial:
+            entity = self._partial(self._values(item))
+        elif self.large and (outside := self._outside(item)):
+            entity = self._partial({**self._defaults(outside), **self._values(item)})
+        else:
+            entity = self._entity(item)
+        if not self._known.issuperset(item):
+            keep_unknown(entity, {name: value for name, value in item.items() if name not in self._known})
+            for name in self._outside(item):
+                # Nor is it the default, even if the field is no longer declared as large.
+                entity.__dict__.pop(name, None)
         return entity
+
+    def decode_all(self, items: Sequence[Item]) -> list[Entity]:
+        """The entities of items, at once where nothing is special about any of them."""
+        plain = self.upgrades is None and not self.large and self._known.issuperset(chain.from_iterable(items))
+        if plain and (entities := self._read_all(items)) is not None:
+            return entities
+        return [self.decode(item) for item in items]
+
+    def _outside(self, item: Item) -> list[str]:
+        """The fields whose values are kept outside of an item, and have not been put into it."""
+        kept = item.get(OUTSIDE, {}).get("M", ())
+        return [self.by_attribute[name].name for name in kept if name in self.by_attribute and name not in item]
+
+    def _defaults(self, without: Iterable[str]) -> dict[str, Any]:
+        """What fields are that are not stored."""
+        members = self.entity.model_fields.items()
+        defaults = {
+            name: info.get_default(call_default_factory=True, validated_data={})
+            for name, info in members
+            if name not in without and not info.is_required()
+        }
+        return {**defaults, **{name: absent() for name, absent in self._absent.items()}}
+
+    def _entity(self, item: Item) -> Entity:
+        entities = self._read_all([item])
+        if entities is not None:
+            return entities[0]
+        values = {name: absent() for name, absent in self._absent.items()}
+        validate: Callable[[dict[str, Any]], Entity] = self.entity.__pydantic_validator__.validate_python
+        return validate({**values, **self._values(item)})
+
+    def _read_all(self, items: Sequence[Item]) -> list[Entity] | None:
+        """The entities of items as they are; None if one is refused.
+
+        Its values may be good all the same, once they are decoded, and if not, it is told better what is wrong.
+        """
+        if self._read is None:
+            return None
+        try:
+            entities = self._read(items)
+        except ValidationError:
+            return None
+        if self._absent:
+            for entity in entities:
+                entity.__pydantic_fields_set__.update(self._absent)
+        return entities
+
+    def _values(self, item: Item) -> dict[str, Any]:
+        """The decoded values of an item, by field."""
+        return {name: decode(item[attribute]) for attribute, name in self._names.items() if attribute in item}
 
     def _partial(self, values: Mapping[str, Any]) -> Entity:
         entity = self.entity.model_construct()
@@ -156,20 +226,35 @@ class Schema:
             self.entity.__pydantic_validator__.validate_assignment(entity, name, value)
         return entity
 
-    def is_of(self, item: Item) -> bool:
+    def is_of(self, item: Item, key_is_known: bool = False) -> bool:
         """Whether an item of the table is one of this entity.
 
-        The type attribute decides, where the item has one. Otherwise the primary key does, by the templates.
+        The type attribute decides, where the item has one. Otherwise the primary key does, by the templates; it may be
+        known to be one that the entity makes.
         """
-        if self.table.is_internal(item):
-            return False
-        if self.table.type_attribute is not None and self.table.type_attribute in item:
-            return item[self.table.type_attribute] == {"S": self.type_name}
-        for name in self.table.key:
-            rule, value = self.rules.get(name), item.get(name)
-            if rule is not None and value is not None and ("S" not in value or not rule.matches(value["S"])):
+        kind = item.get(self.table.type_attribute or "")
+        if kind is not None:
+            return kind == self._kind and (key_is_known or not self.table.is_internal(item))
+        if key_is_known:
+            return True
+        for name, matches in self._key_rules:
+            value = item.get(name)
+            if value is not None and ("S" not in value or not matches(value["S"])):
                 return False
-        return True
+        # A key that a template makes never is one of the store's own.
+        return self.table.partition in self.rules or not self.table.is_internal(item)
+
+    def those_of(self, items: Sequence[Item], partition_is_known: bool = False) -> list[Item]:
+        """The items of this entity among some; the partition may be known to be one of its own."""
+        if self.table.type_attribute is None and self.table.partition in self.rules:
+            try:
+                for name, matches in self._key_rules[1 if partition_is_known else 0 :]:
+                    items = [item for item in items if matches(item[name]["S"])]
+                return list(items)
+            except KeyError:
+                # One lacks it, or has it of another type.
+                pass
+        return list(filter(self.is_of, items))
 
     # -- older shapes -------------------------------------------------------------------------------------------
 
@@ -213,28 +298,25 @@ class Schema:
             if not rule.when or all(lookup(item, path) in allowed for path, allowed in rule.when.items()):
                 text = self._rendered(attribute, rule, item)
                 if text is not None:
-                    derived[attribute] = {"S": text + self._shard(rule, item)}
+                    derived[attribute] = {"S": text if rule.shards == 1 else text + self._shard(rule, item)}
         return derived
 
     def key_of(self, item: Mapping[str, AttributeValue]) -> Item:
         """The primary key, given the fields that it follows from."""
         key = self._unsharded_key(item)
-        for attribute in key:
-            rule = self.rules.get(attribute)
-            if rule is not None and rule.shards > 1:
-                key[attribute] = {"S": key[attribute]["S"] + self._shard(rule, item)}
+        if self._is_sharded:
+            for attribute in key:
+                rule = self.rules.get(attribute)
+                if rule is not None and rule.shards > 1:
+                    key[attribute] = {"S": key[attribute]["S"] + self._shard(rule, item)}
         return key
 
     def _unsharded_key(self, item: Mapping[str, AttributeValue]) -> Item:
         key: Item = {}
         for attribute in self.table.key:
             rule = self.rules.get(attribute)
-            if rule is None:
-                value = item.get(attribute)
-            else:
-                text = self._rendered(attribute, rule, item)
-                value = None if text is None else {"S": text}
-            key[attribute] = self._checked_key(attribute, value, item)
+            text = None if rule is None else self._rendered(attribute, rule, item)
+            key[attribute] = self._checked_key(attribute, item) if text is None else {"S": text}
         return key
 
     def _rendered(self, attribute: str, rule: KeyRule, item: Mapping[str, AttributeValue]) -> str | None:
@@ -243,12 +325,12 @@ class Schema:
         except TemplateError as error:
             raise TemplateError(f"{self.entity.__name__}, {attribute}: {error}") from None
 
-    def _checked_key(
-        self, attribute: str, value: AttributeValue | None, item: Mapping[str, AttributeValue]
-    ) -> AttributeValue:
+    def _checked_key(self, attribute: str, item: Mapping[str, AttributeValue]) -> AttributeValue:
+        """A key attribute that no template has made; one that it has is never one of the store's own."""
+        value = item.get(attribute)
         if value is None or "NULL" in value:
             raise ModelError(f"{self.entity.__name__} has no {attribute} without {self._lacking(attribute, item)}")
-        if attribute == self.table.partition and self.table.is_internal({attribute: value}):
+        if attribute == self.table.partition and self.table.is_internal(item):
             raise ModelError(f"{self.entity.__name__}: {attribute} begins as only the store's own keys may")
         return value
 
@@ -266,15 +348,23 @@ class Schema:
         """
         item: Item = {}
         for name, value in values.items():
-            path = name if name in self.fields else name.replace("__", ".")
-            place = self.place(path, self.entity.__name__)
+            place = self._places.get(name)
+            if place is None:
+                path = name if name in self.fields else name.replace("__", ".")
+                place = self.place(path, self.entity.__name__)
+                if len(self._places) < _MOST_PLACES:
+                    self._places[name] = place
             encoded = None if value is None else place.encode(value)
-            if encoded is not None:
-                *outer, last = place.steps
-                members = item
-                for step in outer:
-                    members = members.setdefault(step, {"M": {}})["M"]
-                members[last] = encoded
+            if encoded is None:
+                continue
+            if len(place.steps) == 1:
+                item[place.steps[0]] = encoded
+                continue
+            *outer, last = place.steps
+            members = item
+            for step in outer:
+                members = members.setdefault(step, {"M": {}})["M"]
+            members[last] = encoded
         return item
 
     def path(self, field_path: str) -> str:
@@ -287,7 +377,9 @@ class Schema:
         spec = self.fields.get(name)
         if spec is None:
             known = ", ".join(self.fields)
-            raise ModelError(f"{where}: {self.entity.__name__} has no field {name!r}; it has {known}")
+            entity = self.entity.__name__
+            prefix = "" if where == entity else f"{where}: "
+            raise ModelError(f"{prefix}{entity} has no field {name!r}; it has {known}")
         place = Place((spec.attribute,), spec.encode, spec.types)
         annotation: Any = spec.annotation
         for step in rest:
@@ -373,6 +465,23 @@ class Schema:
             encoder = _or_null(encoder)
         return FieldSpec(name, attribute, encoder, markers, info.annotation, types)
 
+    def _compile(self) -> None:
+        """What ``encode``, ``decode`` and ``is_of`` go by, made ready once."""
+        self._encoders = tuple((spec.name, spec.attribute, spec.encode) for spec in self.fields.values())
+        self._names = {spec.attribute: spec.name for spec in self.fields.values()}
+        self._kind = {"S": self.type_name}
+        rules = [(name, self.rules[name]) for name in self.table.key if name in self.rules]
+        self._is_sharded = any(rule.shards > 1 for _, rule in rules)
+        self._key_rules = [(name, rule.template.matches if rule.shards == 1 else rule.matches) for name, rule in rules]
+        self._absent = self._meanings_of_absence()
+        self._read = reader_of(self.entity, {spec.name: spec.attribute for spec in self.fields.values()}, self._absent)
+        # What is not among these belongs to somebody else, and survives.
+        self._known = frozenset([*self.by_attribute, *self.rules])
+        if self.table.type_attribute is not None:
+            self._known |= {self.table.type_attribute}
+        if self.upgrades is not None:
+            self._known |= {self.upgrades.attribute}
+
     def _meanings_of_absence(self) -> dict[str, Callable[[], Any]]:
         """What fields are that are not stored, where that is not their default."""
         meanings: dict[str, Callable[[], Any]] = {}
@@ -383,11 +492,6 @@ class Schema:
             elif "NULL" in types and info.is_required():
                 meanings[name] = lambda: None
         return meanings
-
-    @property
-    def _own_attributes(self) -> tuple[str | None, ...]:
-        """Attributes that are neither fields nor keys, and belong to the entity all the same."""
-        return self.table.type_attribute, None if self.upgrades is None else self.upgrades.attribute
 
     def _physical(self, attribute: str, rule: KeyRule) -> KeyRule:
         """A rule in terms of stored attributes instead of fields."""
@@ -424,6 +528,38 @@ class Schema:
     @property
     def lifetime(self) -> timedelta | None:
         return None if self.expiry is None else self.expiry.marker(Expiry).after
+
+
+# -- what is stored beside the fields -------------------------------------------------------------------------------
+
+
+def read_in_part(schema: Schema, name: str) -> ModelError:
+    """The error for an entity that lacks a field, as a pattern with ``project`` gives it."""
+    return ModelError(
+        f"this {schema.entity.__name__} was read in part, without {name}; read it whole before you write it"
+    )
+
+
+def unknown_of(entity: Entity) -> Item:
+    """The attributes that an entity's item has and that are not its own."""
+    private = entity.__pydantic_private__
+    unknown: Item = {} if private is None else private.get(_UNKNOWN, {})
+    return unknown
+
+
+def keep_unknown(entity: Entity, unknown: Item) -> None:
+    """Give an entity such attributes, to be written back with it.
+
+    They are kept where pydantic copies, compares and pickles them. They are no declared private attribute, because
+    then pydantic would call Python for every entity that it makes, which takes longer than to make it.
+    """
+    private = {**(entity.__pydantic_private__ or {}), _UNKNOWN: unknown}
+    if not unknown:
+        del private[_UNKNOWN]
+    object.__setattr__(entity, "__pydantic_private__", private or None)
+
+
+# -- helpers --------------------------------------------------------------------------------------------------------
 
 
 def _or_null(encoder: Encoder) -> Encoder:

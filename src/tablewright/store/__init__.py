@@ -1,12 +1,14 @@
 """Reads and writes of a model: flows that plan, and the stores that run them, on any backend."""
 
 from tablewright.store.async_store import AsyncStore
+from tablewright.store.blobs import Blobs, FolderBlobs, MemoryBlobs, blobs_at
 from tablewright.store.checkpoints import Bookkeeping, Checkpoint, DeadLetter
 from tablewright.store.consumers import AsyncConsumer, Consumer
 from tablewright.store.context import CapacityHook
 from tablewright.store.effects import Effects
 from tablewright.store.errors import (
     AlreadyExists,
+    BlobLost,
     Cancelled,
     ConditionFailed,
     Conflict,
@@ -24,13 +26,17 @@ from tablewright.store.errors import (
     ServiceError,
     StoreError,
     TableMismatch,
+    Unavailable,
     VersionConflict,
 )
 from tablewright.store.findings import Fault, Finding, Progress, Remedy, Report
 from tablewright.store.idempotency import IdempotencyRecord, Outcome
 from tablewright.store.operations import Operation
+from tablewright.store.orphans import Orphans, Usage
+from tablewright.store.outside import sizes_outside
 from tablewright.store.queries import Page
 from tablewright.store.rebuilds import RebuildProgress
+from tablewright.store.s3_blobs import S3Blobs
 from tablewright.store.store import Store
 from tablewright.store.streams import AnyChange, Change, ChangeKind, RawChange, changes_in, changes_of, only
 from tablewright.store.tables import Aspect, Difference, Resolution
@@ -46,6 +52,8 @@ __all__ = [
     "Aspect",
     "AsyncConsumer",
     "AsyncStore",
+    "BlobLost",
+    "Blobs",
     "Bookkeeping",
     "Cancelled",
     "CapacityHook",
@@ -63,6 +71,7 @@ __all__ = [
     "Effects",
     "Fault",
     "Finding",
+    "FolderBlobs",
     "Handler",
     "IdempotencyRecord",
     "InProgress",
@@ -70,10 +79,12 @@ __all__ = [
     "KeyMismatch",
     "LeaseLost",
     "LimitExceeded",
+    "MemoryBlobs",
     "NotFound",
     "NotReady",
     "NotUnique",
     "Operation",
+    "Orphans",
     "Outcome",
     "Page",
     "Pass",
@@ -87,14 +98,19 @@ __all__ = [
     "Remedy",
     "Report",
     "Resolution",
+    "S3Blobs",
     "ServiceError",
     "Store",
     "StoreError",
     "TableMismatch",
+    "Unavailable",
     "Update",
     "Upsert",
+    "Usage",
     "VersionConflict",
+    "blobs_at",
     "changes_in",
     "changes_of",
     "only",
+    "sizes_outside",
 ]

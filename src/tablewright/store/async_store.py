@@ -8,13 +8,25 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from tablewright.model import Collection, Entity, Gathering, Lookup, Selection, Table
-from tablewright.store import batches, idempotency, lookups, queries, transactions, updates, upkeep, writes
+from tablewright.store import (
+    batches,
+    idempotency,
+    large,
+    lookups,
+    orphans,
+    queries,
+    transactions,
+    updates,
+    upkeep,
+    writes,
+)
 from tablewright.store.face import Face
 from tablewright.store.findings import Report
 from tablewright.store.flow import Flow, run_async
 from tablewright.store.idempotency import IdempotencyRecord, Outcome
 from tablewright.store.operations import Operation
-from tablewright.store.queries import MOST_AT_ONCE, Page
+from tablewright.store.orphans import Orphans, OrphansHook
+from tablewright.store.queries import Page
 from tablewright.store.tables import Difference, ensure_tables
 from tablewright.store.upkeep import ProgressHook
 
@@ -87,6 +99,29 @@ class AsyncStore(Face):
                 cursor=cursor,
                 limit=limit,
                 page_size=page_size,
+                on_progress=on_progress,
+            )
+        )
+
+    async def collect_orphans(
+        self,
+        target: Table | type[Entity],
+        *,
+        dry_run: bool = True,
+        grace: timedelta = orphans.GRACE,
+        cursor: str | None = None,
+        limit: int | None = None,
+        on_progress: OrphansHook | None = None,
+    ) -> Orphans:
+        """Remove blobs that nothing refers to; a dry run, unless told otherwise, only counts them (see ``orphans``)."""
+        return await self._run(
+            orphans.collect_orphans(
+                self._context,
+                target,
+                dry_run=dry_run,
+                grace=grace,
+                cursor=cursor,
+                limit=limit,
                 on_progress=on_progress,
             )
         )
@@ -175,10 +210,15 @@ class AsyncStore(Face):
         """Item after item of a selection, or of all items of an entity; ``limit`` in all."""
         reading, entity = self._reading(source, page_size, None, consistent)
         while not reading.ended and limit != 0:
-            items = await self._run(reading.take(None if limit is None else min(limit, MOST_AT_ONCE)))
+            items = await self._run(queries.read_some(reading, entity, limit))
             limit = None if limit is None else limit - len(items)
-            for item in queries.entities(reading.plan, entity, items):
+            for item in items:
                 yield item
+
+    async def load(self, entity: E) -> E:
+        """Give an entity its large values that were not read with it, as in the changes of a stream."""
+        await self._run(large.load(self._context, entity))
+        return entity
 
     # -- writing ------------------------------------------------------------------------------------------------
 

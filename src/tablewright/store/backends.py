@@ -29,13 +29,13 @@ class EmbeddedBackend:
 
     def call(self, request: Request) -> Response:
         try:
-            return self.engine.call(request.operation, request.body)
+            return self.engine.call(request.operation, request.body, pattern=request.pattern)
         except DynamoError as error:
             raise ServiceError(error.code, error.message or "", error.extra) from None
 
     async def call_async(self, request: Request) -> Response:
         try:
-            return await self.engine.call_async(request.operation, request.body)
+            return await self.engine.call_async(request.operation, request.body, pattern=request.pattern)
         except DynamoError as error:
             raise ServiceError(error.code, error.message or "", error.extra) from None
 
@@ -60,7 +60,14 @@ class BotocoreBackend:
         self._streams = session.create_client("dynamodbstreams", **arguments)
 
     def call(self, request: Request) -> Response:
-        from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+        from botocore.exceptions import (
+            ClientError,
+            ConnectionError,
+            CredentialRetrievalError,
+            HTTPClientError,
+            NoCredentialsError,
+            PartialCredentialsError,
+        )
 
         client = self._streams if request.operation in _STREAM_OPERATIONS else self._client
         try:
@@ -73,6 +80,8 @@ class BotocoreBackend:
             raise ServiceError(fault.get("Code", ""), message, _to_text(answer)) from None
         except (ConnectionError, HTTPClientError) as error:
             raise ServiceError(UNREACHABLE, str(error)) from error
+        except (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError) as error:
+            raise ServiceError("UnrecognizedClientException", str(error)) from error
         response.pop("ResponseMetadata", None)
         result: Response = _to_text(response)
         return result

@@ -13,10 +13,13 @@ import orjson
 
 from tablewright.model import Entity, Lookup, ModelError
 from tablewright.model.schema import Schema
+from tablewright.store.batch_reads import batch_get
 from tablewright.store.context import Context
 from tablewright.store.errors import Conflict, ServiceError
 from tablewright.store.flow import Flow, Request
+from tablewright.store.large import Outside, Placed
 from tablewright.store.operations import in_words, schema_for
+from tablewright.store.outside import references, remember
 from tablewright.store.retry import ATTEMPTS, backoff, retrying
 from tablewright.store.targets import key_by, key_in
 from tablewright.store.writes import brought_up_to_date, drafted
@@ -25,6 +28,8 @@ MOST_AT_ONCE = 25
 
 # A table, and a PutRequest or DeleteRequest.
 _Write = tuple[str, dict[str, Any]]
+# What has large fields, and the entity to be put.
+_Large = tuple[Schema, Entity | None]
 
 
 def write_many(
@@ -33,6 +38,7 @@ def write_many(
     """Put and delete any number of items; of several writes of one item, the last one counts."""
     writes: dict[bytes, _Write] = {}
     drafts: list[tuple[Entity, Entity]] = []
+    large: dict[bytes, _Large] = {}
     names: dict[str, None] = {}
     for entity in entities:
         schema = _writable(entity)
@@ -41,7 +47,11 @@ def write_many(
         drafts.append((entity, draft))
         names[f"{schema.entity.__name__}.write_many"] = None
         table = context.name_of(schema.table)
-        writes[_identity(table, key_in(schema, item))] = table, {"PutRequest": {"Item": item}}
+        identity = _identity(table, key_in(schema, item))
+        writes[identity] = table, {"PutRequest": {"Item": item}}
+        large.pop(identity, None)
+        if schema.large:
+            large[identity] = schema, entity
     for target in delete:
         schema = _writable(target)
         if isinstance(target, Lookup) and target.index is not None:
@@ -49,14 +59,55 @@ def write_many(
         key = key_by(target) if isinstance(target, Lookup) else key_in(schema, schema.encode(target))
         names[f"{schema.entity.__name__}.write_many"] = None
         table = context.name_of(schema.table)
-        writes[_identity(table, key)] = table, {"DeleteRequest": {"Key": key}}
-    yield from _write_all(context, list(writes.values()), ", ".join(names))
+        identity = _identity(table, key)
+        writes[identity] = table, {"DeleteRequest": {"Key": key}}
+        large.pop(identity, None)
+        if schema.large:
+            large[identity] = schema, None
+    pattern = ", ".join(names)
+    outside = Outside(context)
+    placed = (yield from _placed(context, outside, writes, large, pattern)) if large else {}
+    yield from _write_all(context, list(writes.values()), pattern)
     for entity, draft in drafts:
         brought_up_to_date(entity, draft)
+    for identity, each in placed.items():
+        _, written = large[identity]
+        if written is not None:
+            remember(written, each.references)
+    yield from outside.committed(list(placed.values()))
+
+
+def _placed(
+    context: Context, outside: Outside, writes: dict[bytes, _Write], large: dict[bytes, _Large], pattern: str
+) -> Flow[dict[bytes, Placed]]:
+    """Send large values outside before they are referred to.
+
+    A batch has no conditions, so what it replaces has to be read before. What others write in between is superseded
+    without anybody knowing, and collected later.
+    """
+    placed = {}
+    addresses = [(writes[identity][0], _key_of(schema, writes[identity])) for identity, (schema, _) in large.items()]
+    found = yield from batch_get(context, addresses, pattern, consistent=True)
+    for (identity, (schema, _)), stored in zip(large.items(), found, strict=True):
+        table, write = writes[identity]
+        before = references(stored or {})
+        if "DeleteRequest" in write:
+            placed[identity] = Placed({}, superseded=[reference.blob for reference in before.values()])
+            continue
+        placed[identity] = outside.place(schema, write["PutRequest"]["Item"], before, same=False)
+        writes[identity] = table, {"PutRequest": {"Item": placed[identity].item}}
+    yield from outside.upload(placed.values())
+    return placed
+
+
+def _key_of(schema: Schema, write: _Write) -> dict[str, Any]:
+    ((_, request),) = write[1].items()
+    key: dict[str, Any] = request.get("Key") or key_in(schema, request["Item"])
+    return key
 
 
 def _writable(target: Entity | Lookup[Any]) -> Schema:
-    schema = schema_for(target)
+    schema = schema_for(target, "write_many")
     name = schema.entity.__name__
     for what, present in (
         ("a version", schema.version is not None),

@@ -18,10 +18,12 @@ from functools import lru_cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, TypeAdapter
+from annotated_types import GroupedMetadata
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from tablewright.model import Entity, ModelError, schema_of
-from tablewright.model.attributes import Encoder, encode, encoder_for, number_text, stored_members
+from tablewright.model.attributes import Encoder, encode, encoder_for, number_text, stored_members, stored_types
 from tablewright.model.keys import AttributeValue
 from tablewright.model.schema import Item, Schema
 from tablewright.store.errors import ServiceError
@@ -54,13 +56,16 @@ def to_changes(schema: Schema, wanted: Wanted, entity: Entity | None) -> Changes
         place = place_of(schema.entity, path)
         _put(changes, place.path, place.encode(place.validate(value)))
     for path in wanted.remove:
-        changes.removed.append(place_of(schema.entity, path).path)
+        place = place_of(schema.entity, path)
+        if not place.removable:
+            name = schema.entity.__name__
+            raise ModelError(f"{name}: {path} cannot be removed: no {name} can be read without {path}; set it instead")
+        changes.removed.append(place.path)
     for path, value in wanted.append.items():
         place = place_of(schema.entity, path)
         changes.appended[place.path] = _operand(path, place.encode(place.validate(list(value))), "L")
     for path, value in wanted.add.items():
-        place = place_of(schema.entity, path)
-        changes.added[place.path] = _operand(path, encode(value), "N", "SS", "NS", "BS")
+        changes.added[place_of(schema.entity, path).path] = to_operand(schema, path, value)
     for path, value in wanted.discard.items():
         place = place_of(schema.entity, path)
         changes.deleted[place.path] = _operand(path, encode(value), "SS", "NS", "BS")
@@ -80,6 +85,30 @@ def _operand(path: str, value: AttributeValue | None, *types: str) -> AttributeV
     return value
 
 
+def to_operand(schema: Schema, path: str, value: Any) -> AttributeValue:
+    """What is added to a number or to a set, as it is stored; of a type that is there."""
+    operand = _operand(path, encode(value), "N", "SS", "NS", "BS")
+    place = place_of(schema.entity, path)
+    ((tag, content),) = operand.items()
+    expected = "N" if tag == "N" else "SET"
+    if any(spec.name == path for spec in schema.large):
+        # Refused later, with what is special about it.
+        return operand
+    if not place.types & {expected, None}:
+        kind = "a number" if tag == "N" else "a set"
+        raise ModelError(f"{path}: {kind} can be added to {kind} only, which is not what {schema.entity.__name__} has")
+    if tag == "N":
+        if place.whole and Decimal(content) % 1:
+            raise ModelError(f"{path}: a whole number takes no {value}")
+    elif place.member is not None:
+        try:
+            members = {place.member.validate_python(each) for each in value}
+        except ValidationError as error:
+            raise ModelError(f"{path}: {value} does not fit: {error.errors()[0]['msg']}") from None
+        return _operand(path, encode(members), "SS", "NS", "BS")
+    return operand
+
+
 def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None) -> dict[str, Any]:
     if not fields:
         return {}
@@ -87,12 +116,13 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
         if name not in schema.fields:
             raise ModelError(f"{schema.entity.__name__} has no field {name!r}")
     if entity is not None:
-        whole = schema.entity.model_validate({**{name: getattr(entity, name) for name in schema.fields}, **fields})
+        before = {name: getattr(entity, name) for name in schema.fields}
+        after = schema.entity.__pydantic_validator__.validate_python({**before, **fields}).__dict__
         # A validator may set one field when another one changes.
         return {
-            name: getattr(whole, name)
-            for name in schema.fields
-            if name in fields or getattr(whole, name) != getattr(entity, name)
+            name: after[name]
+            for name, value in before.items()
+            if name in fields or (after[name] is not value and after[name] != value)
         }
     if schema.entity.__pydantic_decorators__.model_validators:
         return {name: place_of(schema.entity, name).validate(value) for name, value in fields.items()}
@@ -117,6 +147,14 @@ class Place:
 
     path: str
     encode: Encoder
+    # The types that are stored there; None is among them where that is not known.
+    types: frozenset[str | None]
+    # Whether an item can be read without it.
+    removable: bool
+    # Whether it is a number without a fraction.
+    whole: bool
+    # Of a set, what its members are.
+    member: TypeAdapter[Any] | None
     _adapter: TypeAdapter[Any]
 
     def validate(self, value: Any) -> Any:
@@ -126,10 +164,51 @@ class Place:
 @lru_cache(maxsize=4096)
 def place_of(entity: type[Entity], path: str) -> Place:
     """The place that a path of fields leads to."""
+    stored, annotation, removable = _followed(entity, path)
+    field_ = schema_of(entity).fields.get(path)
+    plain = _plain(annotation)
+    is_set = get_origin(plain) in (set, frozenset) and get_args(plain)
+    return Place(
+        stored,
+        encoder_for(annotation) if field_ is None else field_.encode,
+        stored_types(annotation) if field_ is None else field_.types,
+        removable,
+        isinstance(plain, type) and issubclass(plain, int),
+        TypeAdapter(get_args(plain)[0]) if is_set else None,
+        TypeAdapter(annotation),
+    )
+
+
+@lru_cache(maxsize=4096)
+def markers_of(entity: type[Entity], path: str) -> tuple[Any, ...]:
+    """What bounds the value that a path of fields leads to: the markers of its type, also beside a None."""
+    annotation = _followed(entity, path)[1]
+    markers: list[Any] = []
+    while True:
+        origin, arguments = get_origin(annotation), get_args(annotation)
+        options = [option for option in arguments if option is not type(None)]
+        if origin is Annotated:
+            for marker in arguments[1:]:
+                if isinstance(marker, FieldInfo):
+                    markers += marker.metadata
+                elif isinstance(marker, GroupedMetadata):
+                    markers += marker
+                else:
+                    markers.append(marker)
+            annotation = arguments[0]
+        elif origin in (Union, UnionType) and len(options) == 1:
+            annotation = options[0]
+        else:
+            return tuple(markers)
+
+
+def _followed(entity: type[Entity], path: str) -> tuple[str, Any, bool]:
+    """Where a path is stored, what type is there, and whether an item can be read without it."""
     if not _PATH.fullmatch(path):
         raise ModelError(f"{path!r} is no path; write it like address.city or lines[0].quantity")
     stored = ""
     annotation: Any = None
+    removable = True
     for name, position in _STEP.findall(path):
         if not stored:
             spec = schema_of(entity).fields.get(name)
@@ -137,14 +216,16 @@ def place_of(entity: type[Entity], path: str) -> Place:
                 raise ModelError(f"{entity.__name__} has no field {name!r}")
             info = entity.model_fields[name]
             stored, annotation = spec.attribute, _annotated(info.annotation, info.metadata)
+            # A set that is not there is empty, and what may be None is None.
+            removable = not info.is_required() or bool(spec.types & {"SET", "NULL"})
         elif position:
             stored += f"[{position}]"
             annotation = _element(annotation)
+            removable = True
         else:
-            name, annotation = _member(annotation, name, path)
+            name, annotation, removable = _member(annotation, name, path)
             stored += f".{name}"
-    whole = schema_of(entity).fields.get(path)
-    return Place(stored, encoder_for(annotation) if whole is None else whole.encode, TypeAdapter(annotation))
+    return stored, annotation, removable
 
 
 def _annotated(annotation: Any, metadata: Iterable[Any]) -> Any:
@@ -168,16 +249,16 @@ def _plain(annotation: Any) -> Any:
             return annotation
 
 
-def _member(annotation: Any, name: str, path: str) -> tuple[str, Any]:
+def _member(annotation: Any, name: str, path: str) -> tuple[str, Any, bool]:
     plain = _plain(annotation)
     if isinstance(plain, type) and issubclass(plain, BaseModel):
         info = plain.model_fields.get(name)
         if info is None:
             raise ModelError(f"{path!r}: {plain.__name__} has no field {name!r}")
         stored = next(member[1] for member in stored_members(plain) if member[0] == name)
-        return stored, _annotated(info.annotation, info.metadata)
+        return stored, _annotated(info.annotation, info.metadata), not info.is_required()
     arguments = get_args(plain)
-    return name, arguments[1] if get_origin(plain) in (dict, Mapping) and len(arguments) == 2 else Any
+    return name, arguments[1] if get_origin(plain) in (dict, Mapping) and len(arguments) == 2 else Any, True
 
 
 def _element(annotation: Any) -> Any:
@@ -190,8 +271,11 @@ def _element(annotation: Any) -> Any:
 
 def touched(changes: Changes) -> frozenset[str]:
     """The attributes that are changed, in whole or in part."""
-    paths = [*changes.put, *changes.removed, *changes.added, *changes.appended, *changes.deleted]
-    return frozenset(map(_attribute, paths))
+    return frozenset(map(_attribute, _paths(changes)))
+
+
+def _paths(changes: Changes) -> Iterable[str]:
+    return [*changes.put, *changes.removed, *changes.added, *changes.appended, *changes.deleted]
 
 
 def replaced(changes: Changes) -> frozenset[str]:
@@ -199,6 +283,7 @@ def replaced(changes: Changes) -> frozenset[str]:
     return frozenset(path for path in [*changes.put, *changes.removed] if path == _attribute(path))
 
 
+@lru_cache(maxsize=4096)
 def _attribute(path: str) -> str:
     return path.partition(".")[0].partition("[")[0]
 
@@ -206,7 +291,8 @@ def _attribute(path: str) -> str:
 def applied(item: Item, changes: Changes, only: Container[str] | None = None) -> Item:
     """The item after the changes, or as far as they concern some attributes only."""
     result = dict(item)
-    for attribute in touched(changes):
+    # What is changed inside of it is changed in a copy; the rest is replaced.
+    for attribute in {_attribute(path) for path in _paths(changes) if path != _attribute(path)}:
         if attribute in result:
             result[attribute] = deepcopy(result[attribute])
     root: AttributeValue = {"M": result}
@@ -235,8 +321,9 @@ def applied(item: Item, changes: Changes, only: Container[str] | None = None) ->
     return result
 
 
-def _steps(path: str) -> list[str | int]:
-    return [name or int(position) for name, position in _STEP.findall(path)]
+@lru_cache(maxsize=4096)
+def _steps(path: str) -> tuple[str | int, ...]:
+    return tuple(name or int(position) for name, position in _STEP.findall(path))
 
 
 def _steps_backwards(path: str) -> list[int]:

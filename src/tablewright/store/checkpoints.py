@@ -16,7 +16,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
-from tablewright.model import Attr, Entity, EpochMillis, Get, Keys, ModelError, Query, Table, expires, schema_of
+from tablewright.model import (
+    Attr,
+    Entity,
+    EpochMillis,
+    ExpiresAt,
+    Expiry,
+    Get,
+    Keys,
+    ModelError,
+    Query,
+    Table,
+    schema_of,
+)
 from tablewright.model.keys import AttributeValue
 from tablewright.model.patterns import Selection
 from tablewright.store.context import Context
@@ -127,7 +139,7 @@ def _dead_letter(table: Table, sort: str) -> type[DeadLetter]:
 
 def _seen(table: Table, sort: str, ttl: str) -> type[Seen]:
     class TableSeen(Seen, table=table, type_name="ConsumerSeen"):
-        forgotten_at: Annotated[expires(_SEEN_FOR), Attr(ttl)] = None  # type: ignore[valid-type]
+        forgotten_at: Annotated[ExpiresAt, Expiry(_SEEN_FOR), Attr(ttl)] = None
 
         keys = Keys({table.partition: "SEEN#{consumer}#{event}", sort: "SEEN"})
 

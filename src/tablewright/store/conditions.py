@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tablewright.model import ModelError
 from tablewright.model.attributes import decode, number_text
 from tablewright.model.keys import AttributeValue, lookup
 from tablewright.model.schema import Item, Schema
@@ -77,6 +78,14 @@ class Expectations:
 
     schema: Schema
     given: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        for spec in self.schema.large if self.given else ():
+            if spec.name in self.given:
+                name = self.schema.entity.__name__
+                raise ModelError(
+                    f"{name}.{spec.name} is Large and may be outside of its item: nothing can depend on it"
+                )
 
     def _allowed(self) -> list[tuple[str, str, list[AttributeValue | None]]]:
         allowed = []

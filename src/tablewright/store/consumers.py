@@ -70,15 +70,20 @@ class Consumer:
         """Deal with everything that is there now."""
         return self._store._run(self._worker.one_pass(flush=True))
 
-    def run(self, until: threading.Event, *, pause: float = _IDLE_PAUSE) -> None:
+    def run(
+        self, until: threading.Event, *, pause: float = _IDLE_PAUSE, on_pass: Callable[[Pass], None] | None = None
+    ) -> None:
         """Deal with everything that is there and that comes, until told to stop; then give the leases back.
 
-        When the service cannot be reached it waits and goes on; any other error ends it.
+        ``on_pass`` is told what each pass came to. When the service cannot be reached it waits and goes on; any other
+        error ends it.
         """
         failures = 0
         while not until.is_set():
             try:
                 done = self._store._run(self._worker.one_pass(flush=False))
+                if on_pass is not None:
+                    on_pass(done)
                 failures = 0
                 wait = 0.0 if done.records else pause
             except StoreError as error:
@@ -89,6 +94,10 @@ class Consumer:
                 wait = backoff(self._worker.context, failures).seconds
             until.wait(wait)
         self.release()
+
+    def take_over(self) -> None:
+        """Go on at once where others of the name were, who are known to be dead: they owned the data folder, say."""
+        self._store._run(self._worker.take_over())
 
     def release(self) -> None:
         """Give the leases back, so that another consumer can go on at once."""
@@ -141,12 +150,16 @@ class AsyncConsumer:
         """Deal with everything that is there now."""
         return await self._store._run(self._worker.one_pass(flush=True))
 
-    async def run(self, until: asyncio.Event, *, pause: float = _IDLE_PAUSE) -> None:
+    async def run(
+        self, until: asyncio.Event, *, pause: float = _IDLE_PAUSE, on_pass: Callable[[Pass], None] | None = None
+    ) -> None:
         """Deal with everything that is there and that comes, until told to stop; then give the leases back."""
         failures = 0
         while not until.is_set():
             try:
                 done = await self._store._run(self._worker.one_pass(flush=False))
+                if on_pass is not None:
+                    on_pass(done)
                 failures = 0
                 wait = 0.0 if done.records else pause
             except StoreError as error:
@@ -160,6 +173,10 @@ class AsyncConsumer:
             except TimeoutError:
                 continue
         await self.release()
+
+    async def take_over(self) -> None:
+        """Go on at once where others of the name were, who are known to be dead: they owned the data folder, say."""
+        await self._store._run(self._worker.take_over())
 
     async def release(self) -> None:
         """Give the leases back, so that another consumer can go on at once."""

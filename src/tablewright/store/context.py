@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tablewright.model import Table
+from tablewright.store.blobs import Blobs
 
 # Told of every response: the access pattern ("Call.upcoming"), the operation, and DynamoDB's ConsumedCapacity.
 CapacityHook = Callable[[str, str, Any], None]
@@ -28,6 +29,8 @@ class Context:
     # Refuse an update that would have to read the item first, instead of reading it.
     strict: bool = False
     on_capacity: CapacityHook | None = None
+    # Where large values are that do not fit into their items; None: nowhere, so that they have to fit.
+    blobs: Blobs | None = None
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)

@@ -11,6 +11,7 @@ import binascii
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 import orjson
@@ -51,5 +52,6 @@ def _text(data: bytes) -> str:
 
 def _signature(secret: bytes, read: Any, payload: bytes) -> bytes:
     subject = orjson.dumps(read, option=orjson.OPT_SORT_KEYS)
-    message = len(subject).to_bytes(8) + subject + payload
-    return hmac.digest(secret, message, "sha256")[:_SIGNATURE_BYTES]
+    key = secret if len(secret) <= blake2b.MAX_KEY_SIZE else blake2b(secret).digest()
+    # Keyed BLAKE2 is made for this, and takes half the time of an HMAC.
+    return blake2b(len(subject).to_bytes(8) + subject + payload, key=key, digest_size=_SIGNATURE_BYTES).digest()

@@ -7,17 +7,19 @@
     │   ├── VersionConflict       expected, found
     │   └── LeaseLost             a shard, or a rebuild, that another consumer has taken over
     ├── NotUnique                 entity, field, value
-    ├── ConditionFailed           a condition of the caller's own did not hold
+    ├── ConditionFailed           a condition of the caller's own, or a bound of a field, did not hold
     ├── Cancelled                 a transaction; reasons, one for each of its actions
     ├── KeyMismatch               an idempotency key that was used for another request
     ├── InProgress                an idempotent request that is still running
     ├── InvalidCursor             a cursor that was altered, or belongs to another read
     ├── LimitExceeded             more than the service takes (100 actions, 400 KB)
+    ├── BlobLost                  a large value that is outside of its item, and not there either; entity, field, blob
     ├── ReadRequired              a write that would have to read first, in a store that is strict
     ├── TableMismatch             a table is not what the model says, and cannot safely be made so; differences
     ├── NotReady                  a table or an index that is still being made
     ├── RecordsLost               a stream that went on without its consumer for longer than it keeps records
     ├── RebuildUnfinished         a consumer whose rebuild was begun and not finished
+    ├── Unavailable               something that a handler needs cannot be reached now
     └── ServiceError              anything else the service answers with: code, message
 
 Errors name the entity, the field and the reason; none of them shows an expression or a key string.
@@ -107,6 +109,16 @@ class LimitExceeded(StoreError):
     """More than the service takes in one request."""
 
 
+class BlobLost(StoreError):
+    """An item refers to a blob that is not in the object store, or not what was written."""
+
+    def __init__(self, entity: str, key: object, field: str, blob: str, reason: str) -> None:
+        super().__init__(f"{entity} {key}: {field} is kept in the blob {blob}, which {reason}")
+        self.entity = entity
+        self.field = field
+        self.blob = blob
+
+
 class ReadRequired(StoreError):
     """A strict store was asked for a write that is possible only if the item is read first."""
 
@@ -133,6 +145,10 @@ class RecordsLost(StoreError):
 
 class RebuildUnfinished(StoreError):
     """A rebuild was begun and not finished, so what it builds is incomplete; begin it again."""
+
+
+class Unavailable(StoreError):
+    """Raised by a handler when something that it needs cannot be reached: the consumer waits, and goes on later."""
 
 
 class ServiceError(StoreError):

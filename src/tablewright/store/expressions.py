@@ -37,6 +37,10 @@ class Placeholders:
         self.values[placeholder] = value
         return placeholder
 
+    def copy(self) -> Placeholders:
+        """The same names and values, to go on with."""
+        return Placeholders(dict(self.names), dict(self.values), dict(self._names))
+
     def into(self, request: dict[str, Any]) -> dict[str, Any]:
         """The request with its placeholders, if it has any."""
         if self.names:
@@ -72,6 +76,18 @@ class Compared(Condition):
 
     def render(self, placeholders: Placeholders) -> str:
         return f"{placeholders.path(self.attribute)} {self.operator} {placeholders.value(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sized(Condition):
+    """The number of members of a list or a set, compared."""
+
+    attribute: str
+    operator: str
+    value: AttributeValue
+
+    def render(self, placeholders: Placeholders) -> str:
+        return f"size({placeholders.path(self.attribute)}) {self.operator} {placeholders.value(self.value)}"
 
 
 @dataclass(frozen=True, slots=True)

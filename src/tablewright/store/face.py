@@ -6,11 +6,13 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Self, TypedDict, TypeVar, Unpack, cast
 
 from tablewright.engine import Engine
 from tablewright.model import Entity, Selection
+from tablewright.store.arguments import A_CLASS, A_QUERY, is_entity_class, not_taken
 from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
+from tablewright.store.blobs import Blobs, blobs_at, blobs_of
 from tablewright.store.context import CapacityHook, Context
 from tablewright.store.flow import Backend
 from tablewright.store.plans import plan_scan, plan_selection
@@ -19,9 +21,7 @@ from tablewright.store.queries import Reading
 E = TypeVar("E", bound=Entity)
 
 
-class Settings(TypedDict, total=False):
-    """What a store can be told; each is explained in ``Context``."""
-
+class _PlainSettings(TypedDict, total=False):
     clock: Callable[[], float]
     entropy: random.Random
     cursor_secret: bytes
@@ -30,12 +30,21 @@ class Settings(TypedDict, total=False):
     on_capacity: CapacityHook | None
 
 
+class Settings(_PlainSettings, total=False):
+    """What a store can be told; each is explained in ``Context``."""
+
+    # An object store, or where it is: a folder, or s3://bucket/prefix. The embedded engine has one of its own.
+    blobs: Blobs | str | os.PathLike[str] | None
+
+
 class Face:
     """What both stores have: where they run, and their settings."""
 
     def __init__(self, backend: Backend, **settings: Unpack[Settings]) -> None:
         self._backend = backend
-        self._context = Context(**settings)
+        blobs = settings.pop("blobs", blobs_of(backend.engine) if isinstance(backend, EmbeddedBackend) else None)
+        self._context = Context(**cast("_PlainSettings", settings))
+        self._context.blobs = blobs_at(blobs) if isinstance(blobs, str | os.PathLike) else blobs
         if not self._context.cursor_secret:
             self._context.cursor_secret = self._context.entropy.randbytes(32)
 
@@ -53,7 +62,7 @@ class Face:
     @classmethod
     def connect(cls, region: str | None = None, endpoint: str | None = None, **options: Any) -> Self:
         """A store on an endpoint. Options that are no settings of a store are botocore's (``aws_access_key_id``)."""
-        settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
+        settings = {name: options.pop(name) for name in Settings.__optional_keys__ if name in options}
         return cls(BotocoreBackend(region, endpoint, options), **settings)
 
     def _reading(
@@ -62,6 +71,8 @@ class Face:
         """A read to be gone on with: of a selection, or of all items of an entity."""
         if isinstance(source, Selection):
             plan, entity = plan_selection(self._context, source, consistent=consistent), source.entity
+        elif not is_entity_class(source):
+            raise not_taken("a read", f"{A_QUERY}, or {A_CLASS}", source)
         else:
             plan, entity = plan_scan(self._context, source, consistent=bool(consistent)), source
         return Reading(self._context, plan, cursor=cursor, page_size=page_size), entity

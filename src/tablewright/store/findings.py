@@ -25,6 +25,7 @@ class Fault(StrEnum):
     STRAY_GUARD = "guard without an owner"
     DUPLICATE = "unique value that another item has"
     COUNTER = "counter behind its items"
+    BLOB = "blob of a large value"
     INVALID = "item that does not fit its entity"
 
 

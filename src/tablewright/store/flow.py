@@ -1,15 +1,15 @@
 """Flows: multi-step work as a generator, run by a thin driver.
 
-A flow yields what it wants done (a ``Request`` to the service, or a ``Sleep``) and is sent the response, or has the
-service's error thrown into it. It does no I/O itself, so one flow serves the synchronous and the asynchronous store,
-and a test can run it step by step, or stop it between any two.
+A flow yields what it wants done (a ``Request`` to the service, ``Work`` beside it, or a ``Sleep``) and is sent the
+response, or has the service's error thrown into it. It does no I/O itself, so one flow serves the synchronous and the
+asynchronous store, and a test can run it step by step, or stop it between any two.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -26,6 +26,13 @@ class Request:
     operation: str
     body: dict[str, Any]
     pattern: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Request):
+    """A request that is not for the service, such as one to an object store; it blocks, and raises ServiceErrors."""
+
+    perform: Callable[[], Response] = dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,7 @@ def run(flow: Flow[T], backend: Backend) -> T:
                 step = flow.send(None)
                 continue
             try:
-                response = backend.call(step)
+                response = step.perform() if isinstance(step, Work) else backend.call(step)
             except ServiceError as error:
                 step = flow.throw(error)
             else:
@@ -76,7 +83,10 @@ async def run_async(flow: Flow[T], backend: Backend) -> T:
                 step = flow.send(None)
                 continue
             try:
-                response = await backend.call_async(step)
+                if isinstance(step, Work):
+                    response = await asyncio.to_thread(step.perform)
+                else:
+                    response = await backend.call_async(step)
             except ServiceError as error:
                 step = flow.throw(error)
             else:

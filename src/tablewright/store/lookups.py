@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from tablewright.model import Entity, Lookup, ModelError, schema_of
+from tablewright.model import Entity, Lookup, ModelError, Schema, schema_of
 from tablewright.model.schema import Item
+from tablewright.store.arguments import A_GET, not_taken
 from tablewright.store.batch_reads import batch_get
 from tablewright.store.context import Context
 from tablewright.store.flow import Flow, Request
+from tablewright.store.large import still_shown
+from tablewright.store.outside import lacking
 from tablewright.store.plans import plan_lookup, primary_key
 from tablewright.store.queries import Reading
 from tablewright.store.retry import retrying
+from tablewright.store.unique_reads import get_by_guard, unique_field
 from tablewright.store.visibility import is_visible
 
 E = TypeVar("E", bound=Entity)
@@ -20,9 +24,16 @@ E = TypeVar("E", bound=Entity)
 
 def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) -> Flow[E | None]:
     """The entity, or None when there is none: no item, an expired one, or one of another entity."""
+    if not isinstance(lookup, Lookup):
+        raise not_taken("get", A_GET, lookup)
     if lookup.index is not None:
-        items = yield from Reading(context, plan_lookup(context, lookup, consistent=consistent)).take(1)
-        return lookup.entity.of(items[0]) if items else None
+        unique = unique_field(lookup) if consistent else None
+        if unique is not None:
+            found = yield from get_by_guard(context, lookup, unique)
+            return None if found is None else (yield from _whole(context, lookup, found))
+        plan = plan_lookup(context, lookup, consistent=consistent)
+        items = yield from Reading(context, plan).take(1)
+        return (yield from _whole(context, lookup, items[0], plan.settled_key)) if items else None
     schema = schema_of(lookup.entity)
     pattern = f"{lookup.entity.__name__}.{lookup.name}"
     body: dict[str, Any] = {
@@ -33,15 +44,30 @@ def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) 
         body["ConsistentRead"] = True
     response = yield from retrying(context, Request("GetItem", body, pattern))
     item: Item | None = response.get("Item")
-    if item is None or not is_visible(schema, item, context.clock()):
+    if item is None or not is_visible(schema, item, context.clock(), key_is_known=True):
         return None
-    return lookup.entity.of(item)
+    return (
+        (yield from _whole(context, lookup, item)) if schema.large and lookup.whole else cast("E", schema.decode(item))
+    )
+
+
+def _whole(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str] = ()) -> Flow[E | None]:
+    """The entity of an item that was found, with the values that are outside of it."""
+    schema = schema_of(lookup.entity)
+    found: Item | None = item
+    if schema.large and lookup.whole:
+        (found,) = yield from still_shown(context, [schema], [item], key)
+    return None if found is None else lookup.entity.of(found)
 
 
 def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool | None = None) -> Flow[list[E | None]]:
     """The entities of any number of lookups by primary key, in their order, with None for those that are not there."""
+    if isinstance(lookups, Lookup):
+        raise ModelError("get_many takes several of them: get_many([...])")
     wanted = []
     for lookup in lookups:
+        if not isinstance(lookup, Lookup):
+            raise not_taken("get_many", A_GET, lookup)
         pattern = f"{lookup.entity.__name__}.{lookup.name}"
         if lookup.index is not None:
             raise ModelError(f"{pattern} reads an index; many items at once can be read by primary key only")
@@ -52,8 +78,15 @@ def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool
     strongly = any(lookup.consistent for lookup in lookups) if consistent is None else consistent
     items = yield from batch_get(context, wanted, ", ".join(names), consistent=strongly)
     now = context.clock()
-    found: list[E | None] = []
-    for lookup, item in zip(lookups, items, strict=True):
-        visible = item is not None and is_visible(schema_of(lookup.entity), item, now)
-        found.append(lookup.entity.of(item) if item is not None and visible else None)
-    return found
+    outside: dict[Schema, list[int]] = {}
+    for number, lookup in enumerate(lookups):
+        item, schema = items[number], schema_of(lookup.entity)
+        if item is not None and not is_visible(schema, item, now):
+            items[number] = None
+        elif item is not None and lookup.whole and lacking(item):
+            outside.setdefault(schema, []).append(number)
+    for schema, numbers in outside.items():
+        whole = yield from still_shown(context, [schema], [items[number] or {} for number in numbers], ())
+        for number, item in zip(numbers, whole, strict=True):
+            items[number] = item
+    return [None if item is None else lookup.entity.of(item) for lookup, item in zip(lookups, items, strict=True)]

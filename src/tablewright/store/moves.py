@@ -2,7 +2,8 @@
 
 At no instant are there two of it, or none. The old item is deleted under the condition that it is still what the new
 one was made of (its version, or else every field of it), so that nothing that others write in the meantime is lost. The
-version goes on counting, and the guards of unique fields are handed over to the new key.
+version goes on counting, the guards of unique fields are handed over to the new key, and values that are outside of the
+item are taken along in new blobs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tablewright.store.errors import AlreadyExists, StoreError
 from tablewright.store.expressions import Condition, all_of, stored_equal, with_condition
 from tablewright.store.guards import guard_changes
 from tablewright.store.operations import Action, WritePlan
+from tablewright.store.outside import references
 from tablewright.store.targets import key_in
 
 if TYPE_CHECKING:
@@ -32,14 +34,17 @@ def move(update: Update, context: Context, before: Item, after: Item, conditions
     def taken(found: Item | None) -> StoreError:
         return AlreadyExists(schema.entity.__name__, described(schema, new_key))
 
+    placed = update.outside.place(schema, after, references(before), same=False) if schema.large else None
+    stored = after if placed is None else placed.item
+    result = after if placed is None else placed.whole(after)
     leave = with_condition({"TableName": name, "Key": old_key}, all_of(conditions))
-    arrive = with_condition({"TableName": name, "Item": after}, is_free(context, schema))
+    arrive = with_condition({"TableName": name, "Item": stored}, is_free(context, schema))
     actions = [
         Action("Delete", leave, lambda found: update.refusal(context, found, old_key)),
         Action("Put", arrive, taken),
     ]
     guards = guard_changes(schema, before, old_key, after, new_key)
-    return WritePlan(actions, guards, lambda _: update.result(after))
+    return WritePlan(actions, guards, lambda _: update.result(result), placed)
 
 
 def unchanged(schema: Schema, before: Item) -> list[Condition]:

@@ -20,7 +20,8 @@ from typing import Any
 from uuid import uuid4
 
 from tablewright.model import Entity, Lookup, schema_of
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Item, Schema, read_in_part
+from tablewright.store.arguments import A_TARGET, AN_ENTITY, not_taken
 from tablewright.store.context import Context
 from tablewright.store.counters import Counters, Draw
 from tablewright.store.errors import (
@@ -34,10 +35,13 @@ from tablewright.store.errors import (
 )
 from tablewright.store.flow import Flow, Request, Response
 from tablewright.store.guards import GuardChange
+from tablewright.store.large import Outside, Placed
 from tablewright.store.retry import backoff, retrying
 
 # How often a write is planned anew before it is given up.
 ATTEMPTS = 12
+# From so many on, waits do not grow: each time somebody else has got through, so there is nothing to wait out.
+_LONGEST_WAIT = 4
 MOST_ACTIONS = 100
 
 # What a plan may find out by itself to stand in the way.
@@ -76,6 +80,10 @@ class WritePlan:
     guards: list[GuardChange] = field(default_factory=list)
     # Called with the response of a single request, or with an empty one, when all is done; gives the result.
     done: Callable[[Response], Any] = lambda _: None
+    # Large values that go outside of the item; then ``settle``, if there is one, is what gives the result. It is told
+    # whether anybody wants it.
+    placed: Placed | None = None
+    settle: Callable[[Response, bool], Flow[Any]] | None = None
 
 
 class Operation(ABC):
@@ -83,6 +91,8 @@ class Operation(ABC):
 
     name: str
     schema: Schema
+    # Where the large values of its item are, while it is being carried out; only if it has such fields.
+    outside: Outside
 
     @abstractmethod
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
@@ -101,8 +111,16 @@ class Operation(ABC):
         return f"{self.schema.entity.__name__}.{self.name}"
 
 
-def schema_for(target: Entity | Lookup[Any]) -> Schema:
-    return schema_of(target.entity if isinstance(target, Lookup) else type(target))
+def schema_for(target: Entity | Lookup[Any], call: str, takes: str = A_TARGET) -> Schema:
+    """The schema of what a call is to write."""
+    if isinstance(target, Entity):
+        schema = schema_of(type(target))
+        if schema.version is not None and schema.version.name not in target.__dict__:
+            raise read_in_part(schema, schema.version.name)
+        return schema
+    if takes is AN_ENTITY or not isinstance(target, Lookup):
+        raise not_taken(call, takes, target)
+    return schema_of(target.entity)
 
 
 def execute(context: Context, operation: Operation) -> Flow[Any]:
@@ -116,11 +134,27 @@ def execute(context: Context, operation: Operation) -> Flow[Any]:
 
 def execute_all(context: Context, operations: Sequence[Operation], pattern: str) -> Flow[list[Any]]:
     """Carry out operations, all or none; gives the result of each."""
+    outside = None
+    for operation in operations:
+        if operation.schema.large:
+            operation.outside = outside = outside or Outside(context)
+    if outside is None:
+        return (yield from _execute(context, operations, pattern, None))
+    try:
+        return (yield from _execute(context, operations, pattern, outside))
+    except Exception:
+        yield from outside.refused()
+        raise
+
+
+def _execute(
+    context: Context, operations: Sequence[Operation], pattern: str, outside: Outside | None
+) -> Flow[list[Any]]:
     found: list[Found | None] = [None] * len(operations)
     counters = Counters()
     for attempt in range(ATTEMPTS):
         if attempt > 1:
-            yield backoff(context, attempt - 1)
+            yield backoff(context, min(attempt - 1, _LONGEST_WAIT))
         raises = yield from _numbered(context, operations, counters, pattern)
         plans: list[WritePlan] = []
         for number, operation in enumerate(operations):
@@ -130,15 +164,31 @@ def execute_all(context: Context, operations: Sequence[Operation], pattern: str)
                 raise Cancelled([error if other is operation else None for other in operations]) from None
         if raises:
             plans[0].actions.extend(raises)
-        response, refusals = yield from _commit(context, plans, pattern)
-        if response is not None:
-            return [plan.done(response) for plan in plans]
+        if outside is None:
+            response, refusals = yield from _commit(context, plans, pattern)
+            if response is not None:
+                return [plan.done(response) for plan in plans]
+        else:
+            placed = [plan.placed for plan in plans if plan.placed is not None]
+            yield from outside.upload(placed)
+            response, refusals = yield from outside.watched(_commit(context, plans, pattern))
+            if response is not None:
+                yield from outside.committed(placed)
+                return (yield from _settled(plans, response))
         reasons = _reasons(operations, refusals, found)
         if any(reason is not None and not isinstance(reason, _OutOfDate) for reason in reasons):
             raise Cancelled(
                 [_as_conflict(operation, reason) for operation, reason in zip(operations, reasons, strict=True)]
             )
     raise Cancelled([_as_conflict(operation, reason) for operation, reason in zip(operations, reasons, strict=True)])
+
+
+def _settled(plans: Sequence[WritePlan], response: Response) -> Flow[list[Any]]:
+    results = []
+    for plan in plans:
+        settle = plan.settle
+        results.append(plan.done(response) if settle is None else (yield from settle(response, len(plans) == 1)))
+    return results
 
 
 def _numbered(

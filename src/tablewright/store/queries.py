@@ -12,35 +12,57 @@ as many pages are read as it takes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, cast
 
 from tablewright.model import Collection, Entity, Gathering, Selection
 from tablewright.model.schema import Item
 from tablewright.store import cursors
+from tablewright.store.arguments import A_CLASS, A_GATHER, A_QUERY, is_entity_class, not_taken
 from tablewright.store.batch_reads import batch_get
 from tablewright.store.context import Context
 from tablewright.store.cursors import Position
 from tablewright.store.flow import Flow, Request
+from tablewright.store.large import still_shown
+from tablewright.store.moving import Moving
+from tablewright.store.outside import lacking
 from tablewright.store.plans import Plan, plan_gathering, plan_scan, plan_selection
 from tablewright.store.ranges import comparable
 from tablewright.store.retry import retrying
-from tablewright.store.visibility import is_visible
+from tablewright.store.visibility import is_visible, visible
 
 E = TypeVar("E", bound=Entity)
 C = TypeVar("C", bound=Collection)
 
+# The bytes outside of the items of a page, more or less.
+MOST_OUTSIDE = 16 * 1024 * 1024
 # A page that is sized by what is still wanted doubles when little of it could be used, up to this.
 MOST_AT_ONCE = 1000
 
 
-@dataclass(frozen=True, slots=True)
 class Page(Generic[E]):
     """Some items of a read, and the cursor that goes on behind them; None at the end."""
 
-    items: list[E]
-    cursor: str | None
+    __slots__ = ("_cursor", "items")
+
+    def __init__(self, items: list[E], cursor: str | Callable[[], str] | None) -> None:
+        self.items = items
+        self._cursor = cursor
+
+    @property
+    def cursor(self) -> str | None:
+        # Signed when it is asked for, which it mostly is not.
+        if callable(self._cursor):
+            self._cursor = self._cursor()
+        return self._cursor
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Page) and self.items == other.items and self.cursor == other.cursor
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Page(items={self.items!r}, cursor={self.cursor!r})"
 
 
 class _Lane:
@@ -67,9 +89,12 @@ class _Lane:
 
     def take_into(self, taken: list[Item], limit: int | None) -> None:
         """Take as many as are there, and wanted."""
-        wanted = len(self.buffer) if limit is None else min(limit - len(taken), len(self.buffer))
-        taken.extend(self.buffer.popleft() for _ in range(wanted))
-        if wanted:
+        if limit is None or len(self.buffer) <= limit - len(taken):
+            taken.extend(self.buffer)
+            self.buffer.clear()
+        else:
+            taken.extend(self.buffer.popleft() for _ in range(limit - len(taken)))
+        if taken:
             self.last = taken[-1]
 
     def position(self, key: Sequence[str]) -> Position:
@@ -89,9 +114,16 @@ class Reading:
         self._page_size = page_size
         if page_size is not None and page_size < 1:
             raise ValueError("a page has a size of at least 1")
-        positions: Sequence[Position] = [None] * len(plan.bodies)
+        positions: Sequence[Position] | None = None
         if cursor is not None:
             positions = cursors.unseal(context.cursor_secret, self._identity, cursor)
+        self._moving: Moving | None = None
+        if plan.partitions:
+            self._moving = Moving(plan, self._page, positions)
+            self._lanes: list[_Lane] = []
+            return
+        if positions is None:
+            positions = [None] * len(plan.bodies)
         self._lanes = [_Lane(*each) for each in zip(range(len(plan.bodies)), plan.bodies, positions, strict=True)]
 
     @property
@@ -102,32 +134,49 @@ class Reading:
     @property
     def ended(self) -> bool:
         """Whether everything has been taken."""
+        if self._moving is not None:
+            return self._moving.ended
         return all(lane.ended and not lane.buffer for lane in self._lanes)
 
     @property
-    def cursor(self) -> str | None:
+    def cursor(self) -> Callable[[], str] | None:
+        """What makes the cursor of where it stands now; None at the end."""
         if self.ended:
             return None
-        positions = [lane.position(self.plan.key) for lane in self._lanes]
-        return cursors.seal(self._context.cursor_secret, self._identity, positions)
+        secret, positions = self._context.cursor_secret, [lane.position(self.plan.key) for lane in self._lanes]
+        if self._moving is not None:
+            positions = self._moving.positions
+        return lambda: cursors.seal(secret, self._identity, positions)
 
-    def take(self, limit: int | None) -> Flow[list[Item]]:
+    def take(self, limit: int | None, *, light: bool = False) -> Flow[list[Item]]:
         """The next items: as many as ``limit``, fewer only at the end.
 
-        Without a limit, what one page of the service has; nothing only at the end.
+        Without a limit, what one page of the service has; nothing only at the end. Without a limit, or if it is to be
+        ``light``, it also ends when there is much outside of the items (``MOST_OUTSIDE``).
         """
         if limit is not None and limit < 1:
             raise ValueError("a limit is at least 1")
         taken: list[Item] = []
         pages = 0
+        room = MOST_OUTSIDE if self.plan.is_large and (light or limit is None) else None
+        if self._moving is not None:
+            return (yield from self._take_moving(self._moving, limit, room))
         while limit is None or len(taken) < limit:
             for lane in self._lanes:
                 while lane.is_dry:
                     if limit is None and taken:
                         return taken
-                    yield from self._fetch(lane, self._size(limit, len(taken), pages // len(self._lanes)))
+                    size = self._size(limit, len(taken), pages // len(self._lanes))
+                    items = yield from self._fetch(lane, size)
+                    if limit is not None and size == limit and len(self._lanes) == 1 and room is None and not taken:
+                        # All of the first page is wanted, and mostly it is all that is.
+                        taken = items
+                        if lane.ended or len(taken) == limit:
+                            return taken
+                    else:
+                        lane.buffer.extend(items)
                     pages += 1
-            if len(self._lanes) == 1:
+            if len(self._lanes) == 1 and room is None:
                 self._lanes[0].take_into(taken, limit)
                 if self._lanes[0].ended:
                     break
@@ -136,13 +185,42 @@ class Reading:
             if foremost is None:
                 break
             taken.append(foremost.take())
+            if room is not None:
+                room -= sum(reference.size for reference in lacking(taken[-1]).values())
+                if room <= 0:
+                    break
         return taken
+
+    def _take_moving(self, moving: Moving, limit: int | None, room: int | None) -> Flow[list[Item]]:
+        """The same where items are moving."""
+        taken: list[Item] = []
+        rounds = 0
+        while not moving.ended and (limit is None or len(taken) < limit) and (room is None or room > 0):
+            found = yield from moving.round(self._size(limit, len(taken), rounds))
+            rounds += 1
+            wanted = len(found) if limit is None else min(len(found), limit - len(taken))
+            if room is not None:
+                for number, item in enumerate(found[:wanted], 1):
+                    room -= sum(reference.size for reference in lacking(item).values())
+                    if room <= 0:
+                        wanted = number
+                        break
+            taken += moving.give(wanted)
+            if limit is None and taken:
+                break
+        return taken
+
+    def whole(self, items: list[Item]) -> Flow[list[Item]]:
+        """Items that were taken, with the values that are outside; without those that have gone since."""
+        schemas = (self.plan.schema, *self.plan.others)
+        found = yield from still_shown(self._context, schemas, items, self.plan.settled_key)
+        return [item for item in found if item is not None and self.plan.accepts(item)]
 
     def _size(self, limit: int | None, taken: int, rounds: int) -> int | None:
         if self._page_size is not None or limit is None:
             return self._page_size
         # A shard has its share of what is wanted, more or less.
-        share = -(-(limit - taken) // len(self._lanes))
+        share = -(-(limit - taken) // len(self.plan.bodies))
         return min(share << min(rounds, 16), max(share, MOST_AT_ONCE))
 
     def _foremost(self) -> _Lane | None:
@@ -156,7 +234,14 @@ class Reading:
         head = lane.buffer[0]
         return (*(comparable(head[name]) for name in self.plan.sort), lane.number)
 
-    def _fetch(self, lane: _Lane, size: int | None) -> Flow[None]:
+    def _page(self, number: int, start: Item | None, size: int | None) -> Flow[tuple[list[Item], Item | None]]:
+        """A page of one partition from anywhere, and where it ends; None when there is no more."""
+        lane = _Lane(number, self.plan.bodies[number], start)
+        items = yield from self._fetch(lane, size)
+        return items, lane.start
+
+    def _fetch(self, lane: _Lane, size: int | None) -> Flow[list[Item]]:
+        """The next page of a lane that is dry."""
         plan, context = self.plan, self._context
         body = dict(lane.body)
         if lane.start is not None:
@@ -173,10 +258,10 @@ class Reading:
             schemas = (plan.schema, *plan.others)
             items = [item for item in items if any(is_visible(schema, item, now) for schema in schemas)]
         else:
-            items = [item for item in items if is_visible(plan.schema, item, now)]
-        lane.buffer.extend(filter(plan.accepts, items) if plan.checks else items)
+            items = visible(plan.schema, items, now, plan.in_own_partition)
         lane.start = response.get("LastEvaluatedKey")
         lane.ended = lane.start is None
+        return list(filter(plan.accepts, items)) if plan.checks else items
 
     def _whole(self, entries: list[Item]) -> Flow[list[Item]]:
         """The items of index entries that lack attributes; an entry that lags behind its item is left out."""
@@ -197,14 +282,24 @@ class Reading:
 def read_page(reading: Reading, entity: type[E], limit: int | None) -> Flow[Page[E]]:
     """The next page of a reading."""
     items = yield from reading.take(limit)
+    if reading.plan.is_large:
+        items = yield from reading.whole(items)
     return Page(entities(reading.plan, entity, items), reading.cursor)
+
+
+def read_some(reading: Reading, entity: type[E], most: int | None) -> Flow[list[E]]:
+    """The next entities of a reading, up to so many, for those who take one after the other."""
+    items = yield from reading.take(None if most is None else min(most, MOST_AT_ONCE), light=True)
+    if reading.plan.is_large:
+        items = yield from reading.whole(items)
+    return entities(reading.plan, entity, items)
 
 
 def entities(plan: Plan, entity: type[E], items: Sequence[Item]) -> list[E]:
     """What was read, as entities: whole, or with the fields that the pattern projects."""
-    if not plan.projected:
-        return [entity.of(item) for item in items]
     schema, projected = plan.schema, plan.projected
+    if not projected:
+        return cast("list[E]", schema.decode_all(items))
     parts = [{name: item[name] for name in projected if name in item} for item in items]
     return cast("list[E]", [schema.decode(part, partial=True) for part in parts])
 
@@ -219,6 +314,8 @@ def query(
     consistent: bool | None = None,
 ) -> Flow[Page[E]]:
     """A page of a selection: up to ``limit`` items, or without one what a page of the service has."""
+    if not isinstance(selection, Selection):
+        raise not_taken("query", A_QUERY, selection)
     plan = plan_selection(context, selection, consistent=consistent)
     reading = Reading(context, plan, cursor=cursor, page_size=page_size)
     return (yield from read_page(reading, selection.entity, limit))
@@ -235,6 +332,8 @@ def scan(
     consistent: bool | None = None,
 ) -> Flow[Page[E]]:
     """A page of all items of an entity, in no order."""
+    if not is_entity_class(entity):
+        raise not_taken("scan", A_CLASS, entity)
     plan = plan_scan(context, entity, consistent=bool(consistent), segment=segment)
     reading = Reading(context, plan, cursor=cursor, page_size=page_size)
     return (yield from read_page(reading, entity, limit))
@@ -242,10 +341,13 @@ def scan(
 
 def collect(context: Context, gathering: Gathering[C], *, consistent: bool | None = None) -> Flow[C | None]:
     """A collection: all of a partition; None when a member is missing that has to be there."""
+    if not isinstance(gathering, Gathering):
+        raise not_taken("collect", A_GATHER, gathering)
     reading = Reading(context, plan_gathering(context, gathering, consistent=consistent))
     items: list[Item] = []
     while not reading.ended:
-        items += yield from reading.take(None)
+        taken = yield from reading.take(None)
+        items += (yield from reading.whole(taken)) if reading.plan.is_large else taken
     return gathering.collection.of(items)
 
 
@@ -254,6 +356,8 @@ def count(context: Context, selection: Selection[E], *, consistent: bool | None 
 
     The service's own count would include expired items and those of other entities, so keys are read and counted.
     """
+    if not isinstance(selection, Selection):
+        raise not_taken("count", A_QUERY, selection)
     reading = Reading(context, plan_selection(context, selection, consistent=consistent, keys_only=True))
     total = 0
     while not reading.ended:

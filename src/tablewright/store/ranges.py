@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from tablewright.model.keys import PAST, AttributeValue, Field, Template, lookup
+from tablewright.model.keys import PAST, AttributeValue, Field, lookup
 from tablewright.model.schema import Item
-from tablewright.store.expressions import Between, Called, Compared, Condition
+from tablewright.store.expressions import Between, Compared, Condition
 
 Check = Callable[[Item], bool]
 
@@ -55,8 +55,11 @@ class Range:
         """The range among the values that a key part can hold: a width in digits knows no others."""
         if not form.isdigit() or any(bound is not None and "N" not in bound[0] for bound in (self.low, self.high)):
             return self
-        least, most = 0, 10 ** int(form) - 1
+        width = int(form)
         low, high = self.low, self.high
+        if all(bound is None or (bound[0]["N"].isdecimal() and len(bound[0]["N"]) <= width) for bound in (low, high)):
+            return self
+        least, most = 0, 10**width - 1
         if low is not None and not least <= comparable(low[0]) <= most:
             low = None if comparable(low[0]) < least else ({"N": str(most)}, False)
         if high is not None and not least <= comparable(high[0]) <= most:
@@ -77,6 +80,11 @@ class Range:
             return high is None or found < (most := comparable(high[0])) or (high[1] and found == most)
 
         return within
+
+    @property
+    def shape(self) -> tuple[bool | None, bool | None]:
+        """All that ``condition`` depends on, but for the values."""
+        return None if self.low is None else self.low[1], None if self.high is None else self.high[1]
 
     @property
     def is_said_in_full(self) -> bool:
@@ -107,16 +115,6 @@ def keys_within(prefix: str, part: Field, within: Range, day_only: bool) -> Rang
     elif prefix:
         keys.high = ({"S": _successor(prefix)}, False)
     return keys
-
-
-def beginning(attribute: str, template: Template, item: Item, prefix: str, open_field: str) -> Condition | None:
-    """The keys whose first fields are those given."""
-    first_optional = next((part.name for part in template.fields if part.name not in template.required), None)
-    if open_field == first_optional:
-        # The key may end here, or go on with its optional part.
-        text = template.render(item)
-        return Between(attribute, {"S": text}, {"S": f"{text}{PAST}"})
-    return Called("begins_with", attribute, {"S": prefix}) if prefix else None
 
 
 def _successor(prefix: str) -> str:

@@ -37,6 +37,21 @@ _TRANSIENT = frozenset(
         "504",
     }
 )
+# After these, a write may have been done, or be done yet.
+_UNCERTAIN = frozenset(
+    {
+        "InternalServerError",
+        "InternalFailure",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "TransactionInProgressException",
+        "ConnectionError",
+        "500",
+        "502",
+        "503",
+        "504",
+    }
+)
 # Why an action of a cancelled transaction failed, where trying again may help.
 _TRANSIENT_REASONS = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
@@ -56,6 +71,9 @@ _METERED = frozenset(
 )
 
 
+_REMEDY = "store.ensure_tables(...) makes it"
+
+
 def retrying(context: Context, request: Request, attempts: int = ATTEMPTS) -> Flow[Response]:
     """Send a request, again while it fails for a passing reason; what it consumed is told to the context's hook."""
     hook = context.on_capacity
@@ -69,6 +87,8 @@ def retrying(context: Context, request: Request, attempts: int = ATTEMPTS) -> Fl
         except ServiceError as error:
             attempt += 1
             if attempt >= attempts or not is_transient(error):
+                if error.code == "ResourceNotFoundException" and request.operation in _METERED:
+                    error.add_note(f"{_tables(request)}, or an index of it, is not there; {_REMEDY}")
                 raise
         else:
             if hook is not None and "ConsumedCapacity" in response:
@@ -77,10 +97,26 @@ def retrying(context: Context, request: Request, attempts: int = ATTEMPTS) -> Fl
         yield backoff(context, attempt)
 
 
+def _tables(request: Request) -> str:
+    """The tables that a request is about."""
+    body = request.body
+    if "TransactItems" in body:
+        names = [part["TableName"] for item in body["TransactItems"] for part in item.values()]
+    else:
+        names = [body["TableName"]] if "TableName" in body else list(body.get("RequestItems", ()))
+    return " or ".join(dict.fromkeys(names))
+
+
 def backoff(context: Context, attempt: int) -> Sleep:
     """The wait after the given number of failures."""
-    ceiling = min(_HIGHEST_CEILING, _FIRST_CEILING * 2.0 ** (attempt - 1))
+    # Bounded, because a consumer may fail for days, and a power past 1023 is no number.
+    ceiling = min(_HIGHEST_CEILING, _FIRST_CEILING * 2.0 ** min(attempt - 1, 30))
     return Sleep(context.entropy.uniform(0.0, ceiling))
+
+
+def is_undone(error: ServiceError) -> bool:
+    """Whether it is certain that what was asked for has not been done, and will not be."""
+    return error.code not in _UNCERTAIN
 
 
 def is_transient(error: ServiceError) -> bool:

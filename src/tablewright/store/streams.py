@@ -30,6 +30,8 @@ Record = dict[str, Any]
 # Who deletes expired items, in the words of a record's userIdentity.
 _EXPIRY_PRINCIPAL = "dynamodb.amazonaws.com"
 _MOST_RECORDS = 1000
+# A closed shard may give nothing many times before it says that it has ended; one that never says so is left for now.
+_MOST_EMPTY_PAGES = 100
 
 
 class ChangeKind(StrEnum):
@@ -245,12 +247,14 @@ class ShardReader:
     def fill(self, context: Context, most: int) -> Flow[bool]:
         """Read until ``most`` records are pending, or there are no more for now; whether any was read."""
         read = False
+        empty = 0
         while not self.ended and len(self.pending) < most:
             records, more = yield from self._page(context, min(most - len(self.pending), _MOST_RECORDS))
             self.pending += records
             read = read or bool(records)
+            empty = 0 if records else empty + 1
             # A closed shard says when it has ended; an open one has nothing more for now when it gives nothing.
-            if not more or (not records and not self.shard.closed):
+            if not more or empty >= (_MOST_EMPTY_PAGES if self.shard.closed else 1):
                 break
         return read
 

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from tablewright.model import Index, Table
+from tablewright.store.arguments import TABLES, not_taken
 from tablewright.store.context import Context
 from tablewright.store.errors import NotReady, ServiceError, TableMismatch
 from tablewright.store.flow import Flow, Request, Sleep
@@ -88,6 +89,8 @@ def ensure_tables(
     """
     steps: list[_Step] = []
     for table in tables:
+        if not isinstance(table, Table):
+            raise not_taken("ensure_tables", TABLES, table)
         steps += yield from _plan(context, table, wait=None if dry_run else wait)
     if dry_run:
         return [step.difference for step in steps]

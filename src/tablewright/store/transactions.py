@@ -17,6 +17,7 @@ from typing import Any
 
 from tablewright.model import Entity, Lookup
 from tablewright.model.schema import Item
+from tablewright.store.arguments import OPERATIONS, not_taken
 from tablewright.store.conditions import (
     Expectations,
     described,
@@ -44,7 +45,7 @@ class Check(Operation):
 
     def __init__(self, target: Entity | Lookup[Any], **fields: Any) -> None:
         self.target = target
-        self.schema = schema_for(target)
+        self.schema = schema_for(target, self.name)
         self.expect = Expectations(self.schema, fields)
         self.expected: int | None = None
         if isinstance(target, Entity) and self.schema.version is not None:
@@ -82,7 +83,7 @@ class Absent(Operation):
 
     def __init__(self, lookup: Lookup[Any]) -> None:
         self.lookup = lookup
-        self.schema = schema_for(lookup)
+        self.schema = schema_for(lookup, self.name)
 
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
         yield from ()
@@ -97,6 +98,9 @@ class Absent(Operation):
 
 def transact(context: Context, *operations: Operation) -> Flow[None]:
     """Carry out operations, all or none; the entities that they were given are brought up to date."""
+    for operation in operations:
+        if not isinstance(operation, Operation):
+            raise not_taken("transact", OPERATIONS, operation)
     if operations:
         names = dict.fromkeys(operation.pattern for operation in operations)
         yield from execute_all(context, operations, ", ".join(names))

@@ -16,15 +16,19 @@ from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup, ModelError
 from tablewright.model.schema import Item
+from tablewright.store.arguments import AN_ENTITY
+from tablewright.store.bounds import Bound, bounds_of
 from tablewright.store.changes import Wanted, applied, replaced, to_changes, touched
 from tablewright.store.conditions import Expectations, described, has_version, is_there, living, version_refusal
 from tablewright.store.context import Context
-from tablewright.store.errors import NotFound, StoreError
+from tablewright.store.errors import ConditionFailed, NotFound, StoreError
 from tablewright.store.expressions import Changes, Condition, all_of, equals, stored_equal, with_condition
 from tablewright.store.flow import Flow, Response
 from tablewright.store.guards import guard_changes
+from tablewright.store.large import Values, at_hand, loaded
 from tablewright.store.moves import move, unchanged
 from tablewright.store.operations import Action, Found, Operation, WritePlan, execute, schema_for
+from tablewright.store.outside import lacking, references, stripped
 from tablewright.store.targets import (
     dependencies,
     is_meant,
@@ -67,7 +71,7 @@ class Update(Operation):
         if isinstance(remove, str):
             raise ModelError(f"remove takes several names: remove=[{remove!r}]")
         self.target = target
-        self.schema = schema_for(target)
+        self.schema = schema_for(target, self.name)
         self.follow = dependencies(self.schema)
         self.wanted = Wanted(fields, nested or {}, add or {}, append or {}, discard or {}, tuple(remove))
         self.expect = Expectations(self.schema, expect or {})
@@ -89,12 +93,28 @@ class Update(Operation):
         else:
             basis, complete = yield from self._looked_up(context, changes)
         if complete and is_older(schema, basis):
-            return self._replaced(context, basis, changes)
+            basis, whole = yield from self._whole(context, basis)
+            return self._replaced(context, basis, whole, changes)
         if complete and changed & self.follow.identity:
             after = self._after(applied(basis, changes))
             if key_in(schema, after) != key_in(schema, basis):
+                if schema.large:
+                    basis, whole = yield from self._whole(context, basis)
+                    after = self._after(applied(whole, changes))
                 return move(self, context, basis, after, [*self.conditions(context), *unchanged(schema, basis)])
         return self._in_place(context, basis, complete, changes)
+
+    def _whole(self, context: Context, basis: Item) -> Flow[tuple[Item, Item]]:
+        """An item as it is stored, and with the values that are outside."""
+        if not self.schema.large or not lacking(basis):
+            return basis, basis
+        (whole,) = yield from loaded(context, self.schema.table, [basis], self._values())
+        if whole is None:
+            raise NotFound(self.schema.entity.__name__, described(self.schema, basis))
+        return stripped(whole), whole
+
+    def _values(self) -> Values:
+        return at_hand(self.target) if isinstance(self.target, Entity) else {}
 
     # -- what is changed, and what has to be known for it -------------------------------------------------------
 
@@ -125,10 +145,15 @@ class Update(Operation):
         return frozenset(sources - follow.fixed)
 
     def _at_hand(self, context: Context, entity: Entity, changed: frozenset[str]) -> Flow[Item]:
-        """What an entity says of its item. A version vouches for all of it; else a move has to look what it moves."""
+        """What an entity says of its item. A version vouches for all of it.
+
+        Else a move has to look what it moves, and where there are large values, the size of the item has to be known.
+        """
         schema = self.schema
         item = schema.encode(entity)
-        if schema.version is not None or context.strict or not changed & self.follow.identity:
+        if schema.large:
+            item = stripped(item)
+        if schema.version is not None or context.strict or not (changed & self.follow.identity or schema.large):
             return item
         stored = yield from read_item(context, schema, key_in(schema, item), self.pattern)
         if stored is None:
@@ -143,6 +168,9 @@ class Update(Operation):
         changed = touched(changes)
         if lookup.index is None and not changed & self.follow.identity:
             needed = self._needed(changes, changed)
+            if schema.large:
+                # What there is outside, and, if that does not count as too much to ask for, how large the item is.
+                needed |= {spec.attribute for spec in schema.large if not context.strict or spec.attribute in changed}
             if not needed:
                 return {**schema.stored(lookup.values), **key_by(lookup)}, False
             names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
@@ -165,7 +193,10 @@ class Update(Operation):
         guarded = follow.guards & changed
         needed = self._needed(changes, changed)
         concerned = follow.guards.union(*(follow.indexes[attribute] for attribute in affected))
-        after = applied(basis, changes, None if complete else concerned)
+        # Else nothing follows from what the item is afterwards, and the service tells that.
+        follows = affected or guarded or schema.large
+        after = applied(basis, changes, None if complete else concerned) if follows else basis
+        placed = self.outside.replace(schema, basis, self._after(after), changes) if schema.large and complete else None
         # The service takes no key attribute in an update, even if it stays as it is.
         for attribute in schema.table.key:
             changes.put.pop(attribute, None)
@@ -178,28 +209,42 @@ class Update(Operation):
         guards = guard_changes(schema, basis, key, after, key) if guarded else []
         body = {"TableName": context.name_of(schema.table), "Key": key}
         conditions = [*self.conditions(context), *stored_equal({name: basis.get(name) for name in needed})]
+        if placed is not None:
+            conditions += placed.conditions
 
         def done(response: Response) -> Entity | None:
             attributes = response.get("Attributes")
             if attributes is None and complete:
-                attributes = self._after(after)
+                attributes = self._after(after if follows else applied(basis, changes))
             return None if attributes is None else self.result(attributes)
+
+        def settle(response: Response, wanted: bool) -> Flow[Entity | None]:
+            stored = response.get("Attributes")
+            if stored is None and placed is not None:
+                stored = placed.stored(self._after(after))
+            if stored is None or (not wanted and isinstance(self.target, Lookup)):
+                return None
+            known = {**self._values(), **(placed.values if placed is not None else {})}
+            (item,) = yield from loaded(context, schema.table, [stored], known)
+            if item is None:
+                raise NotFound(schema.entity.__name__, described(schema, key))
+            return self.result(item)
 
         action = Action(
             "Update",
-            with_condition(body, all_of(conditions), changes if changed else None),
+            with_condition(body, all_of(conditions), changes if changed or touched(changes) else None),
             lambda found: self.refusal(context, found, key),
         )
-        return WritePlan([action], guards, done)
+        return WritePlan([action], guards, done, placed, settle if schema.large else None)
 
-    def _replaced(self, context: Context, stored: Item, changes: Changes) -> WritePlan:
+    def _replaced(self, context: Context, stored: Item, whole: Item, changes: Changes) -> WritePlan:
         """The plan for an item of an older shape: as the attributes may mean something else, it is replaced as a whole.
 
         All of it must still be the same, so what else must hold of it can be looked up here.
         """
         schema = self.schema
         key = key_in(schema, stored)
-        before = schema.upgrade(stored)
+        before = schema.upgrade(whole)
         refusal = self.refusal(context, before, key)
         if refusal is not None:
             raise refusal
@@ -207,9 +252,13 @@ class Update(Operation):
         conditions = [*is_there(context, schema), *stored_equal(stored)]
         if key_in(schema, after) != key:
             return move(self, context, before, after, conditions)
-        body = with_condition({"TableName": context.name_of(schema.table), "Item": after}, all_of(conditions))
+        placed = self.outside.place(schema, after, references(stored)) if schema.large else None
+        item = after if placed is None else placed.item
+        after = after if placed is None else placed.whole(after)
+        body = with_condition({"TableName": context.name_of(schema.table), "Item": item}, all_of(conditions))
         action = Action("Put", body, lambda found: self.refusal(context, found, key))
-        return WritePlan([action], guard_changes(schema, before, key, after, key), lambda _: self.result(after))
+        guards = guard_changes(schema, before, key, after, key)
+        return WritePlan([action], guards, lambda _: self.result(after), placed)
 
     def _after(self, item: Item) -> Item:
         """An item with the key attributes that it should have."""
@@ -225,17 +274,31 @@ class Update(Operation):
             conditions.append(has_version(self.schema, self.expected))
         if self.schema.upgrades is not None:
             conditions.append(equals(self.schema.upgrades.attribute, {"N": str(self.schema.upgrades.shape)}))
+        conditions += [bound.condition() for bound in self._bounds()]
         return [*conditions, *self.expect.conditions(), *still_meant(self.target)]
+
+    def _bounds(self) -> list[Bound]:
+        return bounds_of(self.schema, self.wanted) if self.wanted.add or self.wanted.append else []
 
     def refusal(self, context: Context, found: Item | None, key: Item) -> StoreError | None:
         """Why the item is not as it must be; None: because what was assumed of it is out of date."""
+        if found is not None and self.schema.large and is_older(self.schema, found) and lacking(found):
+            # What it would be in the present shape is known when it has been read whole.
+            return None
         there = living(context, self.schema, None if found is None else self.schema.upgrade(found))
         if not is_meant(self.target, there) or (there is None and not self.expected):
             return NotFound(self.schema.entity.__name__, described(self.schema, key))
         conflict = version_refusal(self.schema, there, self.expected, key)
         if conflict is not None or there is None:
             return conflict
-        return self.expect.refusal(there, key)
+        unexpected = self.expect.refusal(there, key)
+        if unexpected is not None:
+            return unexpected
+        for bound in self._bounds():
+            broken = bound.broken(there)
+            if broken is not None:
+                return ConditionFailed(f"{self.schema.entity.__name__} {described(self.schema, key)}: {broken}")
+        return None
 
     def result(self, item: Item) -> Entity:
         """The entity after the write: the one that was given, brought up to date, or a new one."""
@@ -253,7 +316,7 @@ class Upsert(Operation):
 
     def __init__(self, entity: Entity) -> None:
         self.entity = entity
-        self.schema = schema_for(entity)
+        self.schema = schema_for(entity, self.name, AN_ENTITY)
 
         for spec in self.schema.numbered:
             if not getattr(entity, spec.name):
@@ -264,9 +327,12 @@ class Upsert(Operation):
         there = None if found is None else living(context, self.schema, found.item)
         if there is not None:
             return (yield from self._over(context).plan(context, Found(there)))
-        creation = yield from Create(self.entity).plan(context, None)
+        create = Create(self.entity)
+        if self.schema.large:
+            create.outside = self.outside
+        creation = yield from create.plan(context, None)
         action = Action("Put", creation.actions[0].body, self._refusal(context))
-        return WritePlan([action], creation.guards, creation.done)
+        return WritePlan([action], creation.guards, creation.done, creation.placed)
 
     def _refusal(self, context: Context) -> Any:
         version = None if self.schema.version is None else getattr(self.entity, self.schema.version.name)
@@ -288,6 +354,8 @@ class Upsert(Operation):
         fields = {name: getattr(draft, name) for name in schema.fields if name not in managed}
         update = Update(self.entity, nested=fields)
         update.expected = update.expected or None
+        if schema.large:
+            update.outside = self.outside
         return update
 
 

@@ -19,14 +19,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tablewright.model import Entity, Schema, Table, schema_of
+from tablewright.model.rules import OUTSIDE
 from tablewright.model.schema import FieldSpec, Item
 from tablewright.store import cursors
+from tablewright.store.arguments import A_SCOPE, is_entity_class, not_taken
 from tablewright.store.batch_reads import batch_get
+from tablewright.store.blobs import head_blobs
 from tablewright.store.conditions import described
 from tablewright.store.context import Context
 from tablewright.store.counters import COUNT
 from tablewright.store.effects import Fixed
-from tablewright.store.errors import AlreadyExists, Cancelled, StoreError
+from tablewright.store.errors import AlreadyExists, BlobLost, Cancelled, StoreError
 from tablewright.store.expressions import (
     Changes,
     Compared,
@@ -51,9 +54,12 @@ from tablewright.store.findings import (
 )
 from tablewright.store.flow import Flow, Request
 from tablewright.store.guards import OWNER, expected_guards, guard_changes
+from tablewright.store.large import Outside, loaded
 from tablewright.store.moves import unchanged
 from tablewright.store.operations import Action, Found, Operation, WritePlan, execute_all
+from tablewright.store.outside import lacking, references, stripped
 from tablewright.store.retry import backoff, retrying
+from tablewright.store.targets import is_older
 from tablewright.store.visibility import is_expired
 from tablewright.store.writes import held
 
@@ -79,6 +85,7 @@ def verify(
     All entities of a table, or one of them; ``limit`` ends the pass after about so many items, and the cursor of its
     progress goes on there.
     """
+    _check_scope("verify", target)
     return (yield from _Upkeep(context, target, mend=False).run(cursor, limit, page_size, on_progress))
 
 
@@ -93,7 +100,13 @@ def repair(
     on_progress: ProgressHook | None = None,
 ) -> Flow[Report]:
     """Mend what ``verify`` finds; a dry run, unless told otherwise, only tells it."""
+    _check_scope("repair", target)
     return (yield from _Upkeep(context, target, mend=not dry_run).run(cursor, limit, page_size, on_progress))
+
+
+def _check_scope(call: str, target: Any) -> None:
+    if not isinstance(target, Table) and not is_entity_class(target):
+        raise not_taken(call, A_SCOPE, target)
 
 
 class _Changed(StoreError):
@@ -179,6 +192,7 @@ class _Upkeep:
                     sound.append((schema, mended))
         yield from self._guards_of([(schema, item) for schema, item in sound if schema.unique])
         yield from self._counters_of([(schema, item) for schema, item in sound if schema.numbered])
+        yield from self._blobs_of([(schema, item) for schema, item in sound if schema.large])
         yield from self._strays(guards)
 
     def _is_over(self, item: Item) -> bool:
@@ -206,7 +220,11 @@ class _Upkeep:
         """Check one item, and mend it; the item as it is then, None if it is not to be trusted."""
         findings: list[Finding] = []
         for attempt in range(1, _ATTEMPTS + 1):
-            findings, wanted = compared(schema, item)
+            try:
+                item, findings, wanted = yield from self._compared(schema, item)
+            except BlobLost as lost:
+                self._tell([_lost(schema, item, lost)], Remedy.LEFT)
+                return None
             if wanted is None:
                 self._tell(findings, Remedy.LEFT)
                 return None
@@ -233,31 +251,55 @@ class _Upkeep:
         self._tell(findings, Remedy.BUSY)
         return None
 
+    def _compared(self, schema: Schema, item: Item) -> Flow[tuple[Item, list[Finding], Item | None]]:
+        """An item, what is wrong with it, and what it should be, with its large values where they are needed.
+
+        An upgrade may look at them, and an item that moves takes them along.
+        """
+        if not lacking(item):
+            return item, *compared(schema, item)
+        if not is_older(schema, item):
+            findings, wanted = compared(schema, item)
+            if wanted is None or not self.mend or self._key(item) == self._key(wanted):
+                return item, findings, wanted
+        (whole,) = yield from loaded(self.context, self.table, [item])
+        return (item, [], None) if whole is None else (stripped(whole), *compared(schema, whole))
+
     def _mending(self, schema: Schema, item: Item, wanted: Item) -> WritePlan:
         old_key, new_key = self._key(item), self._key(wanted)
-        if old_key != new_key:
+        same = old_key == new_key
+        placed = None
+        if schema.large and (not same or schema.shape_of(item) != schema.shape_of(wanted)):
+            placed = Outside(self.context).place(schema, wanted, references(item), same=same)
+            wanted = placed.item
+        if not same:
             leave = with_condition(self._at(old_key), all_of([*self._there(), *unchanged(schema, item)]))
             arrive = with_condition({"TableName": self._name, "Item": wanted}, missing(self.table.partition))
             taken = AlreadyExists(schema.entity.__name__, described(schema, wanted))
             return WritePlan(
                 [Action("Delete", leave, _has_changed), Action("Put", arrive, lambda _: taken)],
                 guard_changes(schema, item, old_key, wanted, new_key),
+                placed=placed,
             )
         if schema.shape_of(item) != schema.shape_of(wanted):
             conditions = [*self._there(), *unchanged(schema, item)]
+            if placed is not None:
+                conditions.append(equals(OUTSIDE, item.get(OUTSIDE)))
             body = with_condition({"TableName": self._name, "Item": wanted}, all_of(conditions))
-            return WritePlan([Action("Put", body, _has_changed)])
+            return WritePlan([Action("Put", body, _has_changed)], placed=placed)
         differing = [name for name in {**item, **wanted} if item.get(name) != wanted.get(name)]
         changes = Changes(
             put={name: wanted[name] for name in differing if name in wanted},
             removed=[name for name in differing if name not in wanted],
         )
         assumed = dict.fromkeys([*differing, *(source for name in differing for source in schema.sources(name))])
-        same = stored_equal({name: item.get(name) for name in assumed})
+        unaltered = stored_equal({name: item.get(name) for name in assumed})
         return WritePlan(
             [
                 Action(
-                    "Update", with_condition(self._at(old_key), all_of([*self._there(), *same]), changes), _has_changed
+                    "Update",
+                    with_condition(self._at(old_key), all_of([*self._there(), *unaltered]), changes),
+                    _has_changed,
                 )
             ]
         )
@@ -395,6 +437,28 @@ class _Upkeep:
                     # It has been raised by others meanwhile.
                     continue
             self._tell([finding], Remedy.MENDED if self.mend else Remedy.FOUND)
+
+    # -- large values -------------------------------------------------------------------------------------------
+
+    def _blobs_of(self, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
+        """Check that what is outside of items is there."""
+        blobs = self.context.blobs
+        wanted = [(schema, item, found.blob) for schema, item in items for found in lacking(item).values()]
+        if blobs is None or not wanted:
+            return
+        response = yield from retrying(self.context, head_blobs(blobs, [blob for *_, blob in wanted], 1))
+        for (schema, item, _), head in zip(wanted, response["Blobs"], strict=True):
+            if head is not None:
+                continue
+            try:
+                # It may have been superseded just now.
+                yield from loaded(self.context, self.table, [item])
+            except BlobLost as lost:
+                self._tell([_lost(schema, item, lost)], Remedy.LEFT)
+
+
+def _lost(schema: Schema, item: Item, lost: BlobLost) -> Finding:
+    return Finding(Fault.BLOB, schema.entity.__name__, described(schema, item), lost.field, lost.blob, None)
 
 
 def _number(item: Item, attribute: str) -> int:

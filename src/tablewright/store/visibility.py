@@ -16,5 +16,12 @@ def is_expired(schema: Schema, item: Item, now: float) -> bool:
     return moment is not None and "N" in moment and float(moment["N"]) <= now
 
 
-def is_visible(schema: Schema, item: Item, now: float) -> bool:
-    return not is_expired(schema, item, now) and schema.is_of(item)
+def is_visible(schema: Schema, item: Item, now: float, key_is_known: bool = False) -> bool:
+    return not is_expired(schema, item, now) and schema.is_of(item, key_is_known)
+
+
+def visible(schema: Schema, items: list[Item], now: float, partition_is_known: bool = False) -> list[Item]:
+    """Those of some items that a read of the entity shows."""
+    if schema.expiry is not None:
+        items = [item for item in items if not is_expired(schema, item, now)]
+    return schema.those_of(items, partition_is_known)

@@ -5,8 +5,8 @@
                 ├─▶ halves, each for itself, down to the record that is to blame
                 └─▶ tried again, ``retries`` times ──▶ dead letter + checkpoint, one transaction
 
-A record is to blame when the handler raises, or when its effects are refused. When the service cannot be reached nobody
-is: the batch stays where it is until it can.
+A record is to blame when the handler raises, or when its effects are refused. When the service cannot be reached, or
+the handler says that something else cannot (``Unavailable``), nobody is: the batch stays where it is until it can.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from datetime import timedelta
 
 import orjson
 
-from tablewright.model import Table, schema_of
+from tablewright.model import ModelError, Table, schema_of
 from tablewright.store.checkpoints import (
     REBUILD,
     Bookkeeping,
@@ -38,6 +38,7 @@ from tablewright.store.errors import (
     RecordsLost,
     ServiceError,
     StoreError,
+    Unavailable,
     VersionConflict,
 )
 from tablewright.store.expressions import exists, with_condition
@@ -119,6 +120,11 @@ class Worker:
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.retries < 0:
             raise ValueError("a batch has at least one record, and retries are not negative")
+        if self.notes.table.name == self.table.name:
+            raise ModelError(
+                f"{self.name}: its notes cannot be in table {self.table.name!r}, whose stream it reads, as each "
+                "of them would be a change to be noted; keep them in another table"
+            )
         owner = f"{self.context.entropy.getrandbits(64):016x}"
         self.desk = Desk(self.context, self.notes.checkpoint, self.name, owner, self.lease)
 
@@ -220,11 +226,22 @@ class Worker:
                 lost += 1
         return lost
 
+    def take_over(self) -> Flow[None]:
+        """End the leases of others, who are known to be dead; a rebuild of theirs is one to be begun again."""
+        for note in (yield from self.desk.load()):
+            if note.owner is not None:
+                taken = yield from self.desk.acquire(note.stream, note.shard, by_force=True)
+                assert taken is not None
+                yield from self.desk.release(taken)
+        self.drop()
+
     def release(self) -> Flow[None]:
         """Give the leases back, so that another consumer need not wait for them to end."""
-        for held in list(self._held.values()):
-            yield from self.desk.release(held.checkpoint)
         self.drop()
+        # Not only those that are in use: after an error they are forgotten, and still leased.
+        for note in (yield from self.desk.load()):
+            if note.owner == self.desk.owner and note.shard != REBUILD:
+                yield from self.desk.release(note)
 
     def drop(self) -> None:
         """Forget what was read and not dealt with; it will be read again."""
@@ -309,6 +326,8 @@ class Worker:
         try:
             operations = self.effects_of(records)
         except Exception as error:
+            if isinstance(error, StoreError) and is_passing(error):
+                raise
             return error
         try:
             yield from self._commit(held, records, operations)
@@ -403,4 +422,4 @@ def is_passing(error: StoreError) -> bool:
     """Whether to wait and go on."""
     if isinstance(error, Cancelled):
         return all(reason is None or is_passing(reason) for reason in error.reasons)
-    return is_transient(error) if isinstance(error, ServiceError) else isinstance(error, Conflict)
+    return is_transient(error) if isinstance(error, ServiceError) else isinstance(error, Conflict | Unavailable)

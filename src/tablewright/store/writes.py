@@ -8,10 +8,14 @@ brought up to date, so that it can be written again; when it is refused, the ent
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup
-from tablewright.model.schema import Item, Schema
+from tablewright.model.rules import OUTSIDE
+from tablewright.model.schema import FieldSpec, Item, Schema, keep_unknown, unknown_of
+from tablewright.store.arguments import AN_ENTITY
+from tablewright.store.changes import place_of
 from tablewright.store.conditions import (
     Expectations,
     described,
@@ -25,10 +29,12 @@ from tablewright.store.conditions import (
 from tablewright.store.context import Context
 from tablewright.store.counters import Draw
 from tablewright.store.errors import AlreadyExists, NotFound, ServiceError, StoreError
-from tablewright.store.expressions import Condition, all_of, exists, stored_equal, with_condition
+from tablewright.store.expressions import Condition, all_of, equals, exists, stored_equal, with_condition
 from tablewright.store.flow import Flow, Request, Response
-from tablewright.store.guards import guard_changes
+from tablewright.store.guards import GuardChange, guard_changes
+from tablewright.store.large import Placed, whole_if_older
 from tablewright.store.operations import Action, Found, Operation, WritePlan, execute, in_words, schema_for
+from tablewright.store.outside import references
 from tablewright.store.retry import retrying
 from tablewright.store.targets import is_meant, is_older, key_by, key_in, read_target, still_meant, told
 
@@ -44,12 +50,17 @@ def drafted(context: Context, schema: Schema, entity: Entity, numbers: Mapping[s
     if schema.version is not None:
         values[schema.version.name] = getattr(entity, schema.version.name) + 1
     if schema.created is not None and getattr(entity, schema.created.name) is None:
-        values[schema.created.name] = now
+        values[schema.created.name] = _stamp(schema, schema.created, now)
     if schema.updated is not None:
-        values[schema.updated.name] = now
+        values[schema.updated.name] = _stamp(schema, schema.updated, now)
     if schema.expiry is not None and schema.lifetime is not None and getattr(entity, schema.expiry.name) is None:
         values[schema.expiry.name] = (now + schema.lifetime).replace(microsecond=0)
     return entity.model_copy(update=values) if values else entity
+
+
+def _stamp(schema: Schema, spec: FieldSpec, now: datetime) -> Any:
+    """A time as it will come back: one that is stored as a count of milliseconds has no microseconds."""
+    return place_of(schema.entity, spec.name).validate(now) if "N" in spec.types else now
 
 
 def brought_up_to_date(entity: Entity, fresh: Entity) -> Entity:
@@ -57,7 +68,7 @@ def brought_up_to_date(entity: Entity, fresh: Entity) -> Entity:
     if fresh is not entity:
         entity.__dict__.update(fresh.__dict__)
         entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
-        entity._unknown = fresh._unknown
+        keep_unknown(entity, unknown_of(fresh))
     return entity
 
 
@@ -79,7 +90,7 @@ class _Whole(Operation):
 
     def __init__(self, entity: Entity) -> None:
         self.entity = entity
-        self.schema = schema_for(entity)
+        self.schema = schema_for(entity, self.name, AN_ENTITY)
         self.numbers: dict[str, int] = {}
 
     def draws(self) -> list[Draw]:
@@ -93,6 +104,14 @@ class _Whole(Operation):
     def number(self, numbers: dict[str, int]) -> None:
         self.numbers = numbers
 
+    def planned(self, action: Action, guards: list[GuardChange], draft: Entity, placed: Placed | None) -> WritePlan:
+        """The plan of a write after which the entity is what was written."""
+
+        def done(_: Response) -> Entity:
+            return brought_up_to_date(self.entity, draft)
+
+        return WritePlan([action], guards, done if placed is None else placed.done(done, self.entity), placed)
+
 
 class Create(_Whole):
     """A new item; there must be none yet, or one that has expired."""
@@ -105,6 +124,10 @@ class Create(_Whole):
         draft = drafted(context, schema, entity, self.numbers)
         item = schema.encode(draft)
         key = key_in(schema, item)
+        placed = None
+        if schema.large:
+            placed = self.outside.place(schema, item, {})
+            item = placed.item
         body = {"TableName": context.name_of(schema.table), "Item": item}
 
         def refused(found: Item | None) -> StoreError:
@@ -112,7 +135,7 @@ class Create(_Whole):
 
         action = Action("Put", with_condition(body, is_free(context, schema)), refused)
         guards = guard_changes(schema, None, key, item, key)
-        return WritePlan([action], guards, lambda _: brought_up_to_date(entity, draft))
+        return self.planned(action, guards, draft, placed)
 
 
 class Put(_Whole):
@@ -129,16 +152,22 @@ class Put(_Whole):
         expected = None if schema.version is None else getattr(entity, schema.version.name)
         # What is replaced, as far as is known: a version that was read has most likely the same unique values.
         before = living(context, schema, found.item) if found else schema.encode(entity) if expected else None
+        placed, condition = None, self._condition(context, expected, before)
+        if schema.large:
+            stored = unknown_of(entity) if found is None else found.item or {}
+            placed = self.outside.place(schema, item, references(stored))
+            item = placed.item
+            condition = all_of([equals(OUTSIDE, stored.get(OUTSIDE)), *([] if condition is None else [condition])])
+            before = yield from whole_if_older(context, schema, before)
 
         def refused(found: Item | None) -> StoreError | None:
             there = living(context, schema, found)
             return None if there is None and not expected else version_refusal(schema, there, expected, item)
 
-        condition = self._condition(context, expected, before)
         body = {"TableName": context.name_of(schema.table), "Item": item}
         guards = guard_changes(schema, before and schema.upgrade(before), key, item, key)
         action = Action("Put", with_condition(body, condition), refused)
-        return WritePlan([action], guards, lambda _: brought_up_to_date(entity, draft))
+        return self.planned(action, guards, draft, placed)
 
     def _condition(self, context: Context, expected: int | None, before: Item | None) -> Condition | None:
         schema = self.schema
@@ -164,7 +193,7 @@ class Delete(Operation):
 
     def __init__(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> None:
         self.target = target
-        self.schema = schema_for(target)
+        self.schema = schema_for(target, self.name)
         self.expect = Expectations(self.schema, expect or {})
 
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
@@ -191,6 +220,11 @@ class Delete(Operation):
         if expect.given:
             conditions.extend([*is_there(context, schema), *expect.conditions()])
         conditions.extend(still_meant(target))
+        placed = None
+        if schema.large:
+            placed = Placed({}, superseded=[reference.blob for reference in references(before).values()])
+            conditions.append(equals(OUTSIDE, before.get(OUTSIDE)))
+            before = (yield from whole_if_older(context, schema, before)) or before
 
         def refused(found: Item | None) -> StoreError | None:
             there = living(context, schema, found)
@@ -211,7 +245,7 @@ class Delete(Operation):
         body = {"TableName": context.name_of(schema.table), "Key": key}
         action = Action("Delete", with_condition(body, all_of(conditions)), refused)
         guards = guard_changes(schema, schema.upgrade(before), key, None, key) if schema.unique else []
-        return WritePlan([action], guards, done)
+        return WritePlan([action], guards, done, placed)
 
     def _told(self) -> str:
         return told(self.target) if isinstance(self.target, Lookup) else described(self.schema, self.target.item())
@@ -228,8 +262,8 @@ class Delete(Operation):
 
 def put(context: Context, entity: E) -> Flow[E]:
     """Store a whole item: the last writer wins, unless the entity has a version."""
-    schema = schema_for(entity)
-    if schema.version is not None or schema.unique or schema.numbered:
+    schema = schema_for(entity, "put", AN_ENTITY)
+    if schema.version is not None or schema.unique or schema.numbered or schema.large:
         yield from execute(context, Put(entity))
         return entity
     draft = drafted(context, schema, entity)

@@ -28,7 +28,7 @@ _CODES = {
 }
 
 
-class _BatchMember:
+class BatchMember:
     """A statement of a batch as far as it is good by itself, or the error that it is answered with."""
 
     def __init__(self, request: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ class _BatchMember:
 
 
 def batch_execute_statement(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    members = [_BatchMember(member) for member in request["Statements"]]
+    members = [BatchMember(member) for member in request["Statements"]]
     kinds = {isinstance(member.statement, Select) for member in members if member.statement is not None}
     if len(kinds) > 1:
         raise ValidationException("Read and write requests together in the same batch is not supported.")
@@ -86,7 +86,7 @@ def batch_execute_statement(db: Database, request: dict[str, Any]) -> dict[str, 
             responses.append(_failure(member, error))
             if meter is not None and member.statement is not None and member.runs_a_write:
                 name = member.statement.table
-                failed[name] = failed.get(name, 0.0) + _attempted_units(db, member)
+                failed[name] = failed.get(name, 0.0) + attempted_units(db, member)
     response: dict[str, Any] = {"Responses": responses}
     if meter is not None:
         consumed = meter.all()
@@ -98,7 +98,7 @@ def batch_execute_statement(db: Database, request: dict[str, Any]) -> dict[str, 
     return response
 
 
-def _run_member(db: Database, member: _BatchMember, meter: Meter | None) -> dict[str, Any]:
+def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> dict[str, Any]:
     if member.error is not None:
         raise member.error
     statement = member.statement
@@ -119,7 +119,7 @@ def _run_member(db: Database, member: _BatchMember, meter: Meter | None) -> dict
     return response
 
 
-def _failure(member: _BatchMember, error: DynamoError) -> dict[str, Any]:
+def _failure(member: BatchMember, error: DynamoError) -> dict[str, Any]:
     code = _CODES.get(error.code, "InternalServerError")
     response: dict[str, Any] = {"Error": {"Code": code, "Message": error.message}}
     if code in ("ConditionalCheckFailed", "DuplicateItem") and member.statement is not None:
@@ -127,7 +127,7 @@ def _failure(member: _BatchMember, error: DynamoError) -> dict[str, Any]:
     return response
 
 
-def _attempted_units(db: Database, member: _BatchMember) -> float:
+def attempted_units(db: Database, member: BatchMember) -> float:
     """What a failed write is charged: the larger of the item that is there and the one it would have put."""
     size = 0
     target = member.target(db)

@@ -77,7 +77,7 @@ def run(
                 reading.high = behind if reading.high is None else min(reading.high, behind)
         page = read_page(db, reading)
         if meter is not None:
-            meter_page(meter, source, page, consistent)
+            meter_page(meter, reading, page, consistent)
         result.items.extend(page.items)
         scanned += page.scanned
         size += page.size

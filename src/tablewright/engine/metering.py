@@ -1,0 +1,166 @@
+"""What every request consumed, noted in a file: for ``tablewright meter``.
+
+Off unless ``TABLEWRIGHT_METER`` names a file when an engine is opened. With it every request is metered, whether or not
+its caller asked, and is answered as if it had not been. A line of JSON is appended for each:
+
+    {"at": 1788134400.1, "pattern": "Call.create", "operation": "TransactWriteItems", "refused": null,
+     "charges": [["Calls", null, "write", "u-1", 2.0], ["Calls", "byCallId", "write", "c-9", 1.0], ...]}
+
+``pattern`` is the access pattern that a store said it serves. A charge is a table, an index, what kind of units, the
+partition key that they were for, and how many; they add up to the ConsumedCapacity of the response. Each line is one
+write to a file that is opened for appending, so that any number of processes and threads can share it.
+
+A write whose condition does not hold consumes capacity as well, which no response tells: the larger of the item that is
+there and the one that would have been put. A transaction that a condition cancels is noted at its full price, the most
+that it can cost.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+
+from tablewright.engine.capacity import CHARGES, Charge, write_units
+from tablewright.engine.database import Database
+from tablewright.engine.errors import DynamoError
+from tablewright.engine.partiql.batch import BatchMember, attempted_units
+from tablewright.engine.schema import Table
+from tablewright.engine.values import Item, checked_item
+
+VARIABLE = "TABLEWRIGHT_METER"
+
+Handler = Callable[[Database, dict[str, Any]], dict[str, Any]]
+
+_READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"})
+_WRITES = frozenset({"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
+_STATEMENTS = frozenset({"BatchExecuteStatement", "ExecuteStatement", "ExecuteTransaction"})
+_METERED = _READS | _WRITES | _STATEMENTS
+# Reading a stream has a price of its own, by request.
+_COUNTED = frozenset({"GetRecords"})
+
+
+def open_ledger() -> Ledger | None:
+    """The ledger that the environment asks for."""
+    path = os.environ.get(VARIABLE)
+    return Ledger(path) if path else None
+
+
+class Ledger:
+    """The file that requests are noted in."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def noting(self, operation: str, handler: Handler, pattern: str) -> Handler:
+        """A handler that does the same, and has it noted."""
+        if operation in _COUNTED:
+            return lambda db, request: self._counted(db, request, operation, handler, pattern)
+        if operation in _METERED:
+            return lambda db, request: self._metered(db, request, operation, handler, pattern)
+        return handler
+
+    def _counted(
+        self, db: Database, request: dict[str, Any], operation: str, handler: Handler, pattern: str
+    ) -> dict[str, Any]:
+        response = handler(db, request)
+        self._note(pattern, operation, None, [])
+        return response
+
+    def _metered(
+        self, db: Database, request: dict[str, Any], operation: str, handler: Handler, pattern: str
+    ) -> dict[str, Any]:
+        charges: list[Charge] = []
+        try:
+            response = handler(db, {**request, "ReturnConsumedCapacity": "INDEXES", CHARGES: charges})
+        except DynamoError as error:
+            if _by_condition(error):
+                charged = [_row(charge, "write") for charge in _attempted(db, operation, request)]
+                self._note(pattern, operation, error.code, charged)
+            raise
+        consumed = response.pop("ConsumedCapacity", [])
+        figures: list[dict[str, Any]] = [consumed] if isinstance(consumed, dict) else consumed
+        kind = _kind(operation, request, figures)
+        charges.extend(_unnoted(figures, charges))
+        self._note(pattern, operation, None, [_row(charge, kind) for charge in charges])
+        asked = request.get("ReturnConsumedCapacity", "NONE")
+        if asked != "NONE" and figures:
+            shown = figures if asked == "INDEXES" else [_total(each) for each in figures]
+            response["ConsumedCapacity"] = shown[0] if isinstance(consumed, dict) else shown
+        return response
+
+    def _note(self, pattern: str, operation: str, refused: str | None, charges: list[list[Any]]) -> None:
+        line = {
+            "at": round(time.time(), 3),
+            "pattern": pattern,
+            "operation": operation,
+            "refused": refused,
+            "charges": charges,
+        }
+        os.write(self._file, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _row(charge: Charge, kind: str) -> list[Any]:
+    return [charge.table, charge.index, kind, charge.key, charge.units]
+
+
+def _kind(operation: str, request: dict[str, Any], figures: list[dict[str, Any]]) -> str:
+    """What the units are; a transaction that is sent again with its token reads."""
+    if operation in _STATEMENTS:
+        statements = [request, *request.get("Statements", ()), *request.get("TransactStatements", ())]
+        text = next(each["Statement"] for each in statements if "Statement" in each)
+        reads = text.lstrip().upper().startswith("SELECT")
+    else:
+        reads = operation in _READS
+    return "read" if reads or any("ReadCapacityUnits" in each for each in figures) else "write"
+
+
+def _total(figures: dict[str, Any]) -> dict[str, Any]:
+    """What a caller gets who asked for the sum alone."""
+    return {name: value for name, value in figures.items() if name == "TableName" or name.endswith("CapacityUnits")}
+
+
+def _unnoted(figures: list[dict[str, Any]], charges: list[Charge]) -> Iterator[Charge]:
+    """What a response has in its sum alone: statements of a batch that failed."""
+    for each in figures:
+        noted = sum(charge.units for charge in charges if charge.table == each["TableName"])
+        if each["CapacityUnits"] > noted:
+            yield Charge(each["TableName"], None, None, each["CapacityUnits"] - noted)
+
+
+# -- what failed ---------------------------------------------------------------------------------------------------
+
+
+def _by_condition(error: DynamoError) -> bool:
+    reasons = {reason.get("Code") for reason in error.extra.get("CancellationReasons", ())}
+    failed = {"ConditionalCheckFailed", "DuplicateItem", "ConditionalCheckFailedException", "DuplicateItemException"}
+    return error.code in failed or bool(reasons & failed)
+
+
+def _attempted(db: Database, operation: str, request: dict[str, Any]) -> Iterator[Charge]:
+    """What a write is charged whose condition did not hold."""
+    factor = 2 if operation in ("ExecuteTransaction", "TransactWriteItems") else 1
+    if operation in _STATEMENTS:
+        for statement in request.get("TransactStatements", [request]):
+            member = BatchMember(statement)
+            target = member.target(db)
+            if target is not None:
+                yield _failed(*target, factor * attempted_units(db, member))
+        return
+    actions = [action for member in request.get("TransactItems", ()) for action in member.values()] or [request]
+    for action in actions:
+        table = db.table(action["TableName"])
+        item, size = checked_item(action["Item"] if "Item" in action else action["Key"])
+        row = db.fetch(table, table.row_key(item))
+        size = max(0 if row is None else row.size, size if "Item" in action else 0)
+        yield _failed(table, item, float(factor * write_units(size)))
+
+
+def _failed(table: Table, item: Item, units: float) -> Charge:
+    return Charge(table.name, None, str(*item[table.key.partition[0]].values()), units)

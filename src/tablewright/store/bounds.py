@@ -1,0 +1,106 @@
+"""The bounds of fields, where an update changes a value that it does not know.
+
+An addition or an append reads nothing, so nobody can validate what comes of it before it is written; and what breaks a
+bound (``Field(max_length=100)``, ``Field(ge=0)``) would be an item that cannot be read any more. So the bound becomes a
+condition on the value before: to append 2 to a list of at most 100, it has at most 98.
+
+Members that are added to a set are counted as new, unless it is one that is there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from annotated_types import Ge, Gt, Le, Lt, MaxLen
+
+from tablewright.model.attributes import number_text
+from tablewright.model.keys import AttributeValue, lookup
+from tablewright.model.schema import Item, Schema
+from tablewright.store.changes import Wanted, markers_of, place_of, to_operand
+from tablewright.store.expressions import Called, Compared, Condition, Sized, missing
+
+_WORDS = {"<=": "at most", "<": "less than", ">=": "at least", ">": "more than"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound of one value, and how much the value grows."""
+
+    # As the caller names it, and as it is stored.
+    name: str
+    path: str
+    operator: str
+    limit: Decimal
+    growth: Decimal
+    # Of a list or a set, its number of members is bound.
+    counts: bool = False
+    # What a set may have already, so that it does not grow.
+    member: AttributeValue | None = None
+
+    def condition(self) -> Condition:
+        """What must hold of the value before."""
+        most = {"N": number_text(self.limit - self.growth)}
+        condition: Condition = (Sized if self.counts else Compared)(self.path, self.operator, most)
+        if self._holds(self.growth):
+            # What is not there begins with what is added to it.
+            condition = missing(self.path) | condition
+        return condition if self.member is None else condition | Called("contains", self.path, self.member)
+
+    def broken(self, item: Item) -> str | None:
+        """What would be wrong after the update of an item."""
+        found = lookup(item, self.path)
+        before = Decimal(0)
+        if found is not None:
+            ((tag, content),) = found.items()
+            if self.member is not None and content and next(iter(self.member.values())) in content:
+                return None
+            before = Decimal(len(content)) if self.counts else Decimal(content if tag == "N" else 0)
+        after = before + self.growth
+        if self._holds(after):
+            return None
+        told = f"have {number_text(after)} members, and has" if self.counts else f"be {number_text(after)}, and is"
+        return f"{self.name} would {told} {_WORDS[self.operator]} {number_text(self.limit)}"
+
+    def _holds(self, value: Decimal) -> bool:
+        if self.operator in ("<=", ">=") and value == self.limit:
+            return True
+        return value < self.limit if self.operator in ("<", "<=") else value > self.limit
+
+
+def bounds_of(schema: Schema, wanted: Wanted) -> list[Bound]:
+    """The bounds that additions and appends could break."""
+    found: list[Bound] = []
+    for path, value in wanted.append.items():
+        found += _lengths(schema, path, Decimal(len(list(value))), None)
+    for path, value in wanted.add.items():
+        ((tag, content),) = to_operand(schema, path, value).items()
+        if tag == "N":
+            place = place_of(schema.entity, path)
+            found += [
+                Bound(path, place.path, operator, limit, Decimal(content))
+                for operator, limit in _numbers(markers_of(schema.entity, path))
+            ]
+        else:
+            member = {tag[0]: content[0]} if len(content) == 1 else None
+            found += _lengths(schema, path, Decimal(len(content)), member)
+    return found
+
+
+def _lengths(schema: Schema, path: str, growth: Decimal, member: AttributeValue | None) -> Iterator[Bound]:
+    for marker in markers_of(schema.entity, path):
+        if isinstance(marker, MaxLen):
+            stored = place_of(schema.entity, path).path
+            yield Bound(path, stored, "<=", Decimal(marker.max_length), growth, counts=True, member=member)
+
+
+def _numbers(markers: tuple[Any, ...]) -> Iterator[tuple[str, Decimal]]:
+    for marker in markers:
+        for kind, operator in ((Ge, ">="), (Gt, ">"), (Le, "<="), (Lt, "<")):
+            if isinstance(marker, kind):
+                limit = getattr(marker, kind.__name__.lower())
+                # Times are bound by times; an addition to one is of seconds, and is let through.
+                if isinstance(limit, int | float | Decimal):
+                    yield operator, Decimal(str(limit))

@@ -1,0 +1,493 @@
+"""Outlines: what of a read is the same whatever the values are.
+
+An outline is made from a pattern and the fields that are given (``outlined``). It has the expressions of the request,
+with placeholders, and for each placeholder what makes its value; ``Outline.plan`` makes the values. Only the bounds of
+a range are worked out anew each time, as the values decide how they can be said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from itertools import product
+from operator import itemgetter
+from typing import Annotated, Any, get_args, get_origin
+
+from tablewright.model import Entity, ModelError, Query, schema_of
+from tablewright.model.keys import PAST, AttributeValue, Field, Template, lookup
+from tablewright.model.rules import OUTSIDE, KeyRule
+from tablewright.model.schema import Item, Schema
+from tablewright.store.context import Context
+from tablewright.store.expressions import (
+    Between,
+    Called,
+    Compared,
+    Condition,
+    OneOf,
+    Placeholders,
+    all_of,
+    equals,
+    missing,
+)
+from tablewright.store.ranges import Check, Range, keys_within
+
+# An expression, its names, and the placeholders of the bounds in it.
+BoundText = tuple[str, dict[str, str], list[str]]
+# Gives the value of a placeholder, from the values that were given.
+Maker = Callable[[Item], AttributeValue]
+
+
+@dataclass(slots=True)
+class Plan:
+    """A read of items of one entity: a request for each partition, and how their items are put in one order."""
+
+    schema: Schema
+    # What it is counted under: "Call.upcoming"
+    pattern: str
+    operation: str
+    bodies: Sequence[dict[str, Any]]
+    # The attributes of a position: the key of the table, and of the index that is read.
+    key: tuple[str, ...]
+    sort: tuple[str, ...] = ()
+    newest_first: bool = False
+    checks: Sequence[Check] = ()
+    # The index does not have everything that is wanted: the items have to be read from the table.
+    partial: bool = False
+    # The attributes that are wanted, when it is not all of them.
+    projected: tuple[str, ...] = ()
+    # Further entities that are read along.
+    others: tuple[Schema, ...] = ()
+    # All items are in partitions of the table that are of the entity.
+    in_own_partition: bool = False
+    # The partitions of the requests, when items are moving from some to others of them (see ``moving``).
+    partitions: Sequence[Item] = ()
+    # Whether values that are outside of items are read along.
+    whole: bool = True
+
+    @property
+    def settled_key(self) -> tuple[str, ...]:
+        """The attributes of a position that stay when an item moves to another shard."""
+        return tuple(name for name in self.key if name not in self.partitions[0]) if self.partitions else self.key
+
+    @property
+    def is_large(self) -> bool:
+        """Whether its items may have values outside of them that are wanted."""
+        if not self.whole:
+            return False
+        large = self.schema.large or (self.others and any(schema.large for schema in self.others))
+        return bool(large) and (not self.projected or OUTSIDE in self.projected)
+
+    def accepts(self, item: Item) -> bool:
+        return all(check(item) for check in self.checks)
+
+
+class Way:
+    """What of a pattern is the same in every read: which key it goes by, of which entity."""
+
+    def __init__(
+        self, entity: type[Entity], pattern: str, index_name: str | None, query: Query, *, whole_partition: bool
+    ) -> None:
+        self.schema = schema = schema_of(entity)
+        self.pattern = pattern
+        self.query = query
+        self.whole_partition = whole_partition
+        table = schema.table
+        self.index = None if index_name is None else table.index(index_name)
+        self.partition = (table.partition,) if self.index is None else self.index.partition
+        self.sort = table.key[1:] if self.index is None else self.index.sort
+        self.key = tuple(dict.fromkeys(table.key + self.partition + self.sort))
+        # What an entry has; None for everything.
+        include = None if self.index is None else self.index.include
+        self.has = None if include is None else frozenset([*self.key, *include])
+        # The outlines that are known, by what was asked for.
+        self.outlines: dict[Any, Outline] = {}
+
+
+@dataclass(slots=True)
+class Outline:
+    """A plan without its values."""
+
+    way: Way
+    # How many attributes were given.
+    given: int
+    # The request, but for its values; the key condition lacks the bounds.
+    body: dict[str, Any] = field(default_factory=dict)
+    placeholders: Placeholders = field(default_factory=Placeholders)
+    partition: list[tuple[str, KeyRule | None, Maker]] = field(default_factory=list)
+    sort: list[tuple[str, Maker]] = field(default_factory=list)
+    bounded: Bounded | None = None
+    # The key condition with bounds, by their shape.
+    bound_texts: dict[Any, BoundText] = field(default_factory=dict)
+    # Attributes that must have one of some values, or there is nothing to read.
+    states: list[tuple[str, tuple[AttributeValue, ...]]] = field(default_factory=list)
+    nothing: bool = False
+    checks: list[Check] = field(default_factory=list)
+    partial: bool = False
+    projected: tuple[str, ...] = ()
+
+    def plan(self, context: Context, item: Item, bounds: Mapping[str, Any]) -> Plan:
+        way, schema = self.way, self.way.schema
+        body = {"TableName": context.name_of(schema.table), **self.body}
+        values = body["ExpressionAttributeValues"] = dict(self.placeholders.values)
+        sharded = []
+        for placeholder, rule, make in self.partition:
+            values[placeholder] = make(item)
+            if rule is not None and rule.is_spread:
+                sharded.append((placeholder, rule))
+        for placeholder, make in self.sort:
+            values[placeholder] = make(item)
+        nothing, checks = self.nothing, self.checks
+        for attribute, allowed in self.states:
+            nothing = nothing or item[attribute] not in allowed
+        if self.bounded is not None:
+            within, more = self.bounded.within(item, bounds)
+            nothing = nothing or within.is_empty
+            checks = [*checks, *more]
+            self._bound(body, within)
+        bodies: Sequence[dict[str, Any]] = () if nothing else (body,)
+        partitions: Sequence[Item] = ()
+        if sharded and not nothing:
+            bodies = _spread(body, sharded)
+            if any(rule.was is not None for _, rule in sharded):
+                partitions = [self._partition_of(each) for each in bodies]
+                names = partitions[0].keys()
+                checks = [*checks, lambda item: {name: item.get(name) for name in names} in partitions]
+        return Plan(
+            schema,
+            way.pattern,
+            "Query",
+            bodies,
+            way.key,
+            way.sort,
+            way.query.newest_first,
+            checks,
+            self.partial,
+            self.projected,
+            in_own_partition=way.index is None,
+            partitions=partitions,
+            whole=way.query.whole,
+        )
+
+    def _partition_of(self, body: dict[str, Any]) -> Item:
+        """The partition that a request reads."""
+        values = body["ExpressionAttributeValues"]
+        names = zip(self.way.partition, self.partition, strict=True)
+        return {attribute: values[placeholder] for attribute, (placeholder, *_) in names}
+
+    def _bound(self, body: dict[str, Any], within: Range) -> None:
+        """Put bounds of the sort key into a request."""
+        assert self.bounded is not None
+        texts = self.bound_texts.get(within.shape)
+        if texts is None:
+            texts = self.bound_texts[within.shape] = self._bound_text(within)
+        body["KeyConditionExpression"], body["ExpressionAttributeNames"], places = texts
+        values = body["ExpressionAttributeValues"]
+        bounds = [bound[0] for bound in (within.low, within.high) if bound is not None]
+        values.update(zip(places, bounds, strict=True))
+
+    def _bound_text(self, within: Range) -> BoundText:
+        assert self.bounded is not None
+        condition = within.condition(self.bounded.attribute)
+        if condition is None:
+            return self.body["KeyConditionExpression"], self.placeholders.names, []
+        placeholders = self.placeholders.copy()
+        before = len(placeholders.values)
+        text = f"{self.body['KeyConditionExpression']} AND {condition.render(placeholders)}"
+        return text, placeholders.names, list(placeholders.values)[before:]
+
+
+def _spread(body: dict[str, Any], sharded: Sequence[tuple[str, KeyRule]]) -> list[dict[str, Any]]:
+    """A request for each shard of a partition, those first that items move away from."""
+    bodies = []
+    for generations in _in_order([len(rule.suffixes) for _, rule in sharded]):
+        chosen = [rule.suffixes[generation] for (_, rule), generation in zip(sharded, generations, strict=True)]
+        for suffixes in product(*chosen):
+            values = dict(body["ExpressionAttributeValues"])
+            for (placeholder, _), suffix in zip(sharded, suffixes, strict=True):
+                values[placeholder] = {"S": values[placeholder]["S"] + suffix}
+            bodies.append({**body, "ExpressionAttributeValues": values})
+    return bodies
+
+
+def _in_order(numbers: Sequence[int]) -> list[tuple[int, ...]]:
+    """The combinations of generations, none before one that items come from."""
+    return sorted(product(*map(range, numbers)), key=sum)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A key attribute that is bounded: by itself, or as the field of a template, behind what comes before it."""
+
+    schema: Schema
+    attribute: str
+    range_field: str
+    encode: Callable[[Any], AttributeValue | None]
+    template: Template | None = None
+    part: Field | None = None
+
+    def within(self, item: Item, bounds: Mapping[str, Any]) -> tuple[Range, list[Check]]:
+        """The bounds of the attribute, and what they do not say."""
+        within = self._values_within(bounds)
+        checks = []
+        if self.template is not None and self.part is not None:
+            if self.by_day:
+                checks.append(within.check(self.part.name))
+            within = keys_within(self.template.prefix(item)[0], self.part, within, self.by_day)
+        if not within.is_said_in_full:
+            checks.append(within.check(self.attribute))
+        return within, checks
+
+    @property
+    def by_day(self) -> bool:
+        return self.part is not None and self.part.form == "date"
+
+    def _values_within(self, bounds: Mapping[str, Any]) -> Range:
+        """The bounds as stored values; a date stands for the whole day where the field is a time."""
+        within = Range()
+        for bound, value in bounds.items():
+            if isinstance(value, date) and not isinstance(value, datetime) and self._is_time:
+                edge = time.min if bound in ("since", "before") else time.max
+                value = datetime.combine(value, edge, UTC)
+            elif isinstance(value, str) and self._is_time and not self._is_text:
+                # It would be compared as it is, and find nothing or too much.
+                name = f"{self.schema.entity.__name__}.{self.range_field}"
+                raise ModelError(f"{name} is a time, so {bound} is a datetime or a date, not {value!r}")
+            stored = self.encode(value)
+            assert stored is not None
+            if bound in ("since", "after"):
+                within.low = (stored, bound == "since")
+            else:
+                within.high = (stored, bound == "until")
+        return within
+
+    @property
+    def _is_time(self) -> bool:
+        spec = self.schema.fields.get(self.range_field)
+        return spec is not None and _mentions(spec.annotation, datetime)
+
+    @property
+    def _is_text(self) -> bool:
+        spec = self.schema.fields.get(self.range_field)
+        return spec is not None and _mentions(spec.annotation, str)
+
+
+# -- making an outline ----------------------------------------------------------------------------------------------
+
+
+def outlined(way: Way, item: Item, bounds: Mapping[str, Any], consistent: bool, keys_only: bool) -> Outline:
+    """The outline of a read that is given the attributes of an item, and bounds of these names."""
+    return _Outliner(way, item).outline(bounds, consistent, keys_only)
+
+
+class _Outliner:
+    def __init__(self, way: Way, item: Item) -> None:
+        self.way = way
+        self.schema = way.schema
+        self.item = item
+        self.result = Outline(way, len(item))
+        # Attributes of the values given that have become part of a condition.
+        self.used: set[str] = set()
+        self.key_conditions: list[str] = []
+        # Attributes that the checks look at.
+        self.checked: list[str] = []
+
+    def outline(self, bounds: Mapping[str, Any], consistent: bool, keys_only: bool) -> Outline:
+        way, query, index, result = self.way, self.way.query, self.way.index, self.result
+        if consistent and index is not None and index.is_global:
+            raise ModelError(
+                f"{way.pattern} reads the global index {index.name}, which is always eventually consistent; "
+                "read the item by its primary key where that is not enough"
+            )
+        for attribute in way.partition:
+            self._partition(attribute)
+        if not way.whole_partition:
+            self._sort(bounds)
+        self._check_all_used()
+        filtered = self._filter(query.where)
+        projected = self._projected(query.project, keys_only) if query.project or keys_only else ()
+        lacking = way.has is not None and (not projected or not way.has.issuperset(projected))
+        result.partial = lacking and index is not None and index.is_global
+        result.projected = projected
+        body = result.body
+        if index is not None:
+            body["IndexName"] = index.name
+        if lacking and not result.partial and not projected:
+            body["Select"] = "ALL_ATTRIBUTES"
+        if query.newest_first:
+            body["ScanIndexForward"] = False
+        if consistent:
+            body["ConsistentRead"] = True
+        body["KeyConditionExpression"] = " AND ".join(self.key_conditions)
+        if filtered:
+            body["FilterExpression"] = filtered
+        if projected and not result.partial:
+            body["ProjectionExpression"] = ", ".join(map(result.placeholders.path, projected))
+        body["ExpressionAttributeNames"] = result.placeholders.names
+        return result
+
+    def _placed(self, condition: Condition, *makers: Maker) -> list[tuple[str, Maker]]:
+        """Add a condition on the key, with what makes its values; the values in the condition itself are blanks."""
+        placeholders = self.result.placeholders
+        before = len(placeholders.values)
+        self.key_conditions.append(condition.render(placeholders))
+        return list(zip(list(placeholders.values)[before:], makers, strict=True))
+
+    def _projected(self, project: Sequence[str], keys_only: bool) -> tuple[str, ...]:
+        """The attributes to ask for: those of the fields wanted, and those that tell whether an item counts."""
+        schema = self.schema
+        telling = [schema.table.type_attribute, None if schema.expiry is None else schema.expiry.attribute]
+        wanted = [] if keys_only else [schema.place(name, self.way.pattern).steps[0] for name in project]
+        if any(spec.attribute in wanted for spec in schema.large):
+            telling.append(OUTSIDE)
+        names = [*self.way.key, *telling, *self.checked, *wanted]
+        return tuple(dict.fromkeys(name for name in names if name is not None))
+
+    # -- the partition key --------------------------------------------------------------------------------------
+
+    def _partition(self, attribute: str) -> None:
+        rule = self.schema.rules.get(attribute)
+        make: Maker
+        if rule is None:
+            self.used.add(attribute)
+            if attribute not in self.item:
+                raise self._lacks([attribute])
+            make = itemgetter(attribute)
+        else:
+            template = rule.template
+            self._use(template, None)
+            lacking = [name for name in sorted(template.required) if lookup(self.item, name) is None]
+            if lacking:
+                raise self._lacks(lacking)
+            make = lambda item: {"S": template.render(item)}  # noqa: E731
+        ((placeholder, _),) = self._placed(Compared(attribute, "=", _BLANK), make)
+        self.result.partition.append((placeholder, rule, make))
+
+    def _lacks(self, paths: Sequence[str]) -> ModelError:
+        names = " and ".join(self.schema.field_path(path) for path in paths)
+        return ModelError(f"{self.way.pattern} needs {names}, which its partition key is made of")
+
+    def _use(self, template: Template, until: str | None) -> None:
+        """Count the fields of a template that were given, up to one, as made use of."""
+        for part in template.fields:
+            if part.name == until:
+                return
+            self.used.add(part.name.partition(".")[0])
+
+    # -- the sort key -------------------------------------------------------------------------------------------
+
+    def _sort(self, bounds: Mapping[str, Any]) -> None:
+        range_field = self.way.query.range
+        target = self.schema.path(range_field) if bounds and range_field is not None else None
+        for attribute in self.way.sort:
+            rule = self.schema.rules.get(attribute)
+            open_field = None
+            if rule is None:
+                if attribute in self.item:
+                    self.used.add(attribute)
+                    self._fixed(Compared(attribute, "=", _BLANK), itemgetter(attribute))
+                    continue
+                if target == attribute:
+                    self._bounded(attribute)
+                break
+            template = rule.template
+            open_field = template.prefix(self.item)[1]
+            self._use(template, None if open_field is None else open_field.name)
+            if open_field is None:
+                self._fixed(Compared(attribute, "=", _BLANK), _beginning(template))
+                continue
+            if target == open_field.name:
+                self._bounded(attribute, template, open_field)
+            else:
+                self._open(attribute, template, open_field)
+            break
+        if bounds and self.result.bounded is None:
+            raise ModelError(
+                f"{self.way.pattern}: {range_field} cannot be bounded by {' and '.join(bounds)}: "
+                f"it must be the first part of the sort key that is not given"
+            )
+
+    def _fixed(self, condition: Condition, *makers: Maker) -> None:
+        self.result.sort += self._placed(condition, *makers)
+
+    def _open(self, attribute: str, template: Template, open_field: Field) -> None:
+        """The keys whose first fields are those given."""
+        first_optional = next((part.name for part in template.fields if part.name not in template.required), None)
+        if open_field.name == first_optional:
+            # The key may end here, or go on with its optional part.
+            self._fixed(
+                Between(attribute, _BLANK, _BLANK),
+                lambda item: {"S": template.render(item)},
+                lambda item: {"S": f"{template.render(item)}{PAST}"},
+            )
+        elif template.prefix(self.item)[0]:
+            self._fixed(Called("begins_with", attribute, _BLANK), _beginning(template))
+
+    def _bounded(self, attribute: str, template: Template | None = None, part: Field | None = None) -> None:
+        range_field = self.way.query.range
+        assert range_field is not None
+        encode = self.schema.place(range_field, self.way.pattern).encode
+        bounded = self.result.bounded = Bounded(self.schema, attribute, range_field, encode, template, part)
+        if bounded.by_day and part is not None:
+            self.checked.append(part.name.partition(".")[0])
+
+    def _check_all_used(self) -> None:
+        rules = [self.schema.rules[name] for name in self.way.partition + self.way.sort if name in self.schema.rules]
+        for attribute in (name for name in self.item if name not in self.used):
+            states = [rule.when[attribute] for rule in rules if attribute in rule.when]
+            name = self.schema.field_path(attribute)
+            if not states:
+                raise ModelError(
+                    f"{self.way.pattern}: {name} cannot be given: it is no part of the key, "
+                    "or a part of the sort key before it is not given"
+                )
+            self.result.states += [(attribute, allowed) for allowed in states]
+
+    # -- the filter ---------------------------------------------------------------------------------------------
+
+    def _filter(self, where: Mapping[str, Any]) -> str:
+        """The conditions outside of the key. What an index does not have, DynamoDB cannot filter by: it is checked."""
+        rendered = []
+        for name, wanted in where.items():
+            place = self.schema.place(name, self.way.pattern)
+            path = ".".join(place.steps)
+            if path in self.way.partition + self.way.sort:
+                raise ModelError(f"{self.way.pattern}: {name} is part of the key, so it cannot be in where")
+            several = isinstance(wanted, list | tuple | set | frozenset)
+            options = [None if value is None else place.encode(value) for value in (wanted if several else [wanted])]
+            if not options:
+                self.result.nothing = True
+            elif self.way.has is not None and place.steps[0] not in self.way.has:
+                self.result.checks.append(_is_one_of(path, options))
+                self.checked.append(place.steps[0])
+            else:
+                rendered.append(_one_of(path, options))
+        condition = all_of(rendered)
+        return "" if condition is None else condition.render(self.result.placeholders)
+
+
+# Stands in a condition for a value that is not known yet.
+_BLANK: AttributeValue = {}
+
+
+def _beginning(template: Template) -> Maker:
+    """The text that a template has up to the first field that is not given."""
+    return lambda item: {"S": template.prefix(item)[0]}
+
+
+def _one_of(path: str, options: Sequence[AttributeValue | None]) -> Condition:
+    """One of several values. None is stored as nothing at all, or as NULL."""
+    values = [{"NULL": True} if value is None else value for value in options]
+    condition = equals(path, values[0]) if len(values) == 1 else OneOf(path, values)
+    return missing(path) | condition if None in options else condition
+
+
+def _is_one_of(path: str, options: Sequence[AttributeValue | None]) -> Check:
+    return lambda item: lookup(item, path) in options
+
+
+def _mentions(annotation: Any, kind: type) -> bool:
+    """Whether a type is ``kind``, or an annotated or optional one."""
+    if get_origin(annotation) is Annotated:
+        return _mentions(get_args(annotation)[0], kind)
+    return annotation is kind or any(_mentions(member, kind) for member in get_args(annotation))

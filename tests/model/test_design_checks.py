@@ -1,0 +1,96 @@
+"""What contradicts itself in a design is refused when it is declared, with its place and what to say instead."""
+
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from tablewright.model import (
+    Design,
+    Entity,
+    Get,
+    GlobalIndex,
+    Keys,
+    ModelError,
+    Reaction,
+    Table,
+    Touch,
+    Traffic,
+    Volume,
+    Write,
+)
+
+orders = Table("orders", "PK", "SK", indexes=[GlobalIndex("byShop", "GSI1PK", "GSI1SK")])
+
+
+class Order(Entity, table=orders):
+    order_id: str
+    shop: str
+    state: str = "OPEN"
+
+    keys = Keys(PK="ORDER#{order_id}", SK="ORDER", GSI1PK="SHOP#{shop}", GSI1SK="{order_id}")
+
+    by_id = Get()
+
+
+def design(**parts: Any) -> Design:
+    return Design("Shop", tables=[orders], **parts)
+
+
+WRONG: list[tuple[Callable[[], Any], str]] = [
+    (
+        lambda: Touch(Order, cast("Any", "modify")),
+        "Touch(Order, 'modify'): an action is one of create, put, update, delete",
+    ),
+    (
+        lambda: Touch(Order, "update", sets="state"),
+        "Touch(Order, 'update'): sets takes several names: sets=['state']",
+    ),
+    (
+        lambda: Reaction("tell", Order, effect=cast("Any", "shout")),
+        "reaction 'tell': an effect is one of count, publish, notify, export, not 'shout'",
+    ),
+    (
+        lambda: Reaction("tell", Order, source=cast("Any", "cron")),
+        "reaction 'tell': a source is one of stream, writer, not 'cron'",
+    ),
+    (
+        lambda: Reaction("tell", Order, kinds=frozenset([cast("Any", "INSERTED")])),
+        "reaction 'tell': a kind is one of INSERT, MODIFY, REMOVE, not 'INSERTED'",
+    ),
+    (lambda: Reaction("tell", Order, kinds=frozenset()), "reaction 'tell' is to nothing"),
+    (lambda: Traffic(per_second=-1), "traffic is not negative: -1 a second"),
+    (lambda: Traffic(per_second=10, peak=5), "a peak is at least the average: 5 is less than 10"),
+    (lambda: Traffic(per_second=1, hottest=20), "hottest is a share, from 0 to 1, not 20"),
+    (lambda: Volume(items=-1, size=100), "a volume is not negative: -1 items of 100 bytes"),
+    (
+        lambda: design(volume={Order: Volume(items=1, size=1, distinct={"shop": 3})}),
+        "Shop, volume of Order: shop is no partition key of table 'orders'; there are PK, GSI1PK",
+    ),
+    (
+        lambda: design(writes=[Write("place", Touch(Order, "create")), Write("place", Touch(Order, "put"))]),
+        "Shop has two writes of the name 'place'; rename one",
+    ),
+    (
+        lambda: design(roles={"api": "Order.by_id"}),
+        "Shop, role 'api' takes several names: ['Order.by_id']",
+    ),
+]
+
+
+@pytest.mark.parametrize(("declare", "message"), WRONG)
+def test_a_wrong_part_of_a_design_is_refused(declare: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ModelError, match=re.escape(message)):
+        declare()
+
+
+def test_a_right_one_is_not() -> None:
+    right = design(
+        writes=[Write("place", Touch(Order, "create"))],
+        reactions=[Reaction("tell", Order, kinds=frozenset(["INSERT"]), effect="notify")],
+        roles={"api": ["Order.by_id", "place"]},
+        volume={Order: Volume(items=0, size=0, distinct={"PK": 5, "GSI1PK": 2})},
+        traffic={"place": Traffic(per_second=0, peak=1, hottest=0.5)},
+    )
+    assert list(right.writes) == ["place"]

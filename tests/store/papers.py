@@ -1,0 +1,196 @@
+"""A design with large values, shelves to keep it on, and the check that nothing is outside that should not be."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from tablewright.engine.values import item_size
+from tablewright.model import (
+    Collection,
+    Entity,
+    ExpiresAt,
+    Gather,
+    Get,
+    GlobalIndex,
+    Keys,
+    Large,
+    Query,
+    Table,
+    Unique,
+    Version,
+    schema_of,
+)
+from tablewright.model.schema import Item
+from tablewright.store import Blobs, IdempotencyRecord, ServiceError, Store
+from tablewright.store.context import Context
+from tablewright.store.flow import Backend, Flow, Request, Sleep, Work
+from tablewright.store.outside import references
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Bench
+
+THRESHOLD = 2000
+_numbers = count()
+
+papers = Table(
+    "papers",
+    "PK",
+    "SK",
+    indexes=[
+        GlobalIndex("byTopic", "GSI1PK", "GSI1SK"),
+        GlobalIndex("titles", "GSI2PK", "GSI2SK", include=["title"]),
+        GlobalIndex("byCode", "code"),
+    ],
+    stream="NEW_AND_OLD_IMAGES",
+    ttl="ttl",
+)
+
+
+class Paper(Entity, table=papers):
+    """No version: the last writer wins."""
+
+    folder: str
+    paper_id: str
+    topic: str = "none"
+    title: str = ""
+    body: Annotated[str, Large(THRESHOLD)] = ""
+    scan: Annotated[bytes | None, Large(THRESHOLD)] = None
+    notes: list[str] = Field(default_factory=list)
+    ttl: ExpiresAt = None
+
+    keys = Keys(
+        PK="FOLDER#{folder}",
+        SK="PAPER#{paper_id}",
+        GSI1PK="TOPIC#{topic}",
+        GSI1SK="{paper_id}",
+        GSI2PK="TOPIC#{topic}",
+        GSI2SK="{paper_id}",
+    )
+
+    by_id = Get()
+    in_folder = Query()
+    on_topic = Query("byTopic")
+    by_title = Query("titles")
+    titles = Query("titles", project=["title"])
+    bodies = Query("byTopic", project=["body"])
+
+
+class Contract(Entity, table=papers):
+    """With a version, a unique field, and a value that is required."""
+
+    folder: str
+    number: str
+    code: Annotated[str, Unique()]
+    text: Annotated[str, Large(THRESHOLD)]
+    remark: str = ""
+    version: Version = 0
+
+    keys = Keys(PK="FOLDER#{folder}", SK="CONTRACT#{number}")
+
+    by_id = Get()
+    by_code = Get("byCode")
+
+
+class Once(IdempotencyRecord, table=papers):
+    keys = Keys(PK="ONCE#{idempotency_key}", SK="ONCE")
+
+
+class Folder(Collection):
+    papers: list[Paper]
+    contracts: list[Contract]
+
+    named = Gather()
+
+
+def long(mark: str, size: int = 3 * THRESHOLD) -> str:
+    """A text that does not fit into an item."""
+    return (mark + "-") * (size // (len(mark) + 1) + 1)
+
+
+@dataclass(slots=True)
+class Shelf:
+    """A store with an object store, and ways round both."""
+
+    backend: Backend
+    blobs: Blobs
+    store: Store
+    context: Context
+    name: str
+
+    def names(self) -> set[str]:
+        """The blobs that there are."""
+        found: set[str] = set()
+        after = None
+        while page := self.blobs.entries(f"{self.name}/", after, 7):
+            found.update(entry.name for entry in page)
+            after = page[-1].name
+        return found
+
+    def items(self) -> list[Item]:
+        response = self.backend.call(Request("Scan", {"TableName": self.name, "ConsistentRead": True}))
+        found: list[Item] = response["Items"]
+        return found
+
+    def item(self, entity: Entity) -> Item:
+        key = schema_of(type(entity)).key_of(entity.item())
+        body = {"TableName": self.name, "Key": key, "ConsistentRead": True}
+        item: Item = self.backend.call(Request("GetItem", body))["Item"]
+        return item
+
+    def referenced(self) -> set[str]:
+        return {found.blob for item in self.items() for found in references(item).values()}
+
+    def assert_tidy(self) -> None:
+        """What is referred to is there, and nothing else is."""
+        self.assert_whole()
+        assert self.names() == self.referenced()
+
+    def assert_whole(self) -> None:
+        """What is referred to is there, each blob by one item."""
+        named = [found.blob for item in self.items() for found in references(item).values()]
+        assert len(named) == len(set(named))
+        assert set(named) <= self.names()
+
+    def assert_small(self) -> None:
+        """No item is larger than it has to be."""
+        for item in self.items():
+            inside = {name for name in ("body", "scan", "text") if name in item}
+            assert item_size(item) <= THRESHOLD or all(item_size({n: item[n]}) < 400 for n in inside)
+
+    def steps(self, flow: Flow[Any]) -> Iterator[Callable[[], None]]:
+        """A flow, step by step: each is to be carried out by the caller, or not."""
+        answer: Any = None
+        error: ServiceError | None = None
+        step: Request | Sleep = next(flow)
+
+        def carry_out() -> None:
+            nonlocal answer, error
+            answer, error = None, None
+            if isinstance(step, Sleep):
+                return
+            try:
+                answer = step.perform() if isinstance(step, Work) else self.backend.call(step)
+            except ServiceError as refused:
+                error = refused
+
+        while True:
+            yield carry_out
+            try:
+                step = flow.send(answer) if error is None else flow.throw(error)
+            except StopIteration:
+                return
+
+
+def shelved(bench: Bench, blobs: Blobs, table: Table = papers) -> Shelf:
+    """A shelf with a table of its own."""
+    bench.names[table.name] = f"{table.name}-shelf-{next(_numbers)}"
+    bench.create(table)
+    settings: dict[str, Any] = {"clock": bench.clock, "entropy": random.Random(7), "table_names": bench.names}
+    store = Store(bench.backend, blobs=blobs, **settings)
+    return Shelf(bench.backend, blobs, store, Context(blobs=blobs, **settings), bench.names[table.name])

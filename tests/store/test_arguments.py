@@ -1,0 +1,135 @@
+"""Calls with what they do not take: each says what it takes, before anything is asked of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tablewright.model import Collection, Entity, Gather, Get, GlobalIndex, Keys, ModelError, Query, Table, Version
+from tablewright.store import Create, ServiceError, Store
+
+shelves = Table("shelves", "PK", "SK", indexes=[GlobalIndex("byTitle", "title", "SK")])
+
+
+class Book(Entity, table=shelves):
+    shelf: str
+    book_id: str
+    title: str = "Emma"
+    version: Version = 0
+
+    keys = Keys(PK="SHELF#{shelf}", SK="BOOK#{book_id}")
+
+    by_id = Get()
+    of_shelf = Query()
+    titles = Query(project=["title"])
+
+
+class Shelf(Collection):
+    books: list[Book]
+
+    whole = Gather()
+
+
+ONE = Book.by_id(shelf="s", book_id="b")
+SOME = Book.of_shelf(shelf="s")
+ALL = Shelf.whole(shelf="s")
+BOOK = Book(shelf="s", book_id="b")
+
+GET = "get takes what a Get pattern gives, such as Call.by_id(call_id=...)"
+QUERY = "takes what a Query pattern gives, such as Call.of_user(user_id=...)"
+COLLECT = "collect takes what a Gather pattern gives, such as Case.of_ticket(ticket_id=...)"
+ENTITY = "takes an entity, such as Call(call_id=...)"
+TARGET = "takes an entity, or what a Get pattern gives, such as Call.by_id(call_id=...)"
+MISTAKES: list[tuple[Callable[[Store, Any], Any], Any, str]] = [
+    (Store.get, "b", f"{GET}, not str"),
+    (Store.get, SOME, f"{GET}, not what Book.of_shelf gives"),
+    (Store.get, Book.by_id, f"{GET}, not a pattern that is not called"),
+    (Store.get, Book, f"{GET}, not the class Book"),
+    (Store.get, BOOK, f"{GET}, not a Book"),
+    (lambda store, wanted: store.get_many(wanted), ONE, "get_many takes several of them: get_many([...])"),
+    (lambda store, wanted: store.get_many([wanted]), SOME, "not what Book.of_shelf gives"),
+    (Store.query, ONE, f"query {QUERY}, not what Book.by_id gives"),
+    (Store.query, Book.of_shelf, f"query {QUERY}, not a pattern that is not called"),
+    (Store.query, Book, f"query {QUERY}, not the class Book"),
+    (Store.query, ALL, f"query {QUERY}, not what Shelf.whole gives"),
+    (Store.count, Book, f"count {QUERY}, not the class Book"),
+    (Store.collect, SOME, f"{COLLECT}, not what Book.of_shelf gives"),
+    (Store.scan, BOOK, "scan takes the class of an entity, not a Book"),
+    (Store.scan, shelves, "scan takes the class of an entity, not the table shelves"),
+    (lambda store, source: list(store.iterate(source)), ONE, "not what Book.by_id gives"),
+    (lambda store, source: list(store.pages(source)), BOOK, "not a Book"),
+    (Store.create, {"shelf": "s"}, f"create {ENTITY}, not dict"),
+    (Store.put, Book, f"put {ENTITY}, not the class Book"),
+    (Store.upsert, ONE, f"upsert {ENTITY}, not what Book.by_id gives"),
+    (Store.update, SOME, f"update {TARGET}, not what Book.of_shelf gives"),
+    (Store.delete, "b", f"delete {TARGET}, not str"),
+    (Store.transact, BOOK, "transact takes operations, such as Create(call) or Update(call, ...), not a Book"),
+    (Store.transact, [Create(BOOK)], "transact takes operations, such as Create(call) or Update(call, ...), not list"),
+    (Store.ensure_tables, Book, "ensure_tables takes tables, not the class Book"),
+    (Store.ensure_tables, "shelves", "ensure_tables takes tables, not str"),
+    (Store.verify, "shelves", "verify takes a table, or the class of an entity, not str"),
+    (Store.repair, BOOK, "repair takes a table, or the class of an entity, not a Book"),
+]
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store.open() as store:
+        yield store
+
+
+@pytest.mark.parametrize(("call", "argument", "answer"), MISTAKES)
+def test_a_call_says_what_it_takes(store: Store, call: Callable[[Store, Any], Any], argument: Any, answer: str) -> None:
+    with pytest.raises(ModelError) as refused:
+        call(store, argument)
+    assert answer in str(refused.value)
+
+
+def test_what_was_read_in_part_cannot_be_written(store: Store) -> None:
+    store.ensure_tables(shelves)
+    store.create(Book(shelf="s", book_id="b"))
+    (part,) = store.query(Book.titles(shelf="s")).items
+    for write in (store.put, store.upsert, lambda each: store.update(each, title="Ada"), store.delete):
+        with pytest.raises(ModelError, match=r"this Book was read in part, without (shelf|version)"):
+            write(part)
+
+
+def test_a_time_is_not_bounded_by_text(store: Store) -> None:
+    visits = Table("visits", "PK", "SK")
+
+    class Visit(Entity, table=visits):
+        guest: str
+        at: datetime
+
+        keys = Keys(PK="GUEST#{guest}", SK="{at}")
+
+        of_guest = Query(range="at")
+
+    store.ensure_tables(visits)
+    with pytest.raises(ModelError) as refused:
+        store.query(Visit.of_guest(guest="ada", since="yesterday"))
+    assert str(refused.value) == "Visit.at is a time, so since is a datetime or a date, not 'yesterday'"
+
+
+def test_a_field_that_is_not_there_is_named_once(store: Store) -> None:
+    with pytest.raises(ModelError) as refused:
+        store.get(Book.by_id(id="b"))
+    assert str(refused.value) == "Book has no field 'id'; it has shelf, book_id, title, version"
+
+
+def test_a_table_that_was_not_made_is_named_with_what_makes_it(store: Store) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: store.get(ONE),
+        lambda: store.create(BOOK),
+        lambda: store.transact(Create(BOOK)),
+    ]
+    for call in calls:
+        with pytest.raises(ServiceError) as refused:
+            call()
+        assert refused.value.code == "ResourceNotFoundException"
+        assert refused.value.__notes__ == [
+            "shelves, or an index of it, is not there; store.ensure_tables(...) makes it"
+        ]

@@ -1,0 +1,21 @@
+"""The list of known differences between endpoints is kept in step with the tests."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.store.endpoints import KNOWN_DIFFERENCES
+
+LISTED = [(endpoint, test) for endpoint, known in KNOWN_DIFFERENCES.items() for test in known]
+
+
+@pytest.mark.parametrize(("endpoint", "test"), LISTED)
+def test_every_difference_is_shown_by_a_test_that_runs_there(endpoint: str, test: str) -> None:
+    folder = Path(__file__).parent
+    found = [re.search(rf"^def {test}\((.*?)\) ->", path.read_text("utf-8"), re.M) for path in folder.glob("test_*.py")]
+    (definition,) = [match[1] for match in found if match is not None]
+    # A fixture that runs on all endpoints.
+    assert re.search(r"\b(bench|store|written|backend|any_desk):", definition)
