@@ -1,6 +1,14 @@
 """The command line.
 
-    database    serve, verify
+    cost            plan, meter
+    database        serve, verify
+    documents       docs, init
+    evolution       diff, workbench
+    infrastructure  infra, iam
+    lint            lint
+    services        up, token, config
+    support         support
+    systems         engagement
 
 Each module of this package registers a few commands. Exit codes: 0 done, 1 something was found (verify: the data is
 damaged), 2 something the user can put right, 130 interrupted. What went wrong is one line on standard error that says
@@ -9,16 +17,17 @@ what to do. Modules are imported by the command that needs them, so that ``--hel
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from tablewright import __version__
-from tablewright.cli import database
+from tablewright.cli import cost, database, documents, evolution, infrastructure, lint, services, support, systems
 from tablewright.cli.parsing import Parser, UsageError
 
 __all__ = ["main"]
 
-_MODULES = (database,)
+_MODULES = (database, services, support, systems, cost, documents, lint, infrastructure, evolution)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,6 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.status
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # Whoever read the output has seen enough (``| head``); what is left of it goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     return status
 
 

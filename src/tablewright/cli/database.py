@@ -62,7 +62,7 @@ def _serve(options: argparse.Namespace) -> int:
     def started(server: Server) -> None:
         _greet(server.url, folder, options.host, options.credentials)
 
-    _check_address(options.host, options.port)
+    check_address(options.host, options.port)
     with _open(folder) as engine:
         try:
             run(
@@ -158,7 +158,7 @@ def _open(folder: Path | None) -> Engine:
         raise UsageError(str(error)) from None
 
 
-def _check_address(host: str, port: int) -> None:
+def check_address(host: str, port: int) -> None:
     """Refuses an address that cannot be had before a data folder is made for it."""
     import socket
 

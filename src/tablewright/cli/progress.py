@@ -1,0 +1,49 @@
+"""Progress on a terminal: what is being done, and how far it is. Without a terminal, a line for each step."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any, Self
+
+
+class Steps:
+    """Steps, one after the other; ``tell`` says how far the present one is."""
+
+    def __init__(self) -> None:
+        self._progress: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def begin(self, what: str) -> None:
+        if self._progress is None:
+            print(f"tablewright: {what}", file=sys.stderr)
+            return
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(what, total=None)
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, description=what, completed=done, total=total)
+
+    def end(self) -> None:
+        """Clear the display, as something else is printed from now on."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+            self._task = None

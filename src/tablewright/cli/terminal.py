@@ -1,0 +1,69 @@
+"""Pages of the design tools in a terminal, by rich."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from tablewright.cli.parsing import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text as Styled
+
+    from tablewright.design.pages import Block, Page
+
+
+def show(page: Page) -> None:
+    """Print a page."""
+    screen = console()
+    screen.print(page.title, style="bold")
+    for block in page.blocks:
+        _show(screen, block)
+
+
+def console() -> Console:
+    try:
+        from rich.console import Console
+    except ImportError:
+        raise UsageError("this needs rich to be shown: pip install 'tablewright[design]', or use --json") from None
+    # What is no terminal is a file or another program: there is no width to keep to.
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+
+
+def _show(console: Console, block: Block) -> None:
+    from rich.table import Table
+
+    from tablewright.design import pages
+
+    match block:
+        case pages.Heading(text):
+            console.print()
+            console.print(_styled(text), style="bold")
+        case pages.Text(text):
+            console.print(_styled(text))
+        case pages.Bullets(items):
+            for item in items:
+                console.print("-", _styled(item))
+        case pages.Grid():
+            table = Table()
+            for column in block.columns:
+                table.add_column(column.strip(), justify="right" if column in block.right else "left")
+            for row in block.rows:
+                table.add_row(*map(_styled, row))
+            console.print(table)
+        case pages.Code(text) | pages.Diagram(text):
+            console.print(text, markup=False)
+        case pages.Drawing():
+            pass
+
+
+def _styled(text: str) -> Styled:
+    """Text in which `code` stands out."""
+    from rich.text import Text as Styled
+
+    styled = Styled()
+    for position, part in enumerate(re.split("`([^`]*)`", text)):
+        styled.append(part, style="cyan" if position % 2 else "")
+    return styled

@@ -1,0 +1,40 @@
+"""What changes between two versions of a design, what each change takes, and in which steps it is made.
+
+    changes(old, new)           of two snapshots; none between a design and itself
+
+Each change is of one kind:
+
+    free            stored data is right as it is
+    new index       the service has to build an index
+    backfill        stored items have to be gone over once, in place
+    re-key          items get another primary key: they have to be moved
+    unsafe          data can be lost, or what runs now can break
+
+The order of the steps matters: while one version is replaced by the other, both are at work on the same table.
+
+change      Change, Kind
+tables      tables, their settings and indexes
+entities    entities and their keys
+fields      fields, and what the store does with them
+"""
+
+from __future__ import annotations
+
+from tablewright.design.diff.change import Change, Kind, gravest, named_changes
+from tablewright.design.diff.tables import table_changes
+from tablewright.design.snapshot import Snapshot
+
+__all__ = ["Change", "Kind", "changes", "gravest"]
+
+
+def changes(old: Snapshot, new: Snapshot) -> list[Change]:
+    """All changes from one version to another, the gravest first."""
+    found = list(table_changes(old, new))
+    for member, place in (("collections", "collection"), ("writes", "write"), ("reactions", "reaction")):
+        for name, what in named_changes(old.get(member, {}), new.get(member, {})):
+            found.append(Change(Kind.FREE, f"{place} {name}", what))
+    for name, what in named_changes(old.get("roles", {}), new.get("roles", {})):
+        step = "attach the role's policy as `tablewright iam` prints it, before the new version needs it"
+        found.append(Change(Kind.FREE, f"role {name}", what, (step,)))
+    order = list(Kind)
+    return sorted(found, key=lambda change: -order.index(change.kind))

@@ -1,0 +1,50 @@
+"""One change between two versions of a design, and what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["Change", "Described", "Kind", "gravest", "named_changes"]
+
+# A part of a snapshot.
+Described = Mapping[str, Any]
+
+
+class Kind(StrEnum):
+    """What a change takes, from nothing to the most."""
+
+    FREE = "free"
+    NEW_INDEX = "new index"
+    BACKFILL = "backfill"
+    RE_KEY = "re-key"
+    UNSAFE = "unsafe"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change: where, what, and how to make it."""
+
+    kind: Kind
+    place: str
+    what: str
+    steps: tuple[str, ...] = ()
+
+
+def named_changes(old: Described, new: Described) -> Iterator[tuple[str, str]]:
+    """What became of each name: removed, added or changed."""
+    for name in {**old, **new}:
+        if name not in new:
+            yield name, "removed"
+        elif name not in old:
+            yield name, "added"
+        elif old[name] != new[name]:
+            yield name, "changed"
+
+
+def gravest(found: Sequence[Change]) -> Kind | None:
+    """The gravest kind among changes; None where there are none."""
+    order = list(Kind)
+    return max((change.kind for change in found), key=order.index, default=None)

@@ -1,0 +1,178 @@
+"""Designs by import path or file: what every command of the design tools begins with.
+
+    load("tablewright.systems.calls")     a package with a module ``model``, or any module
+    load("./model.py")                    a file
+
+A module says what its designs are by holding ``Design`` objects. One that holds none, but tables or entities, is one
+design of all of them and of the collections over them. Modules of the current folder can be imported.
+
+What is wrong is a ``DesignError`` that says what to do. Where the module was found, and the model refused what it
+declares, it is a ``RefusedError``: the declaration is the mistake, so lint reports it as a finding.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+import pydantic
+
+from tablewright import model as language
+from tablewright.model import Collection, Design, Entity, ModelError, Table
+
+__all__ = ["DesignError", "RefusedError", "load", "place_in"]
+
+T = TypeVar("T")
+
+# Frames in here are where a declaration is looked at, not where it is made.
+_NOT_THE_USERS = tuple(str(Path(file).parent) for file in (language.__file__, pydantic.__file__, importlib.__file__))
+
+
+class DesignError(Exception):
+    """A design that cannot be loaded; the message says what to do."""
+
+
+class RefusedError(DesignError):
+    """A design that the model refuses: the declaration contradicts itself."""
+
+    def __init__(self, error: ModelError, where: str | None) -> None:
+        super().__init__(f"{error} ({where})" if where else str(error))
+        self.error = error
+        # File and line of the declaration.
+        self.where = where
+
+
+def load(path: str) -> list[Design]:
+    """The designs of a module, by its import path or its file."""
+    _see(Path.cwd())
+    found = _designs(_imported(path), path)
+    if not found:
+        raise DesignError(f"{path} has neither a Design nor tables; name the module that declares them")
+    return found
+
+
+# -- modules --------------------------------------------------------------------------------------------------------
+
+
+def _imported(path: str) -> ModuleType:
+    try:
+        if path.endswith(".py") or "/" in path or "\\" in path:
+            return _from_file(Path(path))
+        if not all(part.isidentifier() for part in path.split(".")):
+            raise DesignError(
+                f"{path!r} is no import path; name a module, such as shop.model, or a file, such as ./model.py"
+            )
+        module = importlib.import_module(path)
+        # A package keeps its design in `model`.
+        if hasattr(module, "__path__") and importlib.util.find_spec(f"{path}.model") is not None:
+            module = importlib.import_module(f"{path}.model")
+        return module
+    except DesignError:
+        raise
+    except ModelError as error:
+        raise RefusedError(error, _place_of(error)) from error
+    except ModuleNotFoundError as error:
+        if error.name and (path == error.name or path.startswith(f"{error.name}.")):
+            raise DesignError(
+                f"there is no module {error.name!r}; name one that can be imported from here, such as shop.model, "
+                "or a file, such as ./model.py"
+            ) from None
+        raise DesignError(f"{path} needs the module {error.name!r}, which is not installed here") from error
+    except Exception as error:
+        where = _place_of(error)
+        raise DesignError(
+            f"{path} cannot be imported: {type(error).__name__}: {error}" + (f" ({where})" if where else "")
+        ) from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    if path.is_dir():
+        raise DesignError(f"{path} is a folder; name the file in it, such as {path / 'model.py'}, or an import path")
+    if not path.is_file():
+        raise DesignError(f"there is no file {path}")
+    path = path.resolve()
+    folder, name = path.parent, path.stem
+    # A file of a package is a module of it, so that what it imports relatively is found.
+    while (folder / "__init__.py").is_file():
+        folder, name = folder.parent, f"{folder.name}.{name}"
+    _see(folder)
+    if "." in name:
+        return importlib.import_module(name.removesuffix(".__init__"))
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == str(path):
+        return known
+    while name in sys.modules:
+        name += "_"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise DesignError(f"{path} is no Python file; its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    # Annotations are looked up in the module by its name while its classes are made.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _see(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _place_of(error: Exception) -> str | None:
+    """Where a declaration was made that ended in an error: the innermost line that is its author's."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
+    return place_in(frames[-1].filename, frames[-1].lineno or 1) if frames else None
+
+
+def place_in(file: str, line: int) -> str:
+    """A line of a file, by its path from the current folder where it lies in there."""
+    relative = os.path.relpath(file)
+    return f"{file if relative.startswith('..') else relative}:{line}"
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith(("<", *_NOT_THE_USERS)) or file == __file__
+
+
+# -- what is in them ------------------------------------------------------------------------------------------------
+
+
+def _designs(module: ModuleType, path: str) -> list[Design]:
+    members = [value for name, value in vars(module).items() if not name.startswith("__")]
+    designs = _once(value for value in members if isinstance(value, Design))
+    if designs:
+        return designs
+    classes = _once(value for value in members if isinstance(value, type))
+    kept = [kind.schema_.table for kind in classes if issubclass(kind, Entity) and "schema_" in vars(kind)]
+    tables = _once([*(value for value in members if isinstance(value, Table)), *kept])
+    if not tables:
+        return []
+    collections = [
+        kind
+        for kind in classes
+        if issubclass(kind, Collection) and kind is not Collection and kind.members_[0].schema.table in tables
+    ]
+    return [Design(_name_of(module, path), tables=tables, collections=collections)]
+
+
+def _name_of(module: ModuleType, path: str) -> str:
+    """The last part of a path that says something: the package of a module that is called ``model``."""
+    *outer, last = module.__name__.rstrip("_").split(".")
+    if last == "model" and outer:
+        last = outer[-1]
+    return last.replace("_", " ").capitalize()
+
+
+def _once(values: Iterable[T]) -> list[T]:
+    return list({id(value): value for value in values}.values())

@@ -1,0 +1,222 @@
+"""A new project: one entity, a program that uses it, a test and a README, as files to be written.
+
+    for path, text in project_files("shop").items(): ...
+
+Everything in it runs as it is: the tests, ``tablewright lint``, ``tablewright docs`` and ``tablewright plan``.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+__all__ = ["ProjectError", "project_files"]
+
+
+# What a project imports, or has beside its package.
+_TAKEN = frozenset({"tablewright", "tests", "pytest"})
+
+
+class ProjectError(Exception):
+    """A name that no project can have; the message says what to do."""
+
+
+def project_files(name: str) -> dict[str, str]:
+    """The files of a project, by their paths within its folder."""
+    package = re.sub(r"[-. ]+", "_", name).lower()
+    if not package.isidentifier() or keyword.iskeyword(package) or package in _TAKEN:
+        raise ProjectError(f"{name!r} cannot be the name of a Python package; choose one such as shop or my-shop")
+    values = {"NAME": name, "PACKAGE": package, "TITLE": package.replace("_", " ").capitalize()}
+    return {
+        _filled(path, values): _filled(text, values)
+        for path, text in (
+            ("README.md", _README),
+            ("pyproject.toml", _PYPROJECT),
+            (".gitignore", _GITIGNORE),
+            ("PACKAGE/__init__.py", ""),
+            ("PACKAGE/model.py", _MODEL),
+            ("PACKAGE/notes.py", _SERVICE),
+            ("tests/test_notes.py", _TEST),
+        )
+    }
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        text = re.sub(rf"\b{name}\b", lambda _, value=value: value, text)  # type: ignore[misc]
+    return text
+
+
+_README = """\
+# TITLE
+
+Notes of users, kept in DynamoDB. The design is `PACKAGE/model.py`; everything else follows from it.
+
+```console
+$ pip install -e '.[dev]'
+$ pytest                                            the tests, on an engine in memory
+$ tablewright lint PACKAGE                          what is wrong with the design
+$ tablewright docs PACKAGE --out docs               the design document
+$ tablewright plan PACKAGE                          capacity and monthly cost
+$ tablewright meter -- pytest                       what the tests consume, and of which keys
+```
+
+`Store.open("./data")` keeps the data in a folder, `Store.connect(region="eu-west-1")` in Amazon DynamoDB. Nothing else
+changes.
+"""
+
+_PYPROJECT = """\
+[build-system]
+requires = ["hatchling>=1.27,<2"]
+build-backend = "hatchling.build"
+
+[project]
+name = "NAME"
+version = "0.1.0"
+requires-python = ">=3.11"
+dependencies = ["tablewright"]
+
+[project.optional-dependencies]
+dev = ["tablewright[design]", "pytest>=8"]
+
+[tool.hatch.build.targets.wheel]
+packages = ["PACKAGE"]
+
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+pythonpath = ["."]
+"""
+
+_GITIGNORE = """\
+__pycache__/
+.venv/
+data/
+"""
+
+_MODEL = '''\
+"""The design: a table, what is kept in it, how it is read and written, and how often."""
+
+from __future__ import annotations
+
+from tablewright.model import (
+    CreatedAt,
+    Design,
+    Entity,
+    Get,
+    Keys,
+    Query,
+    Table,
+    Touch,
+    Traffic,
+    Version,
+    Volume,
+    Write,
+)
+
+notes = Table("PACKAGE-notes", "PK", "SK")
+
+
+class Note(Entity, table=notes):
+    """Something that a user wants to remember."""
+
+    user_id: str
+    note_id: str
+    text: str
+    created_at: CreatedAt = None
+    version: Version = 0
+
+    keys = Keys(PK="USER#{user_id}", SK="NOTE#{note_id}")
+
+    by_id = Get()
+    of_user = Query(expected=20)
+
+
+design = Design(
+    "TITLE",
+    about="Notes of users.",
+    tables=[notes],
+    writes=[
+        Write("add", Touch(Note, "create")),
+        Write("edit", Touch(Note, "update", sets=["text"])),
+        Write("remove", Touch(Note, "delete")),
+    ],
+    roles={"api": ["Note.by_id", "Note.of_user", "add", "edit", "remove"]},
+    volume={Note: Volume(items=100_000, size=500)},
+    traffic={
+        "Note.of_user": Traffic(per_second=5, peak=50),
+        "Note.by_id": Traffic(per_second=5, peak=50),
+        "add": Traffic(per_second=1, peak=10),
+        "edit": Traffic(per_second=1, peak=10),
+    },
+)
+'''
+
+_SERVICE = '''\
+"""What can be done with notes."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from tablewright.store import Store
+
+from PACKAGE.model import Note, notes
+
+
+class Notes:
+    """The notes of all users, in a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        store.ensure_tables(notes)
+
+    def add(self, user_id: str, text: str) -> Note:
+        return self._store.create(Note(user_id=user_id, note_id=uuid4().hex, text=text))
+
+    def edit(self, note: Note, text: str) -> None:
+        self._store.update(note, text=text)
+
+    def remove(self, note: Note) -> None:
+        self._store.delete(note)
+
+    def of_user(self, user_id: str) -> list[Note]:
+        return self._store.query(Note.of_user(user_id=user_id), limit=100).items
+'''
+
+_TEST = """\
+from collections.abc import Iterator
+
+import pytest
+from tablewright.store import Store, VersionConflict
+
+from PACKAGE.notes import Notes
+
+
+@pytest.fixture
+def notes() -> Iterator[Notes]:
+    store = Store.open(None)
+    yield Notes(store)
+    store.close()
+
+
+def test_a_note_is_found_by_its_user(notes: Notes) -> None:
+    note = notes.add("ada", "ask Charles for more cogs")
+    notes.add("charles", "make more cogs")
+    assert notes.of_user("ada") == [note]
+
+
+def test_a_note_can_be_edited_and_removed(notes: Notes) -> None:
+    note = notes.add("ada", "draft")
+    notes.edit(note, "final")
+    assert [found.text for found in notes.of_user("ada")] == ["final"]
+    notes.remove(note)
+    assert notes.of_user("ada") == []
+
+
+def test_of_two_edits_at_once_one_wins(notes: Notes) -> None:
+    note = notes.add("ada", "draft")
+    stale = note.model_copy()
+    notes.edit(note, "mine")
+    with pytest.raises(VersionConflict):
+        notes.edit(stale, "yours")
+"""

@@ -1,0 +1,16 @@
+"""NoSQL Workbench's data models: a design as one, and one as a design to start from.
+
+    model(design)                  what Workbench opens, with sample items
+    source(parse(content))         a Python module; importing it and exporting it again gives the same tables
+
+exporting   model
+reading     parse: a file of Workbench, checked
+inference   what entities there are, how their keys are made, what types their attributes have
+writing     source: the Python module
+"""
+
+from tablewright.design.workbench.exporting import model
+from tablewright.design.workbench.reading import parse, read
+from tablewright.design.workbench.writing import source
+
+__all__ = ["model", "parse", "read", "source"]

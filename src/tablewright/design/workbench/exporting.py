@@ -1,0 +1,127 @@
+"""A design as a data model of NoSQL Workbench: tables, attributes, indexes, a facet and sample items for each entity.
+
+The aliases of a facet's key are the templates of the entity's keys, so that they are seen beside the data.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from tablewright.design.loading import DesignError
+from tablewright.design.samples import samples
+from tablewright.design.snapshot import declared_entities
+from tablewright.model import Design, Index, Schema, Table
+from tablewright.model.schema import Item
+
+__all__ = ["model"]
+
+_SAMPLES = 3
+_VERSION = "3.0"
+
+
+def model(design: Design, at: datetime) -> dict[str, Any]:
+    """The data model of a design, dated."""
+    date = at.strftime("%b %d, %Y, %I:%M %p")
+    about = design.about.strip().splitlines()
+    return {
+        "ModelName": design.name,
+        "ModelMetadata": {
+            "Author": "",
+            "DateCreated": date,
+            "DateLastModified": date,
+            "Description": about[0] if about else "",
+            "AWSService": "Amazon DynamoDB",
+            "Version": _VERSION,
+        },
+        "DataModel": [_table(table) for table in design.tables],
+    }
+
+
+def _table(table: Table) -> dict[str, Any]:
+    schemas = declared_entities(table)
+    items = {schema.entity.__name__: _items(schema) for schema in schemas}
+    found: dict[str, Any] = {
+        "TableName": table.name,
+        "KeyAttributes": _key(table, (table.partition,), () if table.sort is None else (table.sort,)),
+        "NonKeyAttributes": _attributes(table, schemas, items),
+        "TableFacets": [_facet(table, schema, items[schema.entity.__name__]) for schema in schemas],
+    }
+    for member, is_global in (("GlobalSecondaryIndexes", True), ("LocalSecondaryIndexes", False)):
+        indexes = [_index(table, index) for index in table.indexes if index.is_global is is_global]
+        if indexes:
+            found[member] = indexes
+    found["TableData"] = [item for some in items.values() for item in some]
+    found["DataAccess"] = {"MySql": {}}
+    found["BillingMode"] = "PAY_PER_REQUEST"
+    return found
+
+
+def _items(schema: Schema) -> list[Item]:
+    """Sample items; of those with the same key, the first."""
+    found: dict[str, Item] = {}
+    for entity in samples(schema.entity, _SAMPLES):
+        item = schema.encode(entity)
+        found.setdefault(str([item[name] for name in schema.table.key]), item)
+    return list(found.values())
+
+
+def _key(table: Table, partition: tuple[str, ...], sort: tuple[str, ...]) -> dict[str, Any]:
+    if len(partition) > 1 or len(sort) > 1:
+        raise DesignError(
+            f"table {table.name!r}: NoSQL Workbench knows no keys of several attributes; "
+            "make one attribute of them, with a template"
+        )
+    found = {"PartitionKey": _attribute(table, partition[0])}
+    if sort:
+        found["SortKey"] = _attribute(table, sort[0])
+    return found
+
+
+def _attribute(table: Table, name: str) -> dict[str, str]:
+    return {"AttributeName": name, "AttributeType": table.types.get(name, "S")}
+
+
+def _index(table: Table, index: Index) -> dict[str, Any]:
+    projection: dict[str, Any] = {"ProjectionType": "ALL"}
+    if index.include is not None:
+        projection = {"ProjectionType": "INCLUDE" if index.include else "KEYS_ONLY"}
+        if index.include:
+            projection["NonKeyAttributes"] = list(index.include)
+    return {
+        "IndexName": index.name,
+        "KeyAttributes": _key(table, index.partition, index.sort),
+        "Projection": projection,
+    }
+
+
+def _attributes(table: Table, schemas: list[Schema], items: dict[str, list[Item]]) -> list[dict[str, str]]:
+    """All attributes that are not of the table's key, with their types."""
+    types: dict[str, str] = {name: table.types.get(name, "S") for name in table.key_attributes}
+    if table.type_attribute is not None:
+        types.setdefault(table.type_attribute, "S")
+    for schema in schemas:
+        for item in items[schema.entity.__name__]:
+            for name, value in item.items():
+                types.setdefault(name, next(iter(value)))
+        for name, spec in schema.by_attribute.items():
+            known = sorted(kind for kind in spec.types if kind not in (None, "NULL"))
+            types.setdefault(name, "SS" if known == ["SET"] else str(known[0]) if known else "S")
+    return [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items() if name not in table.key]
+
+
+def _facet(table: Table, schema: Schema, items: list[Item]) -> dict[str, Any]:
+    def alias(attribute: str) -> str:
+        rule = schema.rules.get(attribute)
+        return attribute if rule is None else rule.template.text
+
+    aliases = {"PartitionKeyAlias": alias(table.partition)}
+    if table.sort is not None:
+        aliases["SortKeyAlias"] = alias(table.sort)
+    names = dict.fromkeys([*schema.by_attribute, *schema.rules, *(name for item in items for name in item)])
+    return {
+        "FacetName": schema.entity.__name__,
+        "KeyAttributeAlias": aliases,
+        "NonKeyAttributes": [name for name in names if name not in table.key],
+        "DataAccess": {"MySql": {}},
+    }

@@ -1,0 +1,153 @@
+"""A design that has something of everything that costs: indexes of all kinds, guards, counters, shards, states."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from tablewright.model import (
+    Accepted,
+    Collection,
+    Design,
+    Entity,
+    Gather,
+    Get,
+    GlobalIndex,
+    Keys,
+    LocalIndex,
+    Need,
+    Numbered,
+    Query,
+    Reaction,
+    Table,
+    Touch,
+    Traffic,
+    Unique,
+    UpdatedAt,
+    Version,
+    Volume,
+    Write,
+    sharded,
+    when,
+)
+
+orders = Table(
+    "Orders",
+    "PK",
+    "SK",
+    indexes=[
+        GlobalIndex("byState", "GSI1PK", "GSI1SK"),
+        GlobalIndex("byShop", "GSI2PK", "GSI2SK", include=["total"]),
+        GlobalIndex("late", "GSI3PK", "GSI3SK"),
+        LocalIndex("byTotal", "LSK", include=["state"]),
+    ],
+    stream="NEW_AND_OLD_IMAGES",
+    point_in_time_recovery=True,
+    tags={"Team": "shop"},
+)
+
+
+class State(StrEnum):
+    PLACED = "PLACED"
+    PICKED = "PICKED"
+    DELAYED = "LATE"
+    CLOSED = "CLOSED"
+
+
+class Order(Entity, table=orders):
+    """What a customer ordered."""
+
+    customer_id: str
+    order_id: str
+    number: Annotated[str, Unique()]
+    shop: str
+    state: State = State.PLACED
+    placed_at: datetime
+    total: int = 100
+    remark: str = "none"
+    updated_at: UpdatedAt = None
+    version: Version = 0
+
+    keys = Keys(
+        PK="CUSTOMER#{customer_id}",
+        SK="ORDER#{order_id}",
+        GSI1PK=sharded("STATE#{state}", 4),
+        GSI1SK="{placed_at}",
+        GSI2PK="SHOP#{shop}",
+        GSI2SK="{placed_at}",
+        GSI3PK=when("LATE", state=State.DELAYED),
+        GSI3SK=when("{placed_at}", state=State.DELAYED),
+        LSK="{total:09}",
+    )
+
+    by_id = Get()
+    by_id_now = Get(consistent=True)
+    of_customer = Query(expected=3)
+    of_customer_now = Query(consistent=True, expected=3)
+    in_state = Query("byState", newest_first=True, expected=6)
+    of_shop = Query("byShop", expected=3)
+    totals_of_shop = Query("byShop", project=["total"], expected=3)
+    by_total = Query("byTotal", range="total", expected=3)
+    late = Query("late")
+    placed = Query(where={"state": State.PLACED}, expected=2)
+
+
+class Line(Entity, table=orders):
+    """A line of an order."""
+
+    customer_id: str
+    order_id: str
+    position: Annotated[int, Numbered("customer_id", "order_id")] = 0
+    product: str
+
+    keys = Keys(PK="CUSTOMER#{customer_id}", SK="LINE#{order_id}#{position:04}")
+
+    of_order = Query(expected=3)
+
+
+class Account(Collection):
+    orders: list[Order]
+    lines: list[Line]
+
+    of_customer = Gather(expected=6)
+
+
+WRITES = [
+    Write("place", Touch(Order, "create"), about="a new order"),
+    Write("place_all", Touch(Order, "create"), Touch(Line, "create")),
+    Write("add_line", Touch(Line, "create")),
+    Write("pick", Touch(Order, "update", sets=["state"])),
+    Write("remark", Touch(Order, "update", sets=["remark"])),
+    Write("renumber", Touch(Order, "update", sets=["number"])),
+    Write("hand_over", Touch(Order, "update", sets=["customer_id"])),
+    Write("drop", Touch(Order, "delete")),
+    Write("drop_line", Touch(Line, "delete")),
+]
+
+# Sizes are those of sample items.
+bare = Design("Orders, bare", tables=[orders], collections=[Account], writes=WRITES)
+
+design = Design(
+    "Orders",
+    about="Orders of customers, in one table.",
+    tables=[orders],
+    collections=[Account],
+    writes=WRITES,
+    reactions=[
+        Reaction("count_orders", Order, effect="count"),
+        Reaction("tell_customer", Order, kinds=frozenset(["INSERT"]), effect="notify"),
+    ],
+    needs=[Need("orders of a customer", Order, by=["customer_id"])],
+    roles={"api": ["Order.by_id", "place"], "nobody": []},
+    accepted=[Accepted("unused-index", "Orders/late", "a report reads it")],
+    volume={
+        Order: Volume(items=10_000_000, size=1_050, distinct={"GSI1PK": 4, "GSI2PK": 2_000}),
+        Line: Volume(items=30_000_000, size=300),
+    },
+    traffic={
+        "Order.by_id": Traffic(per_second=100, peak=400),
+        "Order.in_state": Traffic(per_second=2, peak=10),
+        "place": Traffic(per_second=200, peak=1_600),
+        "pick": Traffic(per_second=200, peak=900),
+        "add_line": Traffic(per_second=40, peak=300, hottest=0.01),
+    },
+)

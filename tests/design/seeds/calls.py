@@ -1,0 +1,54 @@
+"""Call storage as its document has it: composites for every writer to compute, and an index that is taken as unique."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from tablewright.model import Design, Entity, EpochMillis, Get, GlobalIndex, Query, Table, Touch, Write, camel_case
+
+calls = Table(
+    "Calls",
+    "userId",
+    "sk",
+    indexes=[
+        GlobalIndex("byCallId", "callId"),
+        GlobalIndex("byProvider", "providerId", "sk"),
+        GlobalIndex("byUserStatus", "userStatus", "sk"),
+    ],
+)
+
+
+class Status(StrEnum):
+    SCHEDULED = "SCHEDULED"
+    COMPLETED = "COMPLETED"
+
+
+class Call(Entity, table=calls, naming=camel_case):
+    user_id: str
+    call_id: str
+    provider_id: str
+    status: Status = Status.SCHEDULED
+    scheduled_for: EpochMillis
+    # "These must be computed client-side for every write."
+    sk: str
+    user_status: str
+
+    by_call_id = Get("byCallId")
+    of_user = Query(range="sk")
+    of_provider = Query("byProvider", newest_first=True)
+    of_user_by_status = Query("byUserStatus", range="sk")
+
+
+design = Design(
+    "Calls, as written",
+    tables=[calls],
+    writes=[
+        Write(
+            "create",
+            Touch(Call, "create", keys={"sk": "{scheduled_for:013}#{call_id}", "userStatus": "{user_id}#{status}"}),
+        ),
+        Write("change_status", Touch(Call, "update", sets=["status", "user_status"])),
+        Write("change_provider", Touch(Call, "update", sets=["provider_id"])),
+        Write("reschedule", Touch(Call, "delete"), Touch(Call, "create")),
+    ],
+)

@@ -1,0 +1,181 @@
+"""A support desk in a single table, as its document has it: index keys composed by hand in some writes only.
+
+What the model does not let anyone declare is in ``support_escalations``.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from tablewright.model import (
+    Claim,
+    Collection,
+    Design,
+    Entity,
+    ExpiresAt,
+    Gather,
+    Get,
+    GlobalIndex,
+    Keys,
+    Query,
+    Reaction,
+    Table,
+    Touch,
+    Volume,
+    Write,
+)
+
+tickets = Table(
+    "prod-tickets-unified",
+    "PK",
+    "SK",
+    indexes=[
+        GlobalIndex("GSI1-customer-index", "GSI1PK", "GSI1SK"),
+        GlobalIndex("GSI2-status-index", "GSI2PK", "GSI2SK"),
+        GlobalIndex("GSI3-operator-index", "GSI3PK", "GSI3SK", include=["ticket_id", "rating", "was_helpful"]),
+    ],
+    type_attribute="entity_type",
+    ttl="ttl",
+    stream="NEW_AND_OLD_IMAGES",
+    point_in_time_recovery=True,
+    tags={"Environment": "production", "Application": "ai-technical-support"},
+)
+
+
+class Status(StrEnum):
+    NEW = "NEW"
+    PROCESSING = "PROCESSING"
+    READY = "READY"
+    FAILED = "FAILED"
+    ESCALATED = "ESCALATED"
+
+
+class Ticket(Entity, table=tickets, type_name="ticket"):
+    ticket_id: str
+    customer_id: str
+    status: Status = Status.NEW
+    created_at: str
+    updated_at: str | None = None
+    symptom_text: str = ""
+    priority: str = ""
+    # Composed by put_ticket, and by nobody else.
+    GSI1PK: str
+    GSI1SK: str
+    GSI2PK: str
+    GSI2SK: str
+
+    keys = Keys(PK="TICKET#{ticket_id}", SK="METADATA")
+
+    by_id = Get()
+    # "Descending by created_at"
+    of_customer = Query("GSI1-customer-index", newest_first=True, expected=20)
+    by_status = Query("GSI2-status-index", range="GSI2SK", newest_first=True, expected=100)
+
+
+class Event(Entity, table=tickets, type_name="event"):
+    ticket_id: str
+    date: str
+    sequence: int
+    event_type: str
+    timestamp: str
+    details: dict[str, Any] = Field(default_factory=dict)
+
+    keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{date}#{sequence:03}")
+
+    of_ticket = Query(range="date", newest_first=True, expected=10)
+
+
+class Feedback(Entity, table=tickets, type_name="feedback"):
+    ticket_id: str
+    operator_id: str
+    submitted_at: str
+    rating: int
+    was_helpful: bool = True
+
+    keys = Keys(
+        PK="TICKET#{ticket_id}",
+        SK="FEEDBACK#{submitted_at}",
+        GSI3PK="OPERATOR#{operator_id}",
+        GSI3SK="{submitted_at}",
+    )
+
+    of_ticket = Query()
+    by_operator = Query("GSI3-operator-index", newest_first=True, expected=50)
+
+
+class ShardedTicket(Entity, table=tickets, type_name="sharded"):
+    """The answer of the document to hot partitions: a shard from random.randint() or hash() behind a unique id."""
+
+    ticket_id: str
+    shard: int
+
+    keys = Keys(PK="SHARDED#{ticket_id}#{shard}", SK="METADATA")
+
+    by_id = Get()
+
+
+class IdempotencyRecord(Entity, table=tickets, type_name="idempotency"):
+    key: str
+    response: str
+    ttl: ExpiresAt = None
+
+    keys = Keys(PK="IDEMPOTENCY#{key}", SK="METADATA")
+
+    by_key = Get()
+
+
+class TicketWithFeedback(Collection):
+    ticket: Ticket
+    feedback: list[Feedback]
+
+    of_ticket = Gather()
+
+
+BY_HAND = {
+    "GSI1PK": "CUSTOMER#{customer_id}",
+    "GSI1SK": "STATUS#{status}#{created_at}",
+    "GSI2PK": "STATUS#{status}",
+    "GSI2SK": "{created_at}",
+}
+
+design = Design(
+    "Support, as written",
+    tables=[tickets],
+    collections=[TicketWithFeedback],
+    writes=[
+        Write("put_ticket", Touch(Ticket, "put", keys=BY_HAND)),
+        Write("add_event", Touch(Event, "put")),
+        Write(
+            "create_ticket_transactional",
+            Touch(IdempotencyRecord, "create"),
+            Touch(Ticket, "put", keys=BY_HAND),
+            Touch(Event, "put", keys={"SK": "EVENT#{now}#001"}),
+        ),
+        Write(
+            "update_ticket_status_with_event",
+            Touch(Ticket, "update", sets=["status", "updated_at"]),
+            Touch(Event, "put", keys={"SK": "EVENT#{now}#status_change"}),
+        ),
+        # except TransactionCanceledException: return create_ticket_idempotent(...)
+        Write(
+            "create_ticket_idempotent",
+            Touch(IdempotencyRecord, "create"),
+            Touch(Ticket, "put", keys=BY_HAND),
+            retries=None,
+        ),
+    ],
+    reactions=[
+        Reaction("tickets_by_status", Ticket, kinds=frozenset(["MODIFY"]), effect="count", once=False),
+        Reaction("customer_satisfaction", Feedback, kinds=frozenset(["INSERT"]), effect="count", once=False),
+    ],
+    volume={Ticket: Volume(items=1_000_000, size=3_584, distinct={"GSI2PK": 5})},
+    claims=[
+        # blocks_per_item = max(1, int(item_size_kb))
+        Claim("calculate_write_capacity", subject="put_ticket", units=3),
+        Claim("estimate_monthly_cost", write_hour_price=0.00065, read_hour_price=0.00065),
+        Claim("on_demand_vs_provisioned_analysis", write_price=1.25, read_price=1.25),
+    ],
+)

@@ -1,0 +1,146 @@
+"""``tablewright lint``: what it prints, and what it answers with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tablewright.cli import main
+
+CLEAN = """
+from tablewright.model import Entity, Get, Table
+
+class Person(Entity, table=Table("people", "id")):
+    id: str
+
+    by_id = Get()
+"""
+WARNED = CLEAN + "    friends: list[str] = []\n"
+ADVISED = """
+from tablewright.model import Entity, Query, Table
+
+class Order(Entity, table=Table("orders", "user", "id")):
+    user: str
+    id: str
+    city: str
+
+    in_rome = Query(where={"city": "Rome"})
+"""
+ACCEPTED = (
+    WARNED
+    + """
+from tablewright.model import Accepted, Design
+
+design = Design(
+    "People",
+    tables=[Person.schema_.table],
+    accepted=[Accepted("unbounded-list", "Person.friends", "nobody has many")],
+)
+"""
+)
+REFUSED = """
+from tablewright.model import Entity, Query, Table
+
+class Row(Entity, table=Table("rows", "at", "id")):
+    at: str
+    id: str
+
+    since = Query(range="at")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(folder: Path, text: str, *options: str) -> int:
+    (folder / "shop.py").write_text(text)
+    return main(["lint", "./shop.py", *options])
+
+
+@pytest.mark.requirement("X4")
+@pytest.mark.parametrize(
+    ("text", "options", "status"),
+    [
+        (CLEAN, [], 0),
+        (WARNED, [], 1),
+        (ADVISED, [], 0),
+        (ADVISED, ["--strict"], 1),
+        (ACCEPTED, ["--strict"], 0),
+        (REFUSED, [], 1),
+    ],
+    ids=["clean", "warning", "advice", "advice counts", "accepted", "refused"],
+)
+def test_the_exit_code_tells_whether_something_is_to_be_put_right(
+    folder: Path, text: str, options: list[str], status: int
+) -> None:
+    assert run(folder, text, *options) == status
+    assert run(folder, text, "--json", *options) == status
+
+
+def test_a_finding_has_its_place_its_reason_and_its_repair(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(folder, WARNED)
+    shown = capsys.readouterr().out
+    assert shown.startswith("warning  Person.friends  unbounded-list  shop.py:4\n")
+    assert "\n  friends is kept inside the item, and nothing bounds it." in shown
+    assert "Bound it" in shown
+    assert shown.endswith("Shop: 1 warning\n")
+
+
+def test_a_clean_design_is_called_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(folder, CLEAN)
+    assert capsys.readouterr().out == "Shop: nothing to put right\n"
+
+
+def test_what_is_accepted_is_shown_in_a_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(folder, ACCEPTED)
+    assert capsys.readouterr().out.splitlines() == [
+        "accepted  Person.friends  unbounded-list: nobody has many",
+        "People: nothing to put right (1 accepted)",
+    ]
+
+
+def test_a_machine_gets_the_same_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(folder, WARNED, "--json")
+    answer = json.loads(capsys.readouterr().out)
+    (finding,) = answer.pop("findings")
+    assert answer == {"ok": False, "designs": ["Shop"]}
+    assert sorted(finding) == ["accepted", "design", "message", "place", "repair", "rule", "severity", "where"]
+    assert (finding["rule"], finding["where"], finding["accepted"]) == ("unbounded-list", "shop.py:4", None)
+
+
+def test_a_refused_declaration_is_shown_with_its_rule_and_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(folder, REFUSED)
+    assert capsys.readouterr().out.startswith("error  Row.since  partition-range  shop.py:4\n")
+
+
+def test_several_designs_are_one_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "first.py").write_text(CLEAN)
+    (folder / "second.py").write_text(WARNED)
+    assert main(["lint", "./first.py", "./second.py"]) == 1
+    shown = capsys.readouterr().out
+    assert "First: nothing to put right\n" in shown
+    assert "Second: 1 warning\n" in shown
+
+
+def test_what_cannot_be_loaded_is_said_in_a_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "./missing.py"]) == 2
+    assert capsys.readouterr().err == "tablewright: there is no file missing.py\n"
+
+
+def test_help_does_not_load_the_rules(folder: Path) -> None:
+    program = (
+        "import sys\nfrom tablewright.cli import main\n"
+        "try:\n    main(['lint', '--help'])\nexcept SystemExit:\n    pass\n"
+        "assert not [name for name in sys.modules if name.startswith('tablewright.design')]\n"
+        "assert 'rich' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60, stdout=subprocess.DEVNULL)
