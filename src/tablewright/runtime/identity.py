@@ -1,0 +1,244 @@
+"""Who is asking: bearer tokens, verified against the keys of their issuer.
+
+    Caller(user_id="u-1", email="ada@example.org", groups={"Members"})
+
+Tokens are Cognito's: ``sub``, ``email``, ``cognito:groups``; the client is the ``aud`` of an ID token, or the
+``client_id`` of an access token. The algorithm is pinned to RS256, the issuer and the client are checked, clocks may
+differ by a minute. A token of a service (client credentials) has no groups but a scope, which makes it one of Services.
+
+Keys are fetched when a token names one that is not known, at most every half minute, and all of them anew once an hour:
+a rotation needs nobody's attention, and made-up key ids cannot be used to flood the issuer. While the issuer does not
+answer, the keys that are known go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import jwt
+
+from tablewright.runtime.errors import Forbidden, Unauthenticated, Unready
+
+ADMINS = "Admins"
+MEMBERS = "Members"
+SERVICES = "Services"
+CUSTOMERS = "Customers"
+
+_ALGORITHM = "RS256"
+_LEEWAY = 60
+_KEYS_LAST = 3600.0
+_ASK_AGAIN_AFTER = 30.0
+# As long as there is no key at all.
+_ASK_FIRST_AFTER = 1.0
+_FETCH_TIMEOUT = 5.0
+_LARGEST_TOKEN = 8192
+_LARGEST_KEY_SET = 100_000
+_MOST_REMEMBERED = 4096
+# As OpenID Connect bounds it; keys of items are made from it.
+_LONGEST_USER_ID = 255
+_LAST_TIME = 2**40
+_NO_KEYS = "tokens cannot be verified at the moment: their issuer's keys cannot be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is asking."""
+
+    user_id: str
+    email: str | None = None
+    groups: frozenset[str] = frozenset()
+
+    def is_in(self, *groups: str) -> bool:
+        return not self.groups.isdisjoint(groups)
+
+    def require(self, *groups: str) -> None:
+        if not self.is_in(*groups):
+            raise Forbidden(f"this needs {' or '.join(groups)}")
+
+
+def is_user_id(text: str) -> bool:
+    """Whether it can be the id of a user: some text, and no more of it than a key can hold."""
+    try:
+        return 0 < len(text.encode()) <= _LONGEST_USER_ID
+    except UnicodeEncodeError:
+        return False
+
+
+Keys = Mapping[str, jwt.PyJWK]
+FetchKeys = Callable[[], Awaitable[Keys]]
+
+
+def keys_at(url: str) -> FetchKeys:
+    """The keys at an issuer's address."""
+
+    async def fetch() -> Keys:
+        import httpx
+
+        try:
+            # httpx bounds each step of it, and this the whole.
+            async with (
+                asyncio.timeout(_FETCH_TIMEOUT),
+                httpx.AsyncClient(timeout=_FETCH_TIMEOUT, follow_redirects=False) as client,
+            ):
+                response = await client.get(url)
+                response.raise_for_status()
+                if len(response.content) > _LARGEST_KEY_SET:
+                    raise ValueError("too many keys")
+                return parse_keys(response.json())
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError) as error:
+            raise Unready(_NO_KEYS) from error
+
+    return fetch
+
+
+def parse_keys(key_set: Any) -> Keys:
+    """The RSA signing keys of a JWKS, by id; others, and what is no key, are of no use here."""
+    members = key_set.get("keys") if isinstance(key_set, dict) else None
+    found: dict[str, jwt.PyJWK] = {}
+    for member in members if isinstance(members, list) else ():
+        if not isinstance(member, dict) or "kid" not in member:
+            continue
+        if member.get("kty") != "RSA" or member.get("use", "sig") != "sig":
+            continue
+        try:
+            found[str(member["kid"])] = jwt.PyJWK(member, algorithm=_ALGORITHM)
+        except (jwt.PyJWTError, ValueError):
+            continue
+    return found
+
+
+class Verifier:
+    """Verifies tokens of one issuer for one client."""
+
+    def __init__(
+        self,
+        issuer: str,
+        audience: str,
+        fetch: FetchKeys,
+        *,
+        service_scope: str = "tablewright/service",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._issuer = issuer
+        self._audience = audience
+        self._fetch = fetch
+        self._service_scope = service_scope
+        self._clock = clock
+        self._keys: Keys = {}
+        # When they came, and when they were asked for last.
+        self._fetched_at = -_KEYS_LAST
+        self._asked_at = -_KEYS_LAST
+        self._fetching = asyncio.Lock()
+        # Tokens that were verified, by digest: until when they are good, the key they were signed with, and whose.
+        self._verified: OrderedDict[bytes, tuple[float, str, Caller]] = OrderedDict()
+
+    async def caller(self, authorization: str | None) -> Caller:
+        """Who an Authorization header stands for; Unauthenticated if for nobody."""
+        scheme, _, token = (authorization or "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            raise Unauthenticated("send a token: Authorization: Bearer ...")
+        if len(token) > _LARGEST_TOKEN:
+            raise Unauthenticated("the token is too long")
+        digest = sha256(token.encode("utf-8", "replace")).digest()
+        known = self._verified.get(digest)
+        # A key that was withdrawn takes its tokens with it, as soon as the keys are read again.
+        if known is not None and known[0] > self._clock() and known[1] in await self._current():
+            return known[2]
+        key_id, claims = await self._claims(token)
+        caller = self._caller(claims)
+        self._verified[digest] = float(claims["exp"]) + _LEEWAY, key_id, caller
+        if len(self._verified) > _MOST_REMEMBERED:
+            self._verified.popitem(last=False)
+        return caller
+
+    async def _claims(self, token: str) -> tuple[str, dict[str, Any]]:
+        try:
+            header = jwt.get_unverified_header(token)
+            if header.get("alg") != _ALGORITHM:
+                raise Unauthenticated(f"the token is not signed with {_ALGORITHM}")
+            key_id = str(header.get("kid"))
+            key = await self._key(key_id)
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=[_ALGORITHM],
+                issuer=self._issuer,
+                options={
+                    "require": ["exp", "iat", "sub", "iss"],
+                    "verify_aud": False,
+                    "verify_exp": False,
+                    "verify_nbf": False,
+                    "verify_iat": False,
+                },
+            )
+        except jwt.PyJWTError as error:
+            raise Unauthenticated(f"the token is not valid: {error}") from None
+        self._check_times(claims)
+        self._check_client(claims)
+        return key_id, claims
+
+    def _check_times(self, claims: Mapping[str, Any]) -> None:
+        """By our own clock, which tests set."""
+        now = self._clock()
+        for claim in ("exp", "iat", "nbf"):
+            # Not NaN either, which no comparison would ever tell from a time to come.
+            if claim in claims and not (isinstance(claims[claim], int | float) and 0 <= claims[claim] < _LAST_TIME):
+                raise Unauthenticated(f"the token is not valid: {claim} is no time")
+        if claims["exp"] + _LEEWAY <= now:
+            raise Unauthenticated("the token has expired; ask for a new one")
+        if max(claims["iat"], claims.get("nbf", claims["iat"])) - _LEEWAY > now:
+            raise Unauthenticated("the token is not valid yet")
+
+    def _check_client(self, claims: Mapping[str, Any]) -> None:
+        named = claims.get("client_id") if claims.get("token_use") == "access" else claims.get("aud")
+        clients = named if isinstance(named, list) else [named]
+        if self._audience not in clients:
+            raise Unauthenticated("the token is for another client")
+
+    def _caller(self, claims: Mapping[str, Any]) -> Caller:
+        groups = claims.get("cognito:groups") or []
+        if not isinstance(groups, list):
+            raise Unauthenticated("the token is not valid: cognito:groups is no list")
+        found = {str(group) for group in groups}
+        if self._service_scope in str(claims.get("scope", "")).split():
+            found.add(SERVICES)
+        email = claims.get("email")
+        if not is_user_id(claims["sub"]):
+            raise Unauthenticated("the token is not valid: sub is empty, too long or no text")
+        return Caller(claims["sub"], None if email is None else str(email), frozenset(found))
+
+    async def _key(self, key_id: str) -> jwt.PyJWK:
+        key = (await self._current()).get(key_id) or (await self._refresh()).get(key_id)
+        if key is None:
+            raise Unauthenticated("the token is signed with a key that its issuer does not have")
+        return key
+
+    async def _current(self) -> Keys:
+        fresh = self._clock() - self._fetched_at < _KEYS_LAST
+        # Nobody waits for the issuer while there are keys to go on with.
+        if self._keys and (fresh or self._fetching.locked()):
+            return self._keys
+        return await self._refresh()
+
+    async def _refresh(self) -> Keys:
+        """The issuer's keys of this moment, unless it was asked a moment ago or does not answer."""
+        async with self._fetching:
+            pause = _ASK_AGAIN_AFTER if self._keys else _ASK_FIRST_AFTER
+            if self._clock() - self._asked_at >= pause:
+                self._asked_at = self._clock()
+                try:
+                    self._keys = await self._fetch()
+                    self._fetched_at = self._clock()
+                except Unready:
+                    if not self._keys:
+                        raise
+        if not self._keys:
+            raise Unready(_NO_KEYS)
+        return self._keys

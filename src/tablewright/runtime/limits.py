@@ -1,0 +1,36 @@
+"""How often a caller may ask: a bucket of requests for each, refilled at a steady rate."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from tablewright.runtime.errors import TooMany
+
+# Callers that are remembered; the one who has not asked for the longest is forgotten first, with a full bucket.
+_MOST_CALLERS = 10_000
+
+
+class RateLimit:
+    """A token bucket for each caller."""
+
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._burst = float(burst)
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, caller: str) -> None:
+        """Count one request; TooMany if there have been too many."""
+        now = self._clock()
+        tokens, at = self._buckets.pop(caller, (self._burst, now))
+        tokens = min(self._burst, tokens + (now - at) * self._rate)
+        allowed = tokens >= 1
+        self._buckets[caller] = tokens - 1 if allowed else tokens, now
+        if len(self._buckets) > _MOST_CALLERS:
+            self._buckets.popitem(last=False)
+        if not allowed:
+            wait = (1 - tokens) / self._rate
+            raise TooMany(f"too many requests; send the next in {math.ceil(wait)} s", wait)

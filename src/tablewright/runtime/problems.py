@@ -1,0 +1,223 @@
+"""Refusals over HTTP: problem details as RFC 9457 has them, for everything that goes wrong.
+
+    {"type": "/problems/not-found", "title": "Not found", "status": 404, "detail": "ticket t-9 is not there",
+     "request_id": "..."}
+
+``type`` is stable and has a page of its own; ``detail`` names what is meant. Nothing shows a stack trace: what nobody
+foresaw is logged with the request's id, which is in the answer as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
+
+from tablewright.runtime.errors import ServiceProblem, TooMany, Unauthenticated
+from tablewright.store import (
+    AlreadyExists,
+    Cancelled,
+    ConditionFailed,
+    Conflict,
+    InProgress,
+    InvalidCursor,
+    KeyMismatch,
+    LimitExceeded,
+    NotFound,
+    NotUnique,
+    ServiceError,
+    StoreError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+
+# Every kind of problem: its status, and what it means.
+KINDS: dict[str, tuple[int, str]] = {
+    "malformed": (400, "The request cannot be read"),
+    "invalid-cursor": (400, "The cursor was altered, or belongs to another list"),
+    "invalid": (400, "What was sent does not fit what is there"),
+    "unauthenticated": (401, "There is no valid token"),
+    "forbidden": (403, "The caller may not do this"),
+    "not-found": (404, "There is no such thing"),
+    "method-not-allowed": (405, "This cannot be done here"),
+    "timeout": (408, "The request did not come in time"),
+    "conflict": (409, "It does not fit the present state"),
+    "already-exists": (409, "It is there already"),
+    "in-progress": (409, "The same request is being carried out"),
+    "too-large": (413, "It is larger than can be taken"),
+    "unsupported-media-type": (415, "The body is not in a form that can be read"),
+    "invalid-request": (422, "Fields of the request are missing or wrong"),
+    "idempotency-mismatch": (422, "The idempotency key was used for another request"),
+    "too-many-requests": (429, "The caller asks too often"),
+    "internal": (500, "Something went wrong here"),
+    "unavailable": (503, "The database, or the issuer of tokens, cannot be reached or is busy"),
+}
+
+_STORE_KINDS: tuple[tuple[type[StoreError], str], ...] = (
+    (NotFound, "not-found"),
+    (AlreadyExists, "already-exists"),
+    (NotUnique, "already-exists"),
+    (KeyMismatch, "idempotency-mismatch"),
+    (InProgress, "in-progress"),
+    (Conflict, "conflict"),
+    (ConditionFailed, "conflict"),
+    (InvalidCursor, "invalid-cursor"),
+    (LimitExceeded, "too-large"),
+)
+_HTTP_KINDS = {
+    404: "not-found",
+    405: "method-not-allowed",
+    408: "timeout",
+    413: "too-large",
+    415: "unsupported-media-type",
+}
+
+_log = logging.getLogger(__name__)
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field."""
+
+    field: str = Field(description="where it is: body.title, query.limit", examples=["body.title"])
+    message: str = Field(examples=["Field required"])
+
+
+class Problem(BaseModel):
+    """Problem details (RFC 9457)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["/problems/not-found"])
+    title: str
+    status: int
+    detail: str
+    request_id: str | None = None
+    errors: list[FieldProblem] | None = Field(None, description="what is wrong with the fields of the request")
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The answers of a route that are problems, for its description: ``responses=documented(404, 409)``."""
+    return {
+        status: {
+            "description": "; ".join(title for code, title in KINDS.values() if code == status),
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status in statuses
+    }
+
+
+def describe(app: FastAPI, common: Sequence[int]) -> None:
+    """Have the description of an application tell of problems, in place of FastAPI's own errors, and of tokens.
+
+    ``common`` are the answers that every route may give.
+    """
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            description = made()
+            schemas = description.setdefault("components", {}).setdefault("schemas", {})
+            schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas.update(schema.pop("$defs", {}))
+            schemas["Problem"] = schema
+            for name in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(name, None)
+            for operations in description["paths"].values():
+                for operation in operations.values():
+                    told = {str(status): answer for status, answer in documented(*common).items()}
+                    operation["responses"] = {**operation["responses"], **told}
+                    operation["security"] = [{"bearer": []}]
+            bearer = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
+            description["components"]["securitySchemes"] = {"bearer": bearer}
+        assert app.openapi_schema is not None
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def problem(kind: str, detail: str, request_id: str | None = None, **more: Any) -> JSONResponse:
+    """An answer that tells of a problem."""
+    status, title = KINDS[kind]
+    body = {"type": f"/problems/{kind}", "title": title, "status": status, "detail": detail, **more}
+    if request_id is not None:
+        body["request_id"] = request_id
+    return JSONResponse(body, status, media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Have an application answer with problems, whatever is raised."""
+    app.add_exception_handler(ServiceProblem, _refused)
+    app.add_exception_handler(StoreError, _store_failed)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(Exception, _unforeseen)
+
+
+def request_id(request: Request) -> str | None:
+    found: str | None = request.scope.get("state", {}).get("request_id")
+    return found
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ServiceProblem)
+    kind = error.kind if error.kind in KINDS else type(error).kind
+    answer = problem(kind, str(error), request_id(request), **error.details)
+    if isinstance(error, TooMany):
+        answer.headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+    if isinstance(error, Unauthenticated):
+        answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+async def _store_failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StoreError)
+    if isinstance(error, Cancelled):
+        error = next((reason for reason in error.reasons if reason is not None), error)
+    for known, kind in _STORE_KINDS:
+        if isinstance(error, known):
+            return problem(kind, str(error), request_id(request))
+    if isinstance(error, ServiceError) and error.code != "ValidationException":
+        _log.warning("the database did not answer", extra={"code": error.code, "request_id": request_id(request)})
+        answer = problem("unavailable", "the database cannot be reached, or is busy; try again", request_id(request))
+        answer.headers["Retry-After"] = "1"
+        return answer
+    return await _unforeseen(request, error)
+
+
+async def _invalid_request(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    if any(member.get("type") == "json_invalid" for member in found):
+        return problem("malformed", "the body is no JSON", request_id(request))
+    errors = [
+        {"field": ".".join(str(step) for step in member["loc"]), "message": str(member["msg"])} for member in found
+    ]
+    detail = "; ".join(f"{member['field']}: {member['message']}" for member in errors[:5])
+    return problem("invalid-request", detail, request_id(request), errors=errors[:100])
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    kind = _HTTP_KINDS.get(error.status_code, "malformed" if error.status_code < 500 else "internal")
+    answer = problem(kind, str(error.detail), request_id(request))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """For the log and the measures, as nginx has it: nobody is there to get it."""
+    return Response(status_code=499)
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    _log.error("request failed", exc_info=error, extra={"request_id": request_id(request)})
+    return problem("internal", "something went wrong here; the log has it under this request's id", request_id(request))

@@ -1,0 +1,181 @@
+"""Settings, from the environment and a file, and the secrets of a data folder.
+
+    TABLEWRIGHT_DATA=./data          where the embedded engine keeps everything
+    TABLEWRIGHT_ENDPOINT=http://...  or the endpoint of a DynamoDB (TABLEWRIGHT_REGION alone: Amazon's)
+
+``tablewright.toml`` in the working folder (or the file named by ``TABLEWRIGHT_CONFIG``) says the same in lower case and
+without the prefix; the environment goes before it. What has to be secret and is not given is made once and kept in the
+data folder, in a file that only its owner can read.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+PREFIX = "TABLEWRIGHT_"
+CONFIG = "tablewright.toml"
+_SECRETS = "secrets.json"
+
+
+class SettingsError(Exception):
+    """Settings that cannot work; the message says what to set."""
+
+
+class Settings(BaseSettings):
+    """What can be set; ``tablewright config`` prints it."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+
+    mode: Literal["development", "production"] = Field(
+        "development", description="development has an issuer of tokens of its own, production has none"
+    )
+    # -- where data is kept
+    data: Path = Field(Path("data"), description="data folder of the embedded engine, and of local secrets")
+    memory: bool = Field(False, description="keep the embedded engine's data in memory")
+    endpoint: str | None = Field(None, description="DynamoDB endpoint to use instead of the embedded engine")
+    region: str | None = Field(None, description="region of the endpoint; alone: Amazon DynamoDB there")
+    table_prefix: str = Field("", max_length=100, pattern=r"^[a-zA-Z0-9_.-]*$", description="put before table names")
+    blob_bucket: str | None = Field(None, description="S3 bucket for large attributes (otherwise a folder)")
+    aws_endpoint: str | None = Field(None, description="endpoint of other AWS services: S3, SES, EventBridge")
+    # -- HTTP
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 for any free one")
+    cors_origins: Annotated[list[str], NoDecode] = Field(
+        default_factory=list, description="origins that browsers may call from, separated by commas"
+    )
+    max_body: int = Field(1_000_000, ge=1_000, le=50_000_000, description="largest request body, in bytes")
+    rate_limit: float = Field(200.0, gt=0, description="requests a second that a caller may send on average")
+    rate_burst: int = Field(400, ge=1, description="requests that a caller may send at once")
+    # -- identity
+    issuer: str | None = Field(None, description="who signs tokens, such as a Cognito user pool")
+    audience: str | None = Field(None, description="the client that tokens are for")
+    jwks_url: str | None = Field(None, description="the issuer's keys (default: its /.well-known/jwks.json)")
+    service_scope: str = Field("tablewright/service", description="the scope that makes a caller a service")
+    # -- streams, events and mail
+    batch_window: float = Field(5.0, ge=0, le=300, description="seconds that changes are gathered for the metrics")
+    training_export: Path | None = Field(
+        None, description="folder that tickets of support are exported to for training"
+    )
+    event_bus: str | None = Field(None, description="EventBridge bus that events are sent on to")
+    smtp_url: SecretStr | None = Field(
+        None, description="smtp://user:password@host:port or smtps://...; without it mail goes to a folder"
+    )
+    ses: bool = Field(False, description="send mail through Amazon SES")
+    mail_from: str = Field("tablewright@localhost", max_length=320, description="sender of mail")
+    mail_folder: Path | None = Field(None, description="folder of .eml files (default: mail in the data folder)")
+    # -- what engagement reads, calls and is extended by
+    sources: Path | None = Field(None, description="folder of the files that data connectors read (default: sources)")
+    outbound_hosts: Annotated[list[str], NoDecode] = Field(
+        default_factory=list, description="hosts that models and webhooks may be at (default: any that is public)"
+    )
+    extensions: Annotated[list[str], NoDecode] = Field(
+        default_factory=list, description="modules to import at the start, which register models and filters"
+    )
+    # -- secrets; those that are not given are made and kept in the data folder
+    cursor_secret: SecretStr | None = Field(None, description="signs cursors")
+    privacy_secret: SecretStr | None = Field(None, description="key of the hash that stands for phone numbers")
+    webhook_secret: SecretStr | None = Field(None, description="signs webhooks")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    @field_validator("cors_origins", "outbound_hosts", "extensions", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        named = os.environ.get(f"{PREFIX}CONFIG")
+        if named is not None and not Path(named).is_file():
+            raise SettingsError(f"{PREFIX}CONFIG names {named}, which is no file")
+        file = Path(named or CONFIG)
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, file)
+
+    @property
+    def is_embedded(self) -> bool:
+        return self.endpoint is None and self.region is None
+
+
+class Secrets:
+    """Secrets that nobody was given: made once, and kept in a file that only its owner can read.
+
+    Of two processes that make the same one at once, both get the one that is kept.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        """Without a folder they last as long as the process."""
+        self._path = None if folder is None else folder / _SECRETS
+        self._known: dict[str, str] = {} if self._path is None else _kept(self._path)
+
+    def get(self, name: str, make: Any = lambda: secrets.token_hex(32)) -> str:
+        """The secret of a name, made if there is none yet."""
+        if name not in self._known:
+            if self._path is None:
+                self._known[name] = make()
+            else:
+                self._make(self._path, name, make)
+        return self._known[name]
+
+    def _make(self, path: Path, name: str, make: Any) -> None:
+        # What is in a data folder is its owner's business, mail and all.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _locked(path.parent) as folder:
+            self._known = _kept(path)
+            if name in self._known:
+                return
+            made = {**self._known, name: make()}
+            draft = path.with_suffix(".draft")
+            draft.unlink(missing_ok=True)
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                json.dump(made, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+            # A key that was used must not be gone after a power cut.
+            os.fsync(folder)
+            self._known = made
+
+
+def _kept(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    try:
+        kept = json.loads(path.read_text("utf-8"))
+    except ValueError:
+        kept = None
+    if not isinstance(kept, dict) or not all(isinstance(value, str) for value in kept.values()):
+        raise SettingsError(f"{path} is damaged; bring it back from a backup, as tokens and hashes depend on it")
+    return kept
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[int]:
+    """The folder, which nobody else has locked meanwhile; whoever dies unlocks it."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield opened
+    finally:
+        os.close(opened)

@@ -1,0 +1,312 @@
+"""Calls over HTTP.
+
+Members, Admins and Services see and change all calls. Customers see their own, schedule and reschedule them, choose
+another provider and cancel them; their user id is the ``sub`` of their token. To complete a call, to give it to another
+user and to see a provider's calls is for staff; to delete what has taken place, for Admins. A call of somebody else is
+not there for a customer.
+
+Every call has a ``version``. A change names the version that it is based on; with any other one it is refused.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Query
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime.errors import Forbidden
+from tablewright.runtime.identity import ADMINS, CUSTOMERS, MEMBERS, SERVICES, Caller
+from tablewright.runtime.problems import documented
+from tablewright.runtime.routes import Router
+from tablewright.store import Page
+from tablewright.systems.calls.model import Call, Status
+from tablewright.systems.calls.service import EPOCH, Bounds, Calls
+
+router = Router()
+
+Service = Annotated[Calls, Depends(service_of)]
+Anyone = Annotated[Caller, allow(CUSTOMERS, MEMBERS, SERVICES, ADMINS)]
+Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
+
+_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@+~=-]*$"
+_LONGEST_ID = 128
+# Thirteen digits, as the sort key has them: until the year 2286.
+_LAST = 9_999_999_999_999
+
+
+def _whole(value: Any) -> Any:
+    """JSON's numbers only: 1 and 1.0, but neither true nor a text."""
+    if isinstance(value, bool | str):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
+Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID, pattern=_ID)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+Millis = Annotated[Whole, Field(ge=0, le=_LAST)]
+BasedOn = Annotated[Whole, Field(ge=1, le=10**15, description="the version of the call that the change is based on")]
+CallId = Annotated[str, Path(alias="callId", min_length=1, max_length=_LONGEST_ID, pattern=_ID, examples=["call-9"])]
+ProviderId = Annotated[
+    str, Path(alias="providerId", min_length=1, max_length=_LONGEST_ID, pattern=_ID, examples=["p-1"])
+]
+Since = Annotated[
+    int | None, Query(ge=0, le=_LAST, description="only calls at this time or later, in milliseconds since 1970")
+]
+Until = Annotated[
+    int | None, Query(ge=0, le=_LAST, description="only calls at this time or earlier, in milliseconds since 1970")
+]
+
+_EXAMPLE: dict[str, Any] = {
+    "callId": "call-9",
+    "userId": "u-1",
+    "providerId": "p-1",
+    "status": "SCHEDULED",
+    "scheduledFor": 1763467200000,
+    "version": 1,
+}
+_TIME = "when the call is, in milliseconds since 1970"
+
+
+async def _whose_calls(
+    user_id: Annotated[str, Path(alias="userId", min_length=1, max_length=_LONGEST_ID, pattern=_ID, examples=["u-1"])],
+    caller: Anyone,
+) -> str:
+    """The user whose calls are asked for; customers ask for their own."""
+    if _owner(caller) not in (None, user_id):
+        raise Forbidden("customers see their own calls only")
+    return user_id
+
+
+UserId = Annotated[str, Depends(_whose_calls)]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
+
+
+class NewCall(Body):
+    user_id: Id = Field(examples=["u-1"])
+    provider_id: Id = Field(examples=["p-1"])
+    scheduled_for: Millis = Field(description=_TIME, examples=[1763467200000])
+    call_id: Id | None = Field(
+        None, description="an id of your own, unique among all calls; without it the call gets one", examples=["call-9"]
+    )
+
+
+class StatusChange(Body):
+    status: Status
+    version: BasedOn
+
+
+class NewTime(Body):
+    scheduled_for: Millis = Field(description=_TIME, examples=[1763470800000])
+    version: BasedOn
+
+
+class NewUser(Body):
+    user_id: Id = Field(examples=["u-2"])
+    version: BasedOn
+
+
+class NewProvider(Body):
+    provider_id: Id = Field(examples=["p-2"])
+    version: BasedOn
+
+
+class CallView(BaseModel):
+    """A call."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, json_schema_extra={"examples": [_EXAMPLE]}
+    )
+
+    call_id: str
+    user_id: str
+    provider_id: str
+    status: Status
+    scheduled_for: int = Field(description=_TIME)
+    version: int = Field(description="counted up by every change")
+
+
+class CallPage(BaseModel):
+    """Some calls."""
+
+    calls: list[CallView]
+    cursor: str | None = Field(None, description="where the next page begins; none when there are no more")
+
+
+# -- one call -------------------------------------------------------------------------------------------------------
+
+
+@router.post("/calls", status_code=201, responses=documented(409), tags=["calls"])
+async def create_call(
+    body: NewCall, service: Service, caller: Anyone, idempotency_key: IdempotencyKey = None
+) -> CallView:
+    """Schedule a call.
+
+    The same call again (by `callId`, or by `Idempotency-Key` where there is none) is answered with the call that is
+    there. A `callId` with other content is refused.
+    """
+    if _owner(caller) not in (None, body.user_id):
+        raise Forbidden("customers schedule calls for themselves only")
+    call = await service.create(
+        body.user_id,
+        body.provider_id,
+        _moment(body.scheduled_for),
+        call_id=body.call_id,
+        agent=caller.user_id,
+        idempotency_key=idempotency_key,
+    )
+    return _view(call)
+
+
+@router.get("/calls/{callId}", responses=documented(404), tags=["calls"])
+async def get_call(
+    call_id: CallId,
+    service: Service,
+    caller: Anyone,
+    consistent: Annotated[bool, Query(description="see what was written a moment ago, wherever this runs")] = False,
+) -> CallView:
+    """A call by its id."""
+    return _view(await service.get(call_id, owner=_owner(caller), consistent=consistent))
+
+
+@router.put("/calls/{callId}/status", responses=documented(404, 409), tags=["calls"])
+async def change_status(call_id: CallId, body: StatusChange, service: Service, _: Staff) -> CallView:
+    """Complete a scheduled call, or set one back that was completed by mistake."""
+    return _view(await service.change_status(call_id, body.status, version=body.version))
+
+
+@router.put("/calls/{callId}/schedule", responses=documented(404, 409), tags=["calls"])
+async def reschedule(call_id: CallId, body: NewTime, service: Service, caller: Anyone) -> CallView:
+    """Move a scheduled call to another time."""
+    when = _moment(body.scheduled_for)
+    return _view(await service.reschedule(call_id, when, version=body.version, owner=_owner(caller)))
+
+
+@router.put("/calls/{callId}/user", responses=documented(404, 409), tags=["calls"])
+async def reassign(call_id: CallId, body: NewUser, service: Service, _: Staff) -> CallView:
+    """Move a scheduled call to another user."""
+    return _view(await service.reassign(call_id, body.user_id, version=body.version))
+
+
+@router.put("/calls/{callId}/provider", responses=documented(404, 409), tags=["calls"])
+async def change_provider(call_id: CallId, body: NewProvider, service: Service, caller: Anyone) -> CallView:
+    """Give a scheduled call to another provider."""
+    return _view(await service.change_provider(call_id, body.provider_id, version=body.version, owner=_owner(caller)))
+
+
+@router.delete("/calls/{callId}", status_code=204, responses=documented(404, 409), tags=["calls"])
+async def cancel(
+    call_id: CallId,
+    version: Annotated[int, Query(ge=1, le=10**15, description="the version of the call that is meant")],
+    service: Service,
+    caller: Anyone,
+) -> None:
+    """Cancel a scheduled call; it is deleted. Admins delete completed ones as well."""
+    await service.cancel(call_id, version=version, owner=_owner(caller), completed_too=caller.is_in(ADMINS))
+
+
+# -- calls of a user, and of a provider -----------------------------------------------------------------------------
+
+
+@router.get("/users/{userId}/calls", responses=documented(400), tags=["users"])
+async def calls_of_user(
+    user_id: UserId,
+    service: Service,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> CallPage:
+    """All calls of a user in order of time."""
+    bounds = _bounds(since, until)
+    return _page(await service.of_user(user_id, bounds, limit=limit, cursor=cursor))
+
+
+@router.get("/users/{userId}/calls/upcoming", responses=documented(400), tags=["users"])
+async def upcoming_calls(
+    user_id: UserId,
+    service: Service,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> CallPage:
+    """Scheduled calls of a user from now on (or from `since`), the next one first."""
+    bounds = _bounds(since, until)
+    return _page(await service.upcoming(user_id, bounds, limit=limit, cursor=cursor))
+
+
+@router.get("/users/{userId}/calls/completed", responses=documented(400), tags=["users"])
+async def completed_calls(
+    user_id: UserId,
+    service: Service,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> CallPage:
+    """Completed calls of a user, the last one first."""
+    bounds = _bounds(since, until)
+    return _page(await service.completed(user_id, bounds, limit=limit, cursor=cursor))
+
+
+@router.get("/users/{userId}/calls/next-scheduled", responses=documented(404), tags=["users"])
+async def next_scheduled(user_id: UserId, service: Service) -> CallView:
+    """The next scheduled call of a user, from now on."""
+    return _view(await service.next_scheduled(user_id))
+
+
+@router.get("/users/{userId}/calls/last-completed", responses=documented(404), tags=["users"])
+async def last_completed(user_id: UserId, service: Service) -> CallView:
+    """The last completed call of a user."""
+    return _view(await service.last_completed(user_id))
+
+
+@router.get("/providers/{providerId}/calls", responses=documented(400), tags=["providers"])
+async def calls_of_provider(
+    provider_id: ProviderId,
+    service: Service,
+    _: Staff,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> CallPage:
+    """All calls of a provider, newest first."""
+    bounds = _bounds(since, until)
+    return _page(await service.of_provider(provider_id, bounds, limit=limit, cursor=cursor))
+
+
+def _owner(caller: Caller) -> str | None:
+    """Whose calls somebody is bound to; None for staff, who are bound to nobody's."""
+    return None if caller.is_in(MEMBERS, SERVICES, ADMINS) else caller.user_id
+
+
+def _bounds(since: int | None, until: int | None) -> Bounds:
+    return Bounds(None if since is None else _moment(since), None if until is None else _moment(until))
+
+
+def _moment(milliseconds: int) -> datetime:
+    return EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def _view(call: Call) -> CallView:
+    return CallView(
+        call_id=call.call_id,
+        user_id=call.user_id,
+        provider_id=call.provider_id,
+        status=call.status,
+        scheduled_for=(call.scheduled_for - EPOCH) // timedelta(milliseconds=1),
+        version=call.version,
+    )
+
+
+def _page(page: Page[Call]) -> CallPage:
+    return CallPage(calls=[_view(call) for call in page.items], cursor=page.cursor)

@@ -1,0 +1,318 @@
+"""Engagement over HTTP.
+
+Members look at programs, candidates, runs and deliveries, and reject candidates. Services send events, read scores and
+keep customers' preferences. Admins configure programs, run them, and have candidates delivered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import date
+from typing import Annotated
+
+from fastapi import Depends, Query
+
+from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime.identity import ADMINS, MEMBERS, SERVICES, Caller
+from tablewright.runtime.problems import documented
+from tablewright.runtime.routes import Router
+from tablewright.systems.engagement import views
+from tablewright.systems.engagement.configuration import Name
+from tablewright.systems.engagement.model import Program, Subject
+from tablewright.systems.engagement.platform import Platform
+from tablewright.systems.engagement.reactive import Event
+
+# Programs of a marketplace that an event may concern.
+_MOST_PROGRAMS = 20
+# Seconds that a request to deliver takes; what is left is delivered by the next.
+_DELIVER_WITHIN = 20.0
+
+router = Router()
+
+Here = Annotated[Platform, Depends(service_of)]
+Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
+Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
+Admin = Annotated[Caller, allow(ADMINS)]
+Consistent = Annotated[bool, Query(description="see what was written just before")]
+
+_PROGRAM = "/programs/{program_id}/marketplaces/{marketplace_id}"
+_CANDIDATE = _PROGRAM + "/customers/{customer_id}/candidates/{subject_type}/{subject_id}"
+
+
+# -- programs -----------------------------------------------------------------------------------------------------
+
+
+@router.put(_PROGRAM, tags=["programs"], responses=documented(400, 409))
+async def put_program(
+    program_id: Name, marketplace_id: Name, body: views.ProgramBody, here: Here, caller: Admin
+) -> views.ProgramView:
+    """Make a program what is sent: a new version of it."""
+    program = await here.engagement.put_program(
+        program_id, marketplace_id, body.configuration, expected=body.version, by=caller.user_id
+    )
+    return views.ProgramView.of(program)
+
+
+@router.get(_PROGRAM, tags=["programs"], responses=documented(404))
+async def get_program(
+    program_id: Name, marketplace_id: Name, here: Here, _: Staff, consistent: Consistent = False
+) -> views.ProgramView:
+    """A program."""
+    return views.ProgramView.of(await here.engagement.program(program_id, marketplace_id, consistent=consistent))
+
+
+@router.get("/marketplaces/{marketplace_id}/programs", tags=["programs"], responses=documented(400))
+async def programs(
+    marketplace_id: Name, here: Here, _: Staff, limit: Limit = 50, cursor: Cursor = None
+) -> views.ProgramPage:
+    """The programs of a marketplace, by one query."""
+    page = await here.engagement.programs(marketplace_id, limit=limit, cursor=cursor)
+    return views.ProgramPage(programs=[views.ProgramView.of(each) for each in page.items], cursor=page.cursor)
+
+
+@router.post(_PROGRAM + "/enable", tags=["programs"], responses=documented(400, 404, 409))
+async def enable(program_id: Name, marketplace_id: Name, here: Here, caller: Admin) -> views.ProgramView:
+    """Have a program run, react and deliver."""
+    program = await here.engagement.set_enabled(program_id, marketplace_id, True, by=caller.user_id)
+    return views.ProgramView.of(program)
+
+
+@router.post(_PROGRAM + "/disable", tags=["programs"], responses=documented(400, 404, 409))
+async def disable(program_id: Name, marketplace_id: Name, here: Here, caller: Admin) -> views.ProgramView:
+    """Have a program do nothing. A run that is going on goes on; stop it if it should not."""
+    program = await here.engagement.set_enabled(program_id, marketplace_id, False, by=caller.user_id)
+    return views.ProgramView.of(program)
+
+
+@router.get(_PROGRAM + "/versions", tags=["programs"], responses=documented(400))
+async def versions(
+    program_id: Name, marketplace_id: Name, here: Here, _: Staff, limit: Limit = 20, cursor: Cursor = None
+) -> views.VersionPage:
+    """What a program was, latest first."""
+    page = await here.engagement.versions(program_id, marketplace_id, limit=limit, cursor=cursor)
+    return views.VersionPage(versions=[views.VersionView.of(each) for each in page.items], cursor=page.cursor)
+
+
+# -- candidates ---------------------------------------------------------------------------------------------------
+
+
+@router.get("/programs/{program_id}/channels/{channel_id}/candidates", tags=["candidates"], responses=documented(400))
+async def top(
+    program_id: Name, channel_id: Name, here: Here, _: Staff, limit: Limit = 100, cursor: Cursor = None
+) -> views.EntryPage:
+    """Candidates of a program and channel, best score first."""
+    page = await here.engagement.top(program_id, channel_id, limit=limit, cursor=cursor)
+    return views.EntryPage(candidates=[views.EntryView.of(each) for each in page.items], cursor=page.cursor)
+
+
+@router.get("/programs/{program_id}/candidates", tags=["candidates"], responses=documented(400))
+async def of_day(
+    program_id: Name,
+    day: Annotated[date, Query(alias="date", description="a day, in UTC")],
+    here: Here,
+    _: Staff,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> views.CandidatePage:
+    """Candidates of a program that were made on a day, in that order."""
+    page = await here.engagement.of_day(program_id, day, limit=limit, cursor=cursor)
+    found = [views.CandidateView.of(each) for each in page.items]
+    return views.CandidatePage(candidates=found, cursor=page.cursor)
+
+
+@router.get(_CANDIDATE, tags=["candidates"], responses=documented(404))
+async def get_candidate(
+    program_id: Name,
+    marketplace_id: Name,
+    customer_id: views.Id,
+    subject_type: views.SubjectType,
+    subject_id: views.SubjectId,
+    here: Here,
+    _: Staff,
+    consistent: Consistent = False,
+) -> views.CandidateView:
+    """A candidate."""
+    subject = Subject(type=subject_type, id=subject_id)
+    found = await here.engagement.candidate(customer_id, program_id, marketplace_id, subject, consistent=consistent)
+    return views.CandidateView.of(found)
+
+
+@router.post(_CANDIDATE + "/reject", tags=["candidates"], responses=documented(404, 409))
+async def reject(
+    program_id: Name,
+    marketplace_id: Name,
+    customer_id: views.Id,
+    subject_type: views.SubjectType,
+    subject_id: views.SubjectId,
+    body: views.RejectionBody,
+    here: Here,
+    _: Staff,
+) -> views.CandidateView:
+    """Leave a candidate out, until it expires; it leaves the lists at once."""
+    subject = Subject(type=subject_type, id=subject_id)
+    found = await here.engagement.reject(customer_id, program_id, marketplace_id, subject, reason=body.reason)
+    return views.CandidateView.of(found)
+
+
+@router.delete(_CANDIDATE, status_code=204, tags=["candidates"], responses=documented(404, 409))
+async def delete_candidate(
+    program_id: Name,
+    marketplace_id: Name,
+    customer_id: views.Id,
+    subject_type: views.SubjectType,
+    subject_id: views.SubjectId,
+    here: Here,
+    _: Admin,
+) -> None:
+    """Delete a candidate; a later run may make it again."""
+    subject = Subject(type=subject_type, id=subject_id)
+    await here.engagement.delete(customer_id, program_id, marketplace_id, subject)
+
+
+# -- scores and customers -----------------------------------------------------------------------------------------
+
+
+@router.get("/customers/{customer_id}/subjects/{subject_id}/scores", tags=["scores"])
+async def scores(customer_id: views.Id, subject_id: views.SubjectId, here: Here, _: Staff) -> views.ScoreList:
+    """The scores of a customer and subject that have not expired."""
+    found = await here.engagement.scores(customer_id, subject_id)
+    return views.ScoreList(scores=[views.ScoreView.of(each) for each in found])
+
+
+@router.get(
+    "/customers/{customer_id}/subjects/{subject_id}/scores/{model_id}", tags=["scores"], responses=documented(404)
+)
+async def score(
+    customer_id: views.Id, subject_id: views.SubjectId, model_id: Name, here: Here, _: Staff
+) -> views.ScoreView:
+    """One score; one that has expired is none."""
+    return views.ScoreView.of(await here.engagement.score(customer_id, subject_id, model_id))
+
+
+@router.get("/customers/{customer_id}/preferences", tags=["customers"])
+async def preferences(customer_id: views.Id, here: Here, _: Staff) -> views.PreferencesView:
+    """What a customer wants."""
+    return views.PreferencesView.of(await here.engagement.preferences(customer_id))
+
+
+@router.put("/customers/{customer_id}/preferences", tags=["customers"], responses=documented(400))
+async def put_preferences(
+    customer_id: views.Id, body: views.PreferencesBody, here: Here, _: Machine
+) -> views.PreferencesView:
+    """What a customer wants from now on."""
+    return views.PreferencesView.of(await here.engagement.set_preferences(body.of(customer_id)))
+
+
+@router.post("/events", tags=["customers"], responses=documented(404, 409))
+async def react(
+    body: views.EventBody, here: Here, _: Machine, idempotency_key: IdempotencyKey = None
+) -> views.ReactionList:
+    """Something that a customer did makes or refreshes candidates at once, where programs react to events."""
+    concerned = await _concerned(here, body)
+    subject = None if body.subject is None else Subject(**body.subject.model_dump())
+    event = Event(body.customer_id, subject, body.attributes, body.context)
+    found = [await asyncio.to_thread(here.reactive.react, program, event, idempotency_key) for program in concerned]
+    return views.ReactionList(reactions=[views.ReactionView.of(each) for each in found])
+
+
+async def _concerned(here: Platform, body: views.EventBody) -> list[Program]:
+    if body.program_id is not None:
+        return [await here.engagement.program(body.program_id, body.marketplace_id)]
+    page = await here.engagement.programs(body.marketplace_id, limit=_MOST_PROGRAMS)
+    return [program for program in page.items if program.enabled and program.reactive_enabled]
+
+
+# -- runs ---------------------------------------------------------------------------------------------------------
+
+
+@router.post(_PROGRAM + "/runs", status_code=202, tags=["runs"], responses=documented(404, 409))
+async def begin_run(
+    program_id: Name,
+    marketplace_id: Name,
+    here: Here,
+    _: Admin,
+    idempotency_key: IdempotencyKey = None,
+) -> views.RunView:
+    """Begin a batch run; there is one of a program at a time."""
+    program = await here.engagement.program(program_id, marketplace_id, consistent=True)
+    return views.RunView.of(await asyncio.to_thread(here.begin_run, program, idempotency_key))
+
+
+@router.get(_PROGRAM + "/runs", tags=["runs"], responses=documented(400))
+async def runs(
+    program_id: Name, marketplace_id: Name, here: Here, _: Staff, limit: Limit = 20, cursor: Cursor = None
+) -> views.RunPage:
+    """The runs of a program, latest first."""
+    page = await here.engagement.runs(program_id, marketplace_id, limit=limit, cursor=cursor)
+    return views.RunPage(runs=[views.RunView.of(each) for each in page.items], cursor=page.cursor)
+
+
+@router.get(_PROGRAM + "/runs/{run_id}", tags=["runs"], responses=documented(404))
+async def get_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Staff) -> views.RunView:
+    """A run: how far it is, what it counted, what went wrong."""
+    return views.RunView.of(await here.engagement.run(program_id, marketplace_id, run_id))
+
+
+@router.post(_PROGRAM + "/runs/{run_id}/stop", tags=["runs"], responses=documented(404, 409))
+async def stop_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
+    """Have a run stop where it is; it can be resumed."""
+    run = await here.engagement.run(program_id, marketplace_id, run_id)
+    return views.RunView.of(await asyncio.to_thread(here.runs.request, run, "stop"))
+
+
+@router.post(_PROGRAM + "/runs/{run_id}/cancel", tags=["runs"], responses=documented(404, 409))
+async def cancel_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
+    """End a run for good; what it has written stays."""
+    run = await here.engagement.run(program_id, marketplace_id, run_id)
+    return views.RunView.of(await asyncio.to_thread(here.runs.request, run, "cancel"))
+
+
+@router.post(_PROGRAM + "/runs/{run_id}/resume", status_code=202, tags=["runs"], responses=documented(404, 409))
+async def resume_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
+    """Take up a run that was stopped, failed or cut short, behind the last customer it has dealt with."""
+    run = await here.engagement.run(program_id, marketplace_id, run_id)
+    return views.RunView.of(await asyncio.to_thread(here.resume_run, run))
+
+
+# -- deliveries ---------------------------------------------------------------------------------------------------
+
+
+@router.post(_PROGRAM + "/deliveries", tags=["deliveries"], responses=documented(404, 409))
+async def deliver(
+    program_id: Name, marketplace_id: Name, body: views.DeliveryBody, here: Here, _: Admin
+) -> views.SummaryView:
+    """Deliver candidates through the channels, in order of priority, best first, each once for each channel."""
+    program = await here.engagement.program(program_id, marketplace_id, consistent=True)
+    summary = await asyncio.to_thread(here.deliveries.deliver, program, limit=body.limit, within=_DELIVER_WITHIN)
+    return views.SummaryView.of(summary)
+
+
+@router.get("/programs/{program_id}/deliveries", tags=["deliveries"], responses=documented(400))
+async def deliveries(
+    program_id: Name,
+    day: Annotated[date, Query(alias="date", description="a day, in UTC")],
+    here: Here,
+    _: Staff,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> views.DeliveryPage:
+    """What a program has sent on a day, in that order."""
+    page = await here.engagement.deliveries(program_id, day, limit=limit, cursor=cursor)
+    found = [views.DeliveryView.of(each) for each in page.items]
+    return views.DeliveryPage(deliveries=found, cursor=page.cursor)
+
+
+@router.get(_PROGRAM + "/customers/{customer_id}/deliveries", tags=["deliveries"], responses=documented(400))
+async def deliveries_to(
+    program_id: Name,
+    marketplace_id: Name,
+    customer_id: views.Id,
+    here: Here,
+    _: Staff,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> views.DeliveryPage:
+    """What a program has sent to a customer."""
+    page = await here.engagement.deliveries_to(customer_id, program_id, marketplace_id, limit=limit, cursor=cursor)
+    found = [views.DeliveryView.of(each) for each in page.items]
+    return views.DeliveryPage(deliveries=found, cursor=page.cursor)

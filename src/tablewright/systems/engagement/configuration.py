@@ -1,0 +1,258 @@
+"""What a program is made of: the parts of its configuration, each checked for itself and all of them together.
+
+    dataConnectors   where customers come from: SQL over files, or Athena
+    scoringModels    what scores them: a registered function, or an HTTP endpoint; with a weight
+    filterChain      who is left out: registered filters in their order, with their settings
+    channels         how candidates are reached, in order of priority
+
+Names are as they are stored and sent: ``candidateTTLDays`` is ``candidate_ttl_days`` here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cronsim import CronSim, CronSimError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic.alias_generators import to_camel
+
+# Names of programs, marketplaces, models and channels: they are parts of addresses.
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+Name = Annotated[str, Field(pattern=NAME, examples=["retail"])]
+_COLUMN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
+Column = Annotated[str, Field(pattern=_COLUMN)]
+# Exact here and in the store, a plain number in JSON.
+Number = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="json")]
+
+_DEEPEST = 20
+_MOST_DIGITS = 38
+
+
+def _storable(value: Any, depth: int = 0) -> Any:
+    """JSON that an item can hold; ValueError if it cannot."""
+    if depth > _DEEPEST:
+        raise ValueError(f"it is more than {_DEEPEST} deep")
+    match value:
+        case str():
+            if not value.isascii():
+                value.encode("utf-8", "strict")
+        case bool() | None:
+            pass
+        case int() | float() | Decimal():
+            number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+            fits = number.is_finite() and len(number.as_tuple().digits) <= _MOST_DIGITS
+            if not fits or (number and not -100 <= number.adjusted() <= 100):
+                raise ValueError("a number in it is too large, too small, or none")
+        case dict():
+            for name, member in value.items():
+                if not name:
+                    raise ValueError("a name in it is empty")
+                _storable(name, depth)
+                _storable(member, depth + 1)
+        case list():
+            for member in value:
+                _storable(member, depth + 1)
+        case _:
+            raise ValueError("it is no JSON")
+    return value
+
+
+def in_json(value: Any) -> Any:
+    """A value of any shape with numbers as JSON has them."""
+    match value:
+        case Decimal():
+            return float(value)
+        case dict():
+            return {name: in_json(member) for name, member in value.items()}
+        case list():
+            return [in_json(member) for member in value]
+    return value
+
+
+# JSON of any shape; whoever reads it checks what it says.
+Json = Annotated[dict[str, Any], AfterValidator(_storable), PlainSerializer(in_json, when_used="json")]
+Settings = Annotated[Json, Field(max_length=50)]
+
+EMAIL = "email"
+WEBHOOK = "webhook"
+ADAPTERS = (EMAIL, WEBHOOK)
+
+
+def is_time_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+def _zone(name: str) -> str:
+    if not is_time_zone(name):
+        raise ValueError("it is no time zone; one is Europe/Rome")
+    return name
+
+
+def _cron(text: str) -> str:
+    try:
+        CronSim(text, datetime(2026, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
+        raise ValueError(f"it is no cron expression ({error}); one is 0 2 * * *") from None
+    return text
+
+
+def _address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
+        raise ValueError("it is an address that begins with http:// or https://, without a password in it")
+    return text
+
+
+TimeZone = Annotated[str, Field(max_length=64, examples=["Europe/Rome"]), AfterValidator(_zone)]
+Cron = Annotated[str, Field(max_length=100, examples=["0 2 * * *"]), AfterValidator(_cron)]
+Address = Annotated[str, Field(max_length=2_000, examples=["https://models.example.org/propensity"])]
+Web = Annotated[Address, AfterValidator(_address)]
+
+
+class Part(BaseModel):
+    """A part of a configuration: named as it is stored, and nothing that nobody knows."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+
+
+class _Source(Part):
+    """A query whose rows are customers; the other columns are their attributes."""
+
+    query: str = Field(min_length=1, max_length=10_000, examples=["SELECT * FROM customers WHERE age >= 18"])
+    customer_column: Column = Field(default="customer_id", description="the column that names the customer")
+    subject_type_column: Column | None = Field(
+        default=None, description="the columns that name the subject; without them it is the program itself"
+    )
+    subject_id_column: Column | None = None
+    schedule: Cron | None = Field(default=None, description="as the program's batchSchedule, or left out")
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> _Source:
+        if (self.subject_type_column is None) != (self.subject_id_column is None):
+            raise ValueError("subjectTypeColumn and subjectIdColumn belong together: give both or neither")
+        return self
+
+
+class FilesConnector(_Source):
+    """SQL over CSV and Parquet files in the folder of sources."""
+
+    type: Literal["files"]
+    tables: dict[Column, Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        min_length=1, max_length=20, description="tables of the query, and the file of each"
+    )
+
+
+class AthenaConnector(_Source):
+    """Amazon Athena."""
+
+    type: Literal["athena"]
+    database: str | None = Field(default=None, min_length=1, max_length=255)
+    catalog: str | None = Field(default=None, min_length=1, max_length=255)
+    workgroup: str | None = Field(default=None, pattern=r"^[a-zA-Z0-9._-]{1,128}$")
+    output_location: str | None = Field(default=None, max_length=1_000, pattern=r"^s3://.+")
+
+
+Connector = Annotated[FilesConnector | AthenaConnector, Field(discriminator="type")]
+
+
+class ScoringModel(Part):
+    """A model: the registered function of its name, or an endpoint."""
+
+    model_config = ConfigDict(protected_namespaces=())
+
+    model_id: Name = Field(examples=["propensity-v1"])
+    endpoint: Web | None = Field(default=None, description="without one, the registered function of this name")
+    weight: Number = Field(gt=0, le=1_000, max_digits=12, examples=[0.7])
+    minimum: Number = Field(default=Decimal(0), ge=-(10**12), le=10**12, max_digits=24, description="its least score")
+    maximum: Number = Field(default=Decimal(1), ge=-(10**12), le=10**12, max_digits=24, description="and its greatest")
+    timeout_seconds: float = Field(default=5, ge=0.05, le=30)
+    batch_size: int = Field(default=100, ge=1, le=1_000)
+    cache_hours: float = Field(default=24, ge=24, le=48, description="how long its scores are good for")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> ScoringModel:
+        if self.minimum >= self.maximum:
+            raise ValueError("minimum is less than maximum")
+        return self
+
+
+class FilterChain(Part):
+    """Filters in their order, and the settings of those that take any."""
+
+    filters: list[Name] = Field(default_factory=list, max_length=20, examples=[["frequency", "preference"]])
+    settings: dict[Name, Settings] = Field(default_factory=dict, max_length=20)
+
+    @model_validator(mode="after")
+    def _belongs(self) -> FilterChain:
+        _once("filters", self.filters)
+        for name in self.settings:
+            if name not in self.filters:
+                raise ValueError(f"there are settings for {name}, which is not among the filters")
+        return self
+
+
+class Channel(Part):
+    """A way to reach customers: ``email`` and ``webhook`` by themselves, others if they say which of both they are.
+
+    A channel that is neither has its candidates in lists, for others to reach.
+    """
+
+    channel_id: Name = Field(examples=["email"])
+    priority: int = Field(ge=1, le=1_000, description="the least goes first")
+    adapter: Literal["email", "webhook"] | None = None
+    limit_per_day: int | None = Field(default=None, ge=1, le=1_000_000, description="deliveries a day at most")
+    config: Settings = Field(default_factory=dict)
+
+    @property
+    def carried_by(self) -> str | None:
+        return self.adapter or (self.channel_id if self.channel_id in ADAPTERS else None)
+
+
+class Configuration(Part):
+    """All of a program that can be set."""
+
+    program_name: str = Field(min_length=1, max_length=200, examples=["Retail Customer Engagement"])
+    enabled: bool = True
+    data_connectors: list[Connector] = Field(default_factory=list, max_length=10)
+    scoring_models: list[ScoringModel] = Field(min_length=1, max_length=10)
+    filter_chain: FilterChain = Field(default_factory=FilterChain)
+    channels: list[Channel] = Field(min_length=1, max_length=10)
+    batch_schedule: Cron | None = Field(default=None, description="when batch runs begin")
+    delivery_schedule: Cron | None = Field(default=None, description="when candidates are delivered")
+    time_zone: TimeZone = "UTC"
+    reactive_enabled: bool = False
+    candidate_ttl_days: int = Field(default=30, ge=1, le=365, alias="candidateTTLDays")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Configuration:
+        _once("scoringModels", [model.model_id for model in self.scoring_models])
+        _once("channels", [channel.channel_id for channel in self.channels])
+        for connector in self.data_connectors:
+            if connector.schedule not in (None, self.batch_schedule):
+                raise ValueError("a program's connectors are read together: its schedule is batchSchedule")
+        if self.batch_schedule is not None and not self.data_connectors:
+            raise ValueError("a program that runs by a schedule needs a data connector")
+        return self
+
+    @property
+    def by_priority(self) -> list[Channel]:
+        return sorted(self.channels, key=lambda channel: (channel.priority, channel.channel_id))
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.time_zone)
+
+
+def _once(where: str, names: list[str]) -> None:
+    twice = sorted(name for name, number in Counter(names).items() if number > 1)
+    if twice:
+        raise ValueError(f"{where}: {', '.join(twice)} is there twice")

@@ -1,0 +1,113 @@
+"""What the API and the commands of engagement stand on, put together from a runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tablewright.runtime.errors import Clash, Invalid
+from tablewright.runtime.system import Runtime
+from tablewright.store import Cancelled, Outcome
+from tablewright.systems.engagement.channels import adapters
+from tablewright.systems.engagement.configuration import Configuration
+from tablewright.systems.engagement.connectors import Sources
+from tablewright.systems.engagement.deliveries import Deliveries
+from tablewright.systems.engagement.filters import Chain
+from tablewright.systems.engagement.model import Once, Program, Run, RunState
+from tablewright.systems.engagement.outbound import Outbound, Refusal
+from tablewright.systems.engagement.pipeline import Pipeline
+from tablewright.systems.engagement.reactive import Reactive
+from tablewright.systems.engagement.remote import Endpoints
+from tablewright.systems.engagement.runner import Runner
+from tablewright.systems.engagement.runs import Held, Runs
+from tablewright.systems.engagement.scoring import Scorer
+from tablewright.systems.engagement.service import Engagement
+
+
+class Platform:
+    """Engagement, as a whole."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        settings, store = runtime.settings, runtime.blocking
+        self.outbound = Outbound(settings.outbound_hosts)
+        self.sources = Sources(sources_folder(runtime), settings.region, settings.aws_endpoint)
+        self._scorer = Scorer(store, Endpoints(self.outbound), runtime.now)
+        self.pipeline = Pipeline(store, self._scorer, runtime.now)
+        carried_by = adapters(store, runtime.mailer, self.outbound, runtime.webhook_secret, runtime.clock)
+        self.deliveries = Deliveries(store, carried_by, runtime.now)
+        self.reactive = Reactive(self.pipeline)
+        self.runs = Runs(self.pipeline, self.sources, runtime.now)
+        self.runner = Runner(store, self.runs, self.deliveries, runtime.now, alone=settings.is_embedded)
+        self.engagement = Engagement(runtime.store, runtime.clock, self.check)
+        self._store = store
+
+    def check(self, configuration: Configuration) -> None:
+        """Invalid, if a program could not work here."""
+        for connector in configuration.data_connectors:
+            self.sources.check(connector)
+        for model in configuration.scoring_models:
+            self._scorer.check(model)
+            if model.endpoint is not None:
+                self._check_endpoint(model.endpoint)
+        Chain(configuration.filter_chain)
+        for channel in configuration.channels:
+            self.deliveries.check(channel)
+
+    def _check_endpoint(self, endpoint: str) -> None:
+        try:
+            self.outbound.check(endpoint)
+        except Refusal as refusal:
+            raise Invalid(str(refusal), field="scoringModels") from None
+
+    def begin_run(self, program: Program, key: str | None = None) -> Run:
+        """Begin a run in the background; with a key, once for all requests that have it."""
+        self.runner.require_room()
+        if key is None:
+            return self.runner.launch(self.runs.begin(program))
+        begun: list[Held] = []
+
+        def work() -> Outcome:
+            held, operations = self.runs.opening(program, "manual")
+            begun[:] = [held]
+            return Outcome({"run_id": held.run.run_id}, *operations)
+
+        place = {"program": program.program_id, "marketplace": program.marketplace_id}
+        name = f"run/{program.program_id}/{program.marketplace_id}/{key}"
+        try:
+            answer = self._store.execute_once(Once, name, place, work)
+        except Cancelled as cancelled:
+            raise self.runs.busy(cancelled, program.program_id, program.marketplace_id) from None
+        if begun and begun[0].run.run_id == answer["run_id"]:
+            return self.runner.launch(begun[0])
+        return self.runs.get(
+            Run.model_construct(
+                program_id=program.program_id, marketplace_id=program.marketplace_id, run_id=answer["run_id"]
+            )
+        )
+
+    def resume_run(self, run: Run) -> Run:
+        """Take up a run in the background."""
+        self.runner.require_room()
+        return self.runner.launch(self.runs.resume(run))
+
+    def unfinished(self, program: Program) -> Run | None:
+        """The latest run of a program, if it can be taken up."""
+        page = self._store.query(
+            Run.of_program(program_id=program.program_id, marketplace_id=program.marketplace_id), limit=1
+        )
+        found = page.items[0] if page.items else None
+        if found is None or found.state in (RunState.COMPLETED, RunState.CANCELLED):
+            return None
+        # What failed with an older version would fail with it again.
+        is_outdated = found.state is RunState.FAILED and found.program_version != program.version
+        return None if is_outdated else found
+
+    def program(self, program_id: str, marketplace_id: str) -> Program:
+        found = self._store.get(Program.by_id(program_id=program_id, marketplace_id=marketplace_id), consistent=True)
+        if found is None:
+            raise Clash(f"there is no program {program_id} in marketplace {marketplace_id}")
+        return found
+
+
+def sources_folder(runtime: Runtime) -> Path:
+    """Where the files of connectors are."""
+    return runtime.settings.sources or runtime.settings.data / "sources"

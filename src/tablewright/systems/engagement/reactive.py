@@ -1,0 +1,135 @@
+"""Events: something that a customer did makes or refreshes a candidate at once.
+
+The same way as in a batch, for one customer, and in bounded time: models have what is left of it. They are asked anew,
+as something has happened since they were asked last. Attributes of the event are added to those that the candidate has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tablewright.runtime.errors import Clash
+from tablewright.store import AlreadyExists, Cancelled, Conflict, Operation, Outcome, VersionConflict
+from tablewright.systems.engagement.model import Candidate, Once, Program, Subject
+from tablewright.systems.engagement.pipeline import Assessment, Pipeline, Plan, is_rejected_by_hand
+from tablewright.systems.engagement.prospects import Prospect, plain
+
+# Seconds that models have for an event, together.
+BUDGET = 2.0
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a customer did."""
+
+    customer_id: str
+    subject: Subject | None
+    attributes: dict[str, Any]
+    context: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What came of an event in a program."""
+
+    program_id: str
+    outcome: Literal["candidate", "rejected", "failed"]
+    reason: str | None
+    score: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "program_id": self.program_id,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "score": self.score,
+        }
+
+
+class _Failed(Exception):
+    def __init__(self, reaction: Reaction) -> None:
+        super().__init__()
+        self.reaction = reaction
+
+
+class Reactive:
+    """Reacts to events."""
+
+    def __init__(
+        self, pipeline: Pipeline, *, budget: float = BUDGET, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._pipeline = pipeline
+        self._budget = budget
+        self._clock = clock
+
+    def react(self, program: Program, event: Event, key: str | None = None) -> Reaction:
+        """What comes of an event; with a key, once for all events that have it."""
+        if not program.enabled:
+            raise Clash(f"program {program.program_id} is disabled")
+        if not program.reactive_enabled:
+            raise Clash(f"program {program.program_id} does not react to events: reactiveEnabled is off")
+        plan = Plan(program.program_id, program.marketplace_id, program.configuration)
+        subject = event.subject or Subject(type="program", id=program.program_id)
+        store = self._pipeline.store
+        deadline = self._clock() + self._budget
+        for _ in range(_ATTEMPTS):
+            try:
+                if key is None:
+                    reaction, operations = self._assessed(plan, subject, event, deadline)
+                    if operations:
+                        store.transact(*operations)
+                    return reaction
+                request = {
+                    "customer": event.customer_id,
+                    "subject": [subject.type, subject.id],
+                    "attributes": event.attributes,
+                    "context": event.context,
+                }
+
+                def work() -> Outcome:
+                    reaction, operations = self._assessed(plan, subject, event, deadline)
+                    if reaction.outcome == "failed":
+                        # Not an answer to keep: the same event may be sent again.
+                        raise _Failed(reaction)
+                    return Outcome(reaction.as_json(), *operations)
+
+                name = f"{program.program_id}/{program.marketplace_id}/{key}"
+                return Reaction(**store.execute_once(Once, name, request, work))
+            except Cancelled as cancelled:
+                passing = (AlreadyExists, VersionConflict, Conflict)
+                if not any(isinstance(reason, passing) for reason in cancelled.reasons):
+                    raise
+            except (AlreadyExists, VersionConflict):
+                continue
+            except _Failed as failed:
+                return failed.reaction
+        raise Clash("others keep changing this candidate; send the event again")
+
+    def _assessed(
+        self, plan: Plan, subject: Subject, event: Event, deadline: float
+    ) -> tuple[Reaction, list[Operation]]:
+        added = {name: plain(value) for name, value in event.attributes.items()}
+        prospect = Prospect(event.customer_id, subject, added)
+        (existing,) = self._pipeline.existing(plan, [prospect])
+        if existing is not None:
+            prospect.attributes = {**existing.attributes, **added}
+            if event.subject is None or not event.subject.attributes:
+                prospect.subject = existing.subject
+        (assessment,) = self._pipeline.assess(plan, [prospect], fresh=True, deadline=deadline)
+        if assessment.error is not None:
+            return Reaction(plan.program_id, "failed", assessment.error, None), []
+        operations, candidate = self._pipeline.writes(plan, assessment, existing, context=event.context or None)
+        return _told(plan, assessment, candidate), operations
+
+
+def _told(plan: Plan, assessment: Assessment, candidate: Candidate) -> Reaction:
+    if is_rejected_by_hand(candidate):
+        reason: str | None = candidate.rejection_history[-1].reason
+    else:
+        reason = None if assessment.left_out is None else assessment.left_out.reason
+    outcome: Literal["candidate", "rejected"] = "rejected" if candidate.rejected else "candidate"
+    return Reaction(plan.program_id, outcome, reason, str(candidate.score))

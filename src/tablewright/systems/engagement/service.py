@@ -1,0 +1,264 @@
+"""The use cases of engagement that are a request or two; what takes longer is in ``platform``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any
+
+from tablewright.runtime.errors import Clash, Invalid, Missing
+from tablewright.store import (
+    AlreadyExists,
+    AsyncStore,
+    Cancelled,
+    Conflict,
+    Create,
+    Delete,
+    NotFound,
+    Operation,
+    Page,
+    Put,
+    Update,
+    VersionConflict,
+)
+from tablewright.systems.engagement.configuration import Configuration, is_time_zone
+from tablewright.systems.engagement.filters import MANUAL
+from tablewright.systems.engagement.model import (
+    MOST_REJECTIONS,
+    Candidate,
+    ChannelEntry,
+    Delivery,
+    Preferences,
+    Program,
+    ProgramVersion,
+    Rejection,
+    Run,
+    Schedule,
+    ScheduleKind,
+    Score,
+    Subject,
+)
+from tablewright.systems.engagement.pipeline import entry_of
+from tablewright.systems.engagement.schedule import next_due
+
+_ATTEMPTS = 6
+
+# Raises Invalid for what cannot work here: connectors, models, filters, channels.
+Check = Callable[[Configuration], None]
+
+
+class Engagement:
+    """Programs, candidates, scores, preferences, and what became of runs and deliveries."""
+
+    def __init__(self, store: AsyncStore, clock: Callable[[], float], check: Check) -> None:
+        self._store = store
+        self._clock = clock
+        self._check = check
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
+
+    # -- programs -----------------------------------------------------------------------------------------------
+
+    async def put_program(
+        self,
+        program_id: str,
+        marketplace_id: str,
+        configuration: Configuration,
+        *,
+        expected: int | None = None,
+        by: str,
+    ) -> Program:
+        """A program as it is from now on; refused unless ``expected`` is its version, where that is given."""
+        self._check(configuration)
+        before = await self._store.get(
+            Program.by_id(program_id=program_id, marketplace_id=marketplace_id), consistent=True
+        )
+        version = 0 if before is None else before.version
+        if expected not in (None, version):
+            raise Clash(f"program {program_id} is at version {version}, not {expected}; look at it again")
+        values = {name: getattr(configuration, name) for name in Configuration.model_fields}
+        program = Program(program_id=program_id, marketplace_id=marketplace_id, version=version, **values)
+        record = ProgramVersion(
+            program_id=program_id,
+            marketplace_id=marketplace_id,
+            number=version + 1,
+            configuration=configuration,
+            changed_by=by,
+            at=self.now(),
+        )
+        operations: list[Operation] = [Create(program) if before is None else Put(program), Create(record)]
+        operations += await self._scheduled(program)
+        try:
+            await self._store.transact(*operations)
+        except Cancelled as cancelled:
+            passing = (AlreadyExists, VersionConflict, Conflict)
+            if any(isinstance(reason, passing) for reason in cancelled.reasons):
+                raise Clash(f"program {program_id} has just been changed; look at it again") from None
+            raise
+        return await self.program(program_id, marketplace_id, consistent=True)
+
+    async def _scheduled(self, program: Program) -> list[Operation]:
+        """The writes that make the schedules what a program says; one that stays as it is keeps its next time."""
+        operations: list[Operation] = []
+        wanted = {ScheduleKind.BATCH: program.batch_schedule, ScheduleKind.DELIVERY: program.delivery_schedule}
+        for kind, cron in wanted.items():
+            place: dict[str, Any] = {
+                "program_id": program.program_id,
+                "marketplace_id": program.marketplace_id,
+                "kind": kind,
+            }
+            found = await self._store.get(Schedule.of_program(**place))
+            if cron is None:
+                if found is not None:
+                    operations.append(Delete(found))
+            elif found is None or (found.cron, found.time_zone) != (cron, program.time_zone):
+                due = next_due(cron, program.time_zone, self.now())
+                operations.append(Put(Schedule(**place, cron=cron, time_zone=program.time_zone, due=due)))
+        return operations
+
+    async def set_enabled(self, program_id: str, marketplace_id: str, enabled: bool, *, by: str) -> Program:
+        program = await self.program(program_id, marketplace_id, consistent=True)
+        if program.enabled is enabled:
+            return program
+        changed = program.configuration.model_copy(update={"enabled": enabled})
+        return await self.put_program(program_id, marketplace_id, changed, expected=program.version, by=by)
+
+    async def program(self, program_id: str, marketplace_id: str, *, consistent: bool = False) -> Program:
+        found = await self._store.get(
+            Program.by_id(program_id=program_id, marketplace_id=marketplace_id), consistent=consistent
+        )
+        if found is None:
+            raise Missing(f"there is no program {program_id} in marketplace {marketplace_id}")
+        return found
+
+    async def programs(self, marketplace_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Program]:
+        """The programs of a marketplace, by one query."""
+        return await self._store.query(
+            Program.of_marketplace(marketplace_id=marketplace_id), limit=limit, cursor=cursor
+        )
+
+    async def versions(
+        self, program_id: str, marketplace_id: str, *, limit: int = 20, cursor: str | None = None
+    ) -> Page[ProgramVersion]:
+        """What a program was, latest first."""
+        selection = ProgramVersion.of_program(program_id=program_id, marketplace_id=marketplace_id)
+        return await self._store.query(selection, limit=limit, cursor=cursor)
+
+    # -- candidates ---------------------------------------------------------------------------------------------
+
+    async def candidate(
+        self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject, *, consistent: bool = False
+    ) -> Candidate:
+        lookup = Candidate.by_subject(
+            customer_id=customer_id,
+            program_id=program_id,
+            marketplace_id=marketplace_id,
+            subject__type=subject.type,
+            subject__id=subject.id,
+        )
+        found = await self._store.get(lookup, consistent=consistent)
+        if found is None:
+            raise Missing("there is no such candidate, or it has expired")
+        return found
+
+    async def top(
+        self, program_id: str, channel_id: str, *, limit: int = 100, cursor: str | None = None
+    ) -> Page[ChannelEntry]:
+        """Candidates of a program and channel, best score first."""
+        selection = ChannelEntry.top(program_id=program_id, channel_id=channel_id)
+        return await self._store.query(selection, limit=limit, cursor=cursor)
+
+    async def of_day(
+        self, program_id: str, day: date, *, limit: int = 100, cursor: str | None = None
+    ) -> Page[Candidate]:
+        """Candidates of a program that were made on a day, in that order."""
+        selection = Candidate.of_day(program_id=program_id, metadata__day=day)
+        return await self._store.query(selection, limit=limit, cursor=cursor)
+
+    async def reject(
+        self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject, *, reason: str
+    ) -> Candidate:
+        """Leave a candidate out by hand, until it expires; it leaves every list of a channel at once."""
+        for _ in range(_ATTEMPTS):
+            found = await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
+            rejection = Rejection(reason=reason, filter=MANUAL, at=self.now())
+            history = [*found.rejection_history, rejection][-MOST_REJECTIONS:]
+            entries = [Delete(entry_of(found, channel)) for channel in found.channels]
+            change = Update(found, rejected=True, channels=[], rejection_history=history)
+            if await self._done(change, *entries):
+                return await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
+        raise Clash("others keep changing this candidate; try again")
+
+    async def delete(self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject) -> None:
+        for _ in range(_ATTEMPTS):
+            found = await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
+            entries = [Delete(entry_of(found, channel)) for channel in found.channels]
+            if await self._done(Delete(found), *entries):
+                return
+        raise Clash("others keep changing this candidate; try again")
+
+    async def _done(self, *operations: Operation) -> bool:
+        """Whether writes were made; False if the candidate has changed since it was read."""
+        try:
+            await self._store.transact(*operations)
+        except Cancelled as cancelled:
+            if isinstance(cancelled.reasons[0], VersionConflict | Conflict | NotFound):
+                return False
+            raise
+        return True
+
+    # -- scores and preferences ---------------------------------------------------------------------------------
+
+    async def score(self, customer_id: str, subject_id: str, model_id: str) -> Score:
+        """A score in the cache; one that has expired is none."""
+        lookup = Score.by_model(customer_id=customer_id, subject_id=subject_id, model_id=model_id)
+        found = await self._store.get(lookup)
+        if found is None:
+            raise Missing(f"the cache has no score of {model_id} for this customer and subject")
+        return found
+
+    async def scores(self, customer_id: str, subject_id: str) -> list[Score]:
+        """All scores of a customer and subject that the cache has."""
+        page = await self._store.query(Score.of_subject(customer_id=customer_id, subject_id=subject_id), limit=100)
+        return page.items
+
+    async def preferences(self, customer_id: str) -> Preferences:
+        """What a customer wants; everything, if he has not said anything."""
+        found = await self._store.get(Preferences.of_customer(customer_id=customer_id), consistent=True)
+        return found or Preferences(customer_id=customer_id)
+
+    async def set_preferences(self, preferences: Preferences) -> Preferences:
+        hours = preferences.quiet_hours
+        if hours is not None and not is_time_zone(hours.time_zone):
+            raise Invalid(f"{hours.time_zone} is no time zone; one is Europe/Rome", field="quietHours.timeZone")
+        return await self._store.put(preferences)
+
+    # -- runs and deliveries ------------------------------------------------------------------------------------
+
+    async def run(self, program_id: str, marketplace_id: str, run_id: str) -> Run:
+        found = await self._store.get(Run.by_id(program_id=program_id, marketplace_id=marketplace_id, run_id=run_id))
+        if found is None:
+            raise Missing(f"there is no run {run_id} of program {program_id}")
+        return found
+
+    async def runs(
+        self, program_id: str, marketplace_id: str, *, limit: int = 20, cursor: str | None = None
+    ) -> Page[Run]:
+        """The runs of a program, latest first."""
+        selection = Run.of_program(program_id=program_id, marketplace_id=marketplace_id)
+        return await self._store.query(selection, limit=limit, cursor=cursor)
+
+    async def deliveries(
+        self, program_id: str, day: date, *, limit: int = 100, cursor: str | None = None
+    ) -> Page[Delivery]:
+        """What a program has sent on a day, in that order."""
+        selection = Delivery.of_day(program_id=program_id, day=day)
+        return await self._store.query(selection, limit=limit, cursor=cursor)
+
+    async def deliveries_to(
+        self, customer_id: str, program_id: str, marketplace_id: str, *, limit: int = 100, cursor: str | None = None
+    ) -> Page[Delivery]:
+        """What a program has sent to a customer."""
+        selection = Delivery.of_customer(customer_id=customer_id, program_id=program_id, marketplace_id=marketplace_id)
+        return await self._store.query(selection, limit=limit, cursor=cursor)

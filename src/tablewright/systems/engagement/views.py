@@ -1,0 +1,331 @@
+"""What engagement takes and gives over HTTP. Names are those of the design: ``customerId``, ``candidateTTLDays``."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Annotated, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings
+from tablewright.systems.engagement.deliveries import Summary
+from tablewright.systems.engagement.model import (
+    Candidate,
+    ChannelEntry,
+    Checkpoint,
+    Counts,
+    Delivery,
+    DeliveryState,
+    Preferences,
+    Program,
+    ProgramVersion,
+    QuietHours,
+    Run,
+    RunState,
+    Sample,
+    Score,
+    Subject,
+)
+from tablewright.systems.engagement.reactive import Reaction
+
+# Any text that can be seen: customers are named by others.
+Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["12345"])]
+SubjectType = Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["product"])]
+SubjectId = Annotated[str, Field(min_length=1, max_length=150, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["ABC"])]
+Attributes = Annotated[Json, Field(max_length=100)]
+LARGEST_CONTEXT = 2_000
+
+
+class View(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class Strict(View):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+
+
+# -- what is sent -------------------------------------------------------------------------------------------------
+
+
+class ProgramBody(Configuration):
+    version: int | None = Field(
+        default=None,
+        ge=0,
+        description="the version that this is based on, 0 for a new program; refused if it is another",
+    )
+
+    @property
+    def configuration(self) -> Configuration:
+        return Configuration(**{name: getattr(self, name) for name in Configuration.model_fields})
+
+
+class RejectionBody(Strict):
+    reason: str = Field(min_length=1, max_length=500, examples=["asked us not to"])
+
+
+class SubjectBody(Strict):
+    type: SubjectType
+    id: SubjectId
+    attributes: Settings = Field(default_factory=dict)
+
+
+class EventBody(Strict):
+    marketplace_id: Name = Field(examples=["US"])
+    program_id: Name | None = Field(default=None, description="without it, every program that reacts to events")
+    customer_id: Id
+    subject: SubjectBody | None = None
+    attributes: Attributes = Field(default_factory=dict, description="what is known of the customer by now")
+    context: Attributes = Field(default_factory=dict, examples=[{"event": "cart-abandoned"}])
+
+    @model_validator(mode="after")
+    def _small(self) -> EventBody:
+        # The latest twenty are kept with the candidate.
+        told = [self.context] if self.subject is None else [self.context, self.subject.attributes]
+        if any(len(orjson.dumps(each, default=str)) > LARGEST_CONTEXT for each in told):
+            raise ValueError(f"context and the subject's attributes have at most {LARGEST_CONTEXT} bytes each")
+        return self
+
+
+class QuietHoursBody(Strict):
+    start: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["22:00"])
+    end: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["07:00"])
+    time_zone: str = Field(default="UTC", max_length=64, examples=["Europe/Rome"])
+
+
+class PreferencesBody(Strict):
+    opted_out: bool = False
+    channels_off: list[Name] = Field(default_factory=list, max_length=50)
+    programs_off: list[Name] = Field(default_factory=list, max_length=100)
+    quiet_hours: QuietHoursBody | None = None
+
+    def of(self, customer_id: str) -> Preferences:
+        hours = None if self.quiet_hours is None else QuietHours(**self.quiet_hours.model_dump())
+        return Preferences(
+            customer_id=customer_id,
+            opted_out=self.opted_out,
+            channels_off=self.channels_off,
+            programs_off=self.programs_off,
+            quiet_hours=hours,
+        )
+
+
+class DeliveryBody(Strict):
+    limit: int = Field(default=100, ge=1, le=1_000, description="how many are sent at most")
+
+
+# -- what is answered ---------------------------------------------------------------------------------------------
+
+
+class ProgramView(Configuration):
+    program_id: str
+    marketplace_id: str
+    version: int
+
+    @classmethod
+    def of(cls, program: Program) -> ProgramView:
+        return cls(**{name: getattr(program, name) for name in cls.model_fields})
+
+
+class ProgramPage(View):
+    programs: list[ProgramView]
+    cursor: str | None = None
+
+
+class VersionView(View):
+    number: int
+    changed_by: str
+    at: datetime
+    configuration: Configuration
+
+    @classmethod
+    def of(cls, version: ProgramVersion) -> VersionView:
+        return cls(**{name: getattr(version, name) for name in cls.model_fields})
+
+
+class VersionPage(View):
+    versions: list[VersionView]
+    cursor: str | None = None
+
+
+class ModelScoreView(View):
+    value: Number
+    confidence: Number | None
+    timestamp: datetime
+
+
+class RejectionView(View):
+    reason: str
+    filter: str
+    at: datetime
+
+
+class CandidateView(View):
+    customer_id: str
+    program_id: str
+    marketplace_id: str
+    subject: Subject
+    score: Number
+    scores: dict[str, ModelScoreView]
+    channels: list[str]
+    context: list[Json]
+    attributes: Json
+    rejected: bool
+    rejection_history: list[RejectionView]
+    created: datetime
+    updated: datetime
+    expires: datetime | None
+    run_id: str | None
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> CandidateView:
+        own = {"created", "updated", "expires", "run_id"}
+        values = candidate.model_dump(include=set(cls.model_fields) - own)
+        metadata = candidate.metadata
+        return cls(
+            **values,
+            created=metadata.created,
+            updated=metadata.updated,
+            expires=candidate.ttl,
+            run_id=metadata.run_id,
+        )
+
+
+class CandidatePage(View):
+    candidates: list[CandidateView]
+    cursor: str | None = None
+
+
+class EntryView(View):
+    customer_id: str
+    program_id: str
+    marketplace_id: str
+    channel_id: str
+    subject: Subject
+    score: Number
+    created: datetime
+    expires: datetime | None
+
+    @classmethod
+    def of(cls, entry: ChannelEntry) -> EntryView:
+        return cls(**entry.model_dump(include=set(cls.model_fields)), expires=entry.ttl)
+
+
+class EntryPage(View):
+    candidates: list[EntryView]
+    cursor: str | None = None
+
+
+class ScoreView(View):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, protected_namespaces=())
+
+    customer_id: str
+    subject_id: str
+    subject_type: str
+    model_id: str
+    value: Number
+    confidence: Number | None
+    timestamp: datetime
+    expires: datetime | None
+
+    @classmethod
+    def of(cls, score: Score) -> ScoreView:
+        named = {name: getattr(score, name) for name in ("customer_id", "subject_id", "subject_type", "model_id")}
+        return cls(**named, **score.score.model_dump(), expires=score.ttl)
+
+
+class ScoreList(View):
+    scores: list[ScoreView]
+
+
+class PreferencesView(View):
+    customer_id: str
+    opted_out: bool
+    channels_off: list[str]
+    programs_off: list[str]
+    quiet_hours: QuietHours | None
+
+    @classmethod
+    def of(cls, preferences: Preferences) -> PreferencesView:
+        return cls(**{name: getattr(preferences, name) for name in cls.model_fields})
+
+
+class RunView(View):
+    program_id: str
+    marketplace_id: str
+    run_id: str
+    state: RunState
+    trigger: str
+    requested: str | None = Field(description="what was asked for and has yet to be noticed: stop or cancel")
+    program_version: int
+    started: datetime
+    updated: datetime
+    finished: datetime | None
+    total: int | None = Field(description="customers in all, where that is known")
+    counts: Counts
+    checkpoint: Checkpoint
+    errors: dict[str, int] = Field(description="how often each thing went wrong")
+    samples: list[Sample]
+    failure: str | None
+
+    @classmethod
+    def of(cls, run: Run) -> RunView:
+        return cls(**{name: getattr(run, name) for name in cls.model_fields})
+
+
+class RunPage(View):
+    runs: list[RunView]
+    cursor: str | None = None
+
+
+class ReactionView(View):
+    program_id: str
+    outcome: Literal["candidate", "rejected", "failed"]
+    reason: str | None
+    score: Number | None
+
+    @classmethod
+    def of(cls, reaction: Reaction) -> ReactionView:
+        score = None if reaction.score is None else Decimal(reaction.score)
+        return cls(program_id=reaction.program_id, outcome=reaction.outcome, reason=reaction.reason, score=score)
+
+
+class ReactionList(View):
+    reactions: list[ReactionView]
+
+
+class DeliveryView(View):
+    delivery_id: str
+    customer_id: str
+    program_id: str
+    marketplace_id: str
+    channel_id: str
+    subject: Subject
+    state: DeliveryState
+    reason: str | None
+    at: datetime
+    day: date
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> DeliveryView:
+        return cls(**{name: getattr(delivery, name) for name in cls.model_fields})
+
+
+class DeliveryPage(View):
+    deliveries: list[DeliveryView]
+    cursor: str | None = None
+
+
+class SummaryView(View):
+    sent: int
+    refused: int
+    waiting: int = Field(description="quiet hours, reached too often, or being sent elsewhere")
+    unwanted: int
+    held_up: dict[str, str] = Field(description="channels that took nothing more, and why")
+    more: bool = Field(description="whether it ended before everything was looked at")
+
+    @classmethod
+    def of(cls, summary: Summary) -> SummaryView:
+        return cls(**{name: getattr(summary, name) for name in cls.model_fields})

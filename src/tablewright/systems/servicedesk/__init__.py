@@ -1,0 +1,47 @@
+"""Service Desk: an AI voice service desk's tickets (``system``)."""
+
+from __future__ import annotations
+
+from tablewright.runtime.identity import MEMBERS, SERVICES
+from tablewright.runtime.system import DemoUser, Runtime, System, Tell
+from tablewright.systems.servicedesk.api import router
+from tablewright.systems.servicedesk.model import Status, design
+from tablewright.systems.servicedesk.service import ServiceDesk
+
+__all__ = ["system"]
+
+_ISSUES = (
+    ("poc-user-001", "My laptop won't turn on after pressing the power button", ("Checked the charger: it is fine",)),
+    ("poc-user-001", "Email not working in Outlook", ("Tried restarting Outlook but still not working",)),
+    ("poc-user-002", "The VPN drops every ten minutes", ()),
+    ("poc-user-003", "I cannot print to the second floor", ("The queue shows the job as paused",)),
+)
+
+
+def _service(runtime: Runtime) -> ServiceDesk:
+    return ServiceDesk(runtime.store, runtime.privacy_secret, runtime.clock)
+
+
+async def _demo(runtime: Runtime, desk: ServiceDesk, tell: Tell) -> None:
+    for number, (caller, issue, comments) in enumerate(_ISSUES, 1):
+        ticket = (await desk.create(caller, issue, agent="demo", idempotency_key=f"demo-{number}")).ticket
+        for comment in comments[len(ticket.comments) :]:
+            await desk.add_comment(ticket.ticket_id, comment)
+        if number == 2 and ticket.status is Status.OPEN:
+            await desk.change_status(ticket.ticket_id, Status.IN_PROGRESS)
+        tell("tickets", number, len(_ISSUES))
+
+
+system = System(
+    "servicedesk",
+    "Service Desk",
+    "Tickets of an AI voice service desk.",
+    design,
+    router,
+    service=_service,
+    demo=_demo,
+    demo_users=(
+        DemoUser("voice-agent", (SERVICES,), "the voice agent that opens tickets"),
+        DemoUser("sam", (MEMBERS,), "somebody at the desk", "sam@example.org"),
+    ),
+)

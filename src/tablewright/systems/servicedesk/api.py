@@ -1,0 +1,142 @@
+"""The service desk over HTTP."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime.identity import ADMINS, MEMBERS, SERVICES, Caller
+from tablewright.runtime.problems import documented
+from tablewright.runtime.routes import Router
+from tablewright.systems.servicedesk.model import Comment, Status, Ticket
+from tablewright.systems.servicedesk.service import ServiceDesk, Written
+
+router = Router(tags=["tickets"])
+
+Desk = Annotated[ServiceDesk, Depends(service_of)]
+Agent = Annotated[Caller, allow(SERVICES, MEMBERS, ADMINS)]
+
+# Enough for anything that is said on the phone; 400 KB hold several.
+Text = Annotated[str, Field(min_length=1, max_length=50_000)]
+CallerId = Annotated[str, Field(min_length=1, max_length=200, examples=["poc-user-001"])]
+
+_EXAMPLE: dict[str, Any] = {
+    "ticket_id": "33567ee8-f182-4f8a-b03e-2f1515915471",
+    "caller_id": "poc-user-001",
+    "issue_description": "My laptop won't turn on",
+    "status": "open",
+    "created_at": "2026-02-09T12:20:25.343883Z",
+    "updated_at": "2026-02-09T12:20:25.343883Z",
+    "comments": [],
+    "masked": [],
+}
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewTicket(Strict):
+    caller_id: CallerId = Field(description="a session's id, or a phone number, of which a keyed hash is kept")
+    issue_description: Text = Field(examples=["My laptop won't turn on"])
+
+
+class NewComment(Strict):
+    comment_text: Text = Field(examples=["Tried restarting but still not working"])
+
+
+class StatusChange(Strict):
+    status: Status
+
+
+class TicketView(BaseModel):
+    """A ticket."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    ticket_id: UUID
+    caller_id: str
+    issue_description: str
+    status: Status
+    created_at: str
+    updated_at: str
+    comments: list[dict[str, str]]
+    masked: list[str] = Field(
+        default_factory=list, description="kinds of secrets that were taken out of the text that was just sent"
+    )
+
+
+class TicketPage(BaseModel):
+    tickets: list[TicketView]
+    cursor: str | None = Field(None, description="where older tickets begin; none when there are no more")
+
+
+@router.post("/tickets", status_code=201, responses=documented(409))
+async def create_ticket(
+    body: NewTicket, desk: Desk, agent: Agent, idempotency_key: IdempotencyKey = None
+) -> TicketView:
+    """Open a ticket. Secrets in the description are taken out before anything is kept."""
+    written = await desk.create(
+        body.caller_id, body.issue_description, agent=agent.user_id, idempotency_key=idempotency_key
+    )
+    return _view(written)
+
+
+@router.get("/tickets/{ticket_id}", responses=documented(404))
+async def get_ticket(ticket_id: UUID, desk: Desk, _: Agent) -> TicketView:
+    """A ticket with its comments."""
+    return _view(Written(await desk.get(ticket_id)))
+
+
+@router.post("/tickets/{ticket_id}/comments", status_code=201, responses=documented(404))
+async def add_comment(ticket_id: UUID, body: NewComment, desk: Desk, _: Agent) -> TicketView:
+    """Add a comment to a ticket."""
+    return _view(await desk.add_comment(ticket_id, body.comment_text))
+
+
+@router.get("/tickets", responses=documented(400))
+async def list_tickets(
+    caller: Annotated[str, Query(min_length=1, max_length=200, description="as it was given: an id or a number")],
+    desk: Desk,
+    _: Agent,
+    open_only: Annotated[bool, Query(description="only those that are open or in progress")] = False,
+    limit: Limit = 10,
+    cursor: Cursor = None,
+) -> TicketPage:
+    """The newest tickets of a caller."""
+    page = await desk.of_caller(caller, open_only=open_only, limit=limit, cursor=cursor)
+    return TicketPage(tickets=[_view(Written(ticket)) for ticket in page.items], cursor=page.cursor)
+
+
+@router.patch("/tickets/{ticket_id}", responses=documented(404, 409))
+async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Agent) -> TicketView:
+    """Move a ticket on: open, in_progress, resolved, closed; and back to open."""
+    return _view(Written(await desk.change_status(ticket_id, body.status)))
+
+
+def _view(written: Written) -> TicketView:
+    ticket: Ticket = written.ticket
+    return TicketView(
+        ticket_id=ticket.ticket_id,
+        caller_id=ticket.caller_id,
+        issue_description=ticket.issue_description,
+        status=ticket.status,
+        created_at=_time(ticket.created_at),
+        updated_at=_time(ticket.updated_at),
+        comments=[_comment(comment) for comment in ticket.comments],
+        masked=list(written.masked),
+    )
+
+
+def _comment(comment: Comment) -> dict[str, str]:
+    return {"comment_text": comment.comment_text, "added_at": _time(comment.added_at)}
+
+
+def _time(value: datetime | None) -> str:
+    """ISO 8601 in UTC with microseconds, as the table has it."""
+    return "" if value is None else value.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,118 @@
+"""Service Desk: the tickets of an AI voice service desk.
+
+One table, ``poc-itsm-tickets``; the prefix marks it as no production system. A ticket is found by its id, and the
+tickets of a caller newest first. Comments lie inside their ticket, which bounds a ticket at 400 KB of them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from tablewright.model import (
+    Accepted,
+    CreatedAt,
+    Design,
+    Entity,
+    Get,
+    GlobalIndex,
+    Query,
+    Table,
+    Touch,
+    Traffic,
+    UpdatedAt,
+    Volume,
+    Write,
+)
+
+tickets = Table(
+    "poc-itsm-tickets",
+    "ticket_id",
+    indexes=[GlobalIndex("CallerIdIndex", "caller_id", "created_at")],
+    tags={"Environment": "PoC", "Project": "AI-L1-Support"},
+)
+
+
+class Status(StrEnum):
+    OPEN = "open"
+    IN_PROGRESS = "in_progress"
+    RESOLVED = "resolved"
+    CLOSED = "closed"
+
+
+# From each status, those that may follow; what was resolved or closed can be opened again.
+FOLLOWING = {
+    Status.OPEN: frozenset({Status.IN_PROGRESS}),
+    Status.IN_PROGRESS: frozenset({Status.RESOLVED}),
+    Status.RESOLVED: frozenset({Status.CLOSED, Status.OPEN}),
+    Status.CLOSED: frozenset({Status.OPEN}),
+}
+
+
+class Comment(BaseModel):
+    """What somebody added to a ticket."""
+
+    comment_text: str
+    added_at: datetime
+
+
+class Ticket(Entity, table=tickets):
+    """An issue that a caller reported."""
+
+    ticket_id: UUID
+    # A session's id, or the keyed hash of a phone number: never the number itself.
+    caller_id: str
+    issue_description: str
+    status: Status = Status.OPEN
+    created_at: CreatedAt = None
+    updated_at: UpdatedAt = None
+    comments: list[Comment] = Field(default_factory=list)
+
+    by_id = Get()
+    of_caller = Query("CallerIdIndex", range="created_at", newest_first=True, expected=10)
+    open_of_caller = Query(
+        "CallerIdIndex",
+        range="created_at",
+        newest_first=True,
+        where={"status": [Status.OPEN, Status.IN_PROGRESS]},
+        expected=10,
+    )
+
+
+design = Design(
+    "Service Desk",
+    about=__doc__,
+    tables=[tickets],
+    writes=[
+        Write("create ticket", Touch(Ticket, "create")),
+        Write("add comment", Touch(Ticket, "update", sets=["updated_at"], appends=["comments"])),
+        Write("change status", Touch(Ticket, "update", sets=["status", "updated_at"])),
+    ],
+    roles={
+        "api": [
+            "Ticket.by_id",
+            "Ticket.of_caller",
+            "Ticket.open_of_caller",
+            "create ticket",
+            "add comment",
+            "change status",
+        ]
+    },
+    volume={Ticket: Volume(items=10_000, size=2_000)},
+    traffic={
+        "create ticket": Traffic(per_second=0.5, peak=5),
+        "Ticket.by_id": Traffic(per_second=2, peak=20),
+        "add comment": Traffic(per_second=1, peak=10),
+        "Ticket.of_caller": Traffic(per_second=0.5, peak=5),
+    },
+    accepted=[
+        Accepted(
+            "unbounded-list",
+            "Ticket.comments",
+            "the document keeps comments inside their ticket; a comment that would take it past 400 KB is refused",
+        )
+    ],
+)

@@ -1,0 +1,110 @@
+"""What must not be kept: phone numbers, and secrets in free text.
+
+A caller that looks like a phone number is known by a keyed hash of it: the same number gives the same hash, however it
+is spelled, and without the key nobody can try all numbers. In text, secrets are masked where their context gives them
+away (``secret_phrases``).
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from tablewright.systems.servicedesk.secret_phrases import KINDS, MASK
+
+# -- secrets in text ------------------------------------------------------------------------------------------------
+
+_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A text without its secrets, and of what kinds they were."""
+
+    text: str
+    kinds: tuple[str, ...]
+
+
+def mask(text: str) -> Masked:
+    """Take secrets out of a text."""
+    kinds: list[str] = []
+    # A secret can hide another one from a pattern: what is left is looked through again.
+    for _ in range(_ROUNDS):
+        found = sorted(_secrets(text))
+        if not found:
+            break
+        kinds += [kind for _, _, kind in found]
+        parts: list[str] = []
+        end = 0
+        for begin, stop, _ in found:
+            if begin >= end:
+                parts += [text[end:begin], MASK]
+            end = max(end, stop)
+        text = "".join([*parts, text[end:]])
+    return Masked(text, tuple(kind for kind in dict.fromkeys(known.name for known in KINDS) if kind in kinds))
+
+
+def _secrets(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where secrets begin and end, and of what kind they are."""
+    lowered = text.lower()
+    for kind in KINDS:
+        if any(hint in lowered for hint in kind.hints):
+            for pattern in kind.patterns:
+                for found in pattern.finditer(text):
+                    for group in range(1, pattern.groups + 1):
+                        if found[group]:
+                            yield *found.span(group), kind.name
+
+
+# -- phone numbers --------------------------------------------------------------------------------------------------
+
+_PHONE = re.compile(
+    r"(?:(?:tel|sips?|callto|phone|mobile|whatsapp|sms)(?:://|:)?\s*)?"
+    r"\(?(?P<abroad>\+|00)?\s*(?P<number>[0-9(][0-9 ()./-]{4,29}[0-9])"
+    r"(?:\s*(?:;?ext(?:ension|\.|=)?|x|#)\s*(?P<extension>[0-9]{1,6}))?"
+    r"(?:[@;].{0,100})?",
+    re.IGNORECASE,
+)
+# +44 (0)20 ...: the zero is for those who call from inside the country.
+_INLAND_ZERO = re.compile(r"\(\s*0\s*\)")
+_FEWEST_DIGITS, _MOST_DIGITS = 7, 15
+
+
+def caller_id(caller: str, secret: bytes) -> str:
+    """How a caller is known: a phone number by its keyed hash, anything else by itself."""
+    number = _number(caller)
+    return caller if number is None else "phone-" + hmac.new(secret, number.encode(), sha256).hexdigest()[:40]
+
+
+def _number(caller: str) -> str | None:
+    """The number in one spelling, if it is one.
+
+    0039... and +39... are one number; what has neither stays apart, as its country is not known.
+    """
+    found = _PHONE.fullmatch(_plain(caller))
+    if found is None:
+        return None
+    abroad = found["abroad"] is not None
+    digits = re.sub(r"[^0-9]", "", _INLAND_ZERO.sub("", found["number"]) if abroad else found["number"])
+    if not _FEWEST_DIGITS <= len(digits) <= _MOST_DIGITS:
+        return None
+    extension = "" if found["extension"] is None else "x" + found["extension"]
+    return ("+" if abroad else "") + digits + extension
+
+
+def _plain(text: str) -> str:
+    """Plain digits, dashes and spaces for those of other scripts; marks that nobody sees are dropped."""
+    plain = []
+    for char in unicodedata.normalize("NFKC", text):
+        category = unicodedata.category(char)
+        if category == "Nd":
+            plain.append(str(unicodedata.decimal(char)))
+        elif category == "Pd" or char == "\u2212":
+            plain.append("-")
+        elif category != "Cf":
+            plain.append(" " if char.isspace() else char)
+    return "".join(plain).strip()

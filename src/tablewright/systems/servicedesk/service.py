@@ -1,0 +1,104 @@
+"""The use cases of the service desk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID, uuid4, uuid5
+
+from tablewright.runtime.errors import Clash, Missing, TooLarge
+from tablewright.store import (
+    AlreadyExists,
+    AsyncStore,
+    ConditionFailed,
+    KeyMismatch,
+    LimitExceeded,
+    NotFound,
+    Page,
+)
+from tablewright.systems.servicedesk.model import FOLLOWING, Comment, Status, Ticket
+from tablewright.systems.servicedesk.privacy import Masked, caller_id, mask
+
+# Tickets that are created under an idempotency key have an id that follows from it.
+_NAMESPACE = UUID("6f1c2c61-3b0f-5d5a-9d5e-6f0a2b7f3f11")
+# Longer texts are looked through beside other requests: the longest can take more than a second.
+_SHORT = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A ticket as it was written, and what kinds of secrets were taken out of the text."""
+
+    ticket: Ticket
+    masked: tuple[str, ...] = ()
+
+
+class ServiceDesk:
+    """Tickets of callers."""
+
+    def __init__(self, store: AsyncStore, secret: bytes, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._secret = secret
+        self._clock = clock
+
+    async def create(self, caller: str, issue: str, *, agent: str, idempotency_key: str | None = None) -> Written:
+        """Open a ticket. The same key of the same agent again gives the ticket that it gave before."""
+        cleaned = await _cleaned(issue)
+        ticket_id = uuid4() if idempotency_key is None else uuid5(_NAMESPACE, f"{agent}\x00{idempotency_key}")
+        ticket = Ticket(ticket_id=ticket_id, caller_id=caller_id(caller, self._secret), issue_description=cleaned.text)
+        try:
+            return Written(await self._store.create(ticket), cleaned.kinds)
+        except AlreadyExists:
+            first = await self.get(ticket_id, consistent=True)
+        if (first.caller_id, first.issue_description) != (ticket.caller_id, ticket.issue_description):
+            raise KeyMismatch(f"the idempotency key {idempotency_key} was used before, for another ticket")
+        return Written(first, cleaned.kinds)
+
+    async def get(self, ticket_id: UUID, *, consistent: bool = False) -> Ticket:
+        ticket = await self._store.get(Ticket.by_id(ticket_id=ticket_id), consistent=consistent)
+        if ticket is None:
+            raise Missing(f"ticket {ticket_id} is not there")
+        return ticket
+
+    async def add_comment(self, ticket_id: UUID, text: str) -> Written:
+        """Append a comment, to a ticket that is there."""
+        cleaned = await _cleaned(text)
+        comment = Comment(comment_text=cleaned.text, added_at=datetime.fromtimestamp(self._clock(), UTC))
+        try:
+            ticket = await self._store.update(Ticket.by_id(ticket_id=ticket_id), append={"comments": [comment]})
+        except NotFound:
+            raise Missing(f"ticket {ticket_id} is not there") from None
+        except LimitExceeded:
+            raise TooLarge(
+                f"ticket {ticket_id} is full: with this comment it would have more than 400 KB; "
+                "open another ticket and refer to this one"
+            ) from None
+        return Written(ticket, cleaned.kinds)
+
+    async def of_caller(
+        self, caller: str, *, open_only: bool = False, limit: int = 10, cursor: str | None = None
+    ) -> Page[Ticket]:
+        """The tickets of a caller, newest first."""
+        pattern = Ticket.open_of_caller if open_only else Ticket.of_caller
+        return await self._store.query(pattern(caller_id=caller_id(caller, self._secret)), limit=limit, cursor=cursor)
+
+    async def change_status(self, ticket_id: UUID, status: Status) -> Ticket:
+        """Move a ticket on, if its status allows that; of two who do the same at once, one wins."""
+        ticket = await self.get(ticket_id, consistent=True)
+        if status not in FOLLOWING[ticket.status]:
+            allowed = " or ".join(sorted(FOLLOWING[ticket.status]))
+            raise Clash(f"ticket {ticket_id} is {ticket.status}; it can become {allowed}, not {status}")
+        try:
+            return await self._store.update(
+                Ticket.by_id(ticket_id=ticket_id), status=status, expect={"status": ticket.status}
+            )
+        except ConditionFailed:
+            raise Clash(f"somebody else changed the status of ticket {ticket_id}; look at it again") from None
+        except NotFound:
+            raise Missing(f"ticket {ticket_id} is not there") from None
+
+
+async def _cleaned(text: str) -> Masked:
+    return mask(text) if len(text) <= _SHORT else await asyncio.to_thread(mask, text)

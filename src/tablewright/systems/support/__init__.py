@@ -1,0 +1,96 @@
+"""Support: the tickets of an AI technical support (``system``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from tablewright.runtime.identity import ADMINS, CUSTOMERS
+from tablewright.runtime.system import Background, DemoUser, Runtime, System, Tell
+from tablewright.runtime.workers import Consuming
+from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
+from tablewright.systems.support.counting import count
+from tablewright.systems.support.desk import Desk
+from tablewright.systems.support.export import BATCH_SIZE, Export, FirstExport
+from tablewright.systems.support.export import WINDOW as EXPORT_WINDOW
+from tablewright.systems.support.model import Priority, Status, design, tickets
+from tablewright.systems.support.service import Support
+from tablewright.systems.support.upkeep import CONSUMER, OrphanCollector
+
+__all__ = ["settle_of", "system"]
+
+# How far Amazon's streams may be behind their table.
+_SETTLE = 5.0
+
+_SYMPTOMS = (
+    ("cust_1", "The pump stops after ten minutes", Priority.HIGH),
+    ("cust_1", "Display shows E42 after the update", Priority.MEDIUM),
+    ("cust_2", "No reading from the second sensor", Priority.LOW),
+    ("cust_2", "The controller restarts at night", Priority.CRITICAL),
+    ("cust_3", "How do I reset the filter counter?", Priority.LOW),
+)
+
+
+def _service(runtime: Runtime) -> Desk:
+    support = Support(runtime.store, runtime.clock)
+    folder = runtime.settings.training_export
+    export = None if folder is None else Export(runtime.blocking, folder, runtime.privacy_secret, runtime.now)
+    return Desk(support, runtime.blocking, settle=settle_of(runtime), export=export)
+
+
+def settle_of(runtime: Runtime) -> float:
+    """How many seconds the stream may be behind its table."""
+    return 0 if runtime.settings.is_embedded else _SETTLE
+
+
+def _consumers(runtime: Runtime, desk: Desk) -> Sequence[Consuming]:
+    window = timedelta(seconds=runtime.settings.batch_window)
+    consumers = [Consuming(CONSUMER, tickets, count, batch_size=100, window=window, bisect=True, retries=3)]
+    if desk.export is not None:
+        export = desk.export
+        consumers.append(
+            Consuming(export.consumer_name, tickets, export.handle, batch_size=BATCH_SIZE, window=EXPORT_WINDOW)
+        )
+    return consumers
+
+
+def _background(runtime: Runtime, desk: Desk) -> Sequence[Background]:
+    found: list[Background] = [desk]
+    if runtime.has_blobs:
+        found.append(OrphanCollector(runtime.blocking))
+    if desk.export is not None:
+        found.append(FirstExport(desk.export, settle=settle_of(runtime)))
+    return found
+
+
+async def _demo(runtime: Runtime, desk: Desk, tell: Tell) -> None:
+    support = desk.support
+    for number, (customer, symptom, priority) in enumerate(_SYMPTOMS, 1):
+        ticket = await support.create_ticket(customer, symptom, priority=priority, idempotency_key=f"demo-{number}")
+        if ticket.status is Status.NEW and number < 5:
+            ticket = await support.change_status(ticket.ticket_id, Status.PROCESSING, expected=Status.NEW, by="demo")
+            if number == 1:
+                await support.change_status(ticket.ticket_id, Status.READY, expected=Status.PROCESSING, by="demo")
+                await support.give_feedback(ticket.ticket_id, operator_id="op_9", rating=5, was_helpful=True)
+            if number == 4:
+                await support.escalate(ticket.ticket_id, reason="It is a safety device", engineer="eng_7", by="demo")
+        tell("tickets", number, len(_SYMPTOMS))
+
+
+system = System(
+    "support",
+    "Support",
+    "Tickets of an AI technical support, with their events, feedback and real-time metrics.",
+    design,
+    router,
+    service=_service,
+    consumers=_consumers,
+    background=_background,
+    demo=_demo,
+    demo_users=(
+        DemoUser("cust_1", (CUSTOMERS,), "a customer with two tickets"),
+        DemoUser("op_9", (OPERATORS,), "an operator", "operator@example.org"),
+        DemoUser("eng_7", (ENGINEERS,), "an engineer who gets escalations", "engineer@example.org"),
+        DemoUser("admin", (ADMINS,), "an administrator of everything", "admin@example.org"),
+    ),
+)

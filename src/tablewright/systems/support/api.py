@@ -1,0 +1,343 @@
+"""Support over HTTP.
+
+Customers see and open their own tickets, and say what they think of the help; another customer's ticket is as if it
+were not there. Operators, Engineers, Services and Admins work on all of them. Metrics are rebuilt by Admins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import date, timedelta
+from typing import Annotated, Literal
+
+from fastapi import Depends, Query
+from starlette.responses import StreamingResponse
+
+from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime.errors import Forbidden, Invalid, Missing
+from tablewright.runtime.identity import ADMINS, CUSTOMERS, SERVICES, Caller
+from tablewright.runtime.problems import documented
+from tablewright.runtime.routes import Router
+from tablewright.systems.support import views
+from tablewright.systems.support.desk import Desk
+from tablewright.systems.support.model import Status, Ticket
+from tablewright.systems.support.service import Support
+
+OPERATORS = "Operators"
+ENGINEERS = "Engineers"
+STAFF = (OPERATORS, ENGINEERS, SERVICES, ADMINS)
+_LIVE_EVERY = 1.0
+
+router = Router()
+
+Here = Annotated[Desk, Depends(service_of)]
+Anyone = Annotated[Caller, allow(CUSTOMERS, *STAFF)]
+Staff = Annotated[Caller, allow(*STAFF)]
+Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
+Admin = Annotated[Caller, allow(ADMINS)]
+Since = Annotated[date | None, Query(description="first day")]
+Until = Annotated[date | None, Query(description="last day, the whole of it")]
+
+
+async def _visible(support: Support, ticket_id: str, caller: Caller, *, consistent: bool = False) -> Ticket:
+    """A ticket that the caller may see."""
+    ticket = await support.ticket(ticket_id, consistent=consistent)
+    if not caller.is_in(*STAFF) and ticket.customer_id != caller.user_id:
+        raise Missing(f"ticket {ticket_id} is not there")
+    return ticket
+
+
+def _customer(caller: Caller, given: str | None) -> str:
+    """Whose tickets are meant: a customer's own, or those that staff name."""
+    if caller.is_in(*STAFF):
+        if given is None:
+            raise Invalid("say whose ticket it is", field="customer_id")
+        return given
+    if given not in (None, caller.user_id):
+        raise Forbidden("customers have tickets of their own only")
+    return caller.user_id
+
+
+# -- tickets ------------------------------------------------------------------------------------------------------
+
+
+@router.post("/tickets", status_code=201, tags=["tickets"], responses=documented(400, 409))
+async def create_ticket(
+    body: views.NewTicket, desk: Here, caller: Anyone, idempotency_key: IdempotencyKey = None
+) -> views.TicketView:
+    """Open a ticket; its first event is written with it."""
+    ticket = await desk.support.create_ticket(
+        _customer(caller, body.customer_id),
+        body.symptom_text,
+        priority=body.priority,
+        data=body.data,
+        idempotency_key=idempotency_key,
+    )
+    return views.TicketView.of(ticket)
+
+
+@router.get("/tickets/{ticket_id}", tags=["tickets"], responses=documented(404))
+async def get_ticket(
+    ticket_id: views.Id,
+    desk: Here,
+    caller: Anyone,
+    consistent: Annotated[bool, Query(description="see what was written just before")] = False,
+) -> views.TicketView:
+    """A ticket."""
+    return views.TicketView.of(await _visible(desk.support, ticket_id, caller, consistent=consistent))
+
+
+@router.post("/tickets/batch-get", tags=["tickets"])
+async def get_tickets(body: views.TicketIds, desk: Here, caller: Anyone) -> views.TicketPage:
+    """Those of many tickets that there are."""
+    found = await desk.support.tickets(body.ticket_ids)
+    shown = [each for each in found if caller.is_in(*STAFF) or each.customer_id == caller.user_id]
+    return views.TicketPage(tickets=[views.TicketView.of(each) for each in shown])
+
+
+@router.get("/customers/{customer_id}/tickets", tags=["tickets"], responses=documented(400))
+async def of_customer(
+    customer_id: views.Id,
+    desk: Here,
+    caller: Anyone,
+    status: Status | None = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> views.TicketPage:
+    """A customer's tickets, newest first."""
+    customer = _customer(caller, customer_id)
+    page = await desk.support.of_customer(customer, status=status, limit=limit, cursor=cursor)
+    return views.TicketPage(tickets=[views.TicketView.of(each) for each in page.items], cursor=page.cursor)
+
+
+@router.get("/tickets", tags=["tickets"], responses=documented(400))
+async def by_status(
+    status: Status,
+    desk: Here,
+    _: Staff,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> views.TicketPage:
+    """Tickets of a status, newest first."""
+    page = await desk.support.by_status(status, since=since, until=until, limit=limit, cursor=cursor)
+    return views.TicketPage(tickets=[views.TicketView.of(each) for each in page.items], cursor=page.cursor)
+
+
+@router.post("/tickets/{ticket_id}/status", tags=["tickets"], responses=documented(400, 404, 409))
+async def change_status(ticket_id: views.Id, body: views.StatusChange, desk: Here, caller: Staff) -> views.TicketView:
+    """Change the status of a ticket, and write an event that tells of it."""
+    ticket = await desk.support.change_status(ticket_id, body.status, expected=body.expected, by=caller.user_id)
+    return views.TicketView.of(ticket)
+
+
+@router.get("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404))
+async def get_data(ticket_id: views.Id, desk: Here, caller: Anyone) -> views.Data:
+    """The logs and traces of a ticket."""
+    await _visible(desk.support, ticket_id, caller)
+    return views.Data(data=await desk.support.data(ticket_id))
+
+
+@router.put("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404, 409))
+async def put_data(ticket_id: views.Id, body: views.Data, desk: Here, caller: Anyone) -> views.TicketView:
+    """Logs and traces of a ticket, in place of those that it has. Large ones are kept in the object store."""
+    await _visible(desk.support, ticket_id, caller, consistent=True)
+    return views.TicketView.of(await desk.support.attach(ticket_id, body.data))
+
+
+@router.get("/tickets/{ticket_id}/case", tags=["tickets"], responses=documented(404))
+async def get_case(ticket_id: views.Id, desk: Here, caller: Anyone) -> views.CaseView:
+    """A ticket with its events and its feedback, by one query."""
+    await _visible(desk.support, ticket_id, caller)
+    return views.CaseView.of(await desk.support.case(ticket_id))
+
+
+# -- escalations --------------------------------------------------------------------------------------------------
+
+
+@router.post("/tickets/{ticket_id}/escalate", tags=["escalations"], responses=documented(404, 409))
+async def escalate(ticket_id: views.Id, body: views.Escalation, desk: Here, caller: Staff) -> views.TicketView:
+    """Hand a ticket to an engineer."""
+    ticket = await desk.support.escalate(
+        ticket_id, reason=body.reason, engineer=body.engineer, by=caller.user_id, expected=body.expected
+    )
+    return views.TicketView.of(ticket)
+
+
+@router.get("/escalations", tags=["escalations"], responses=documented(400))
+async def escalations(
+    desk: Here,
+    _: Staff,
+    engineer: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> views.EscalationPage:
+    """Tickets that are escalated, newest first: all of them, or an engineer's."""
+    page = await desk.support.escalations(engineer=engineer, limit=limit, cursor=cursor)
+    found = [views.EscalationView.of(each) for each in page.items]
+    return views.EscalationPage(escalations=found, cursor=page.cursor)
+
+
+# -- events and feedback ------------------------------------------------------------------------------------------
+
+
+@router.post("/tickets/{ticket_id}/events", status_code=201, tags=["events"], responses=documented(404, 409))
+async def add_event(ticket_id: views.Id, body: views.NewEvent, desk: Here, _: Staff) -> views.EventView:
+    """Add to the timeline of a ticket."""
+    return views.EventView.of(await desk.support.add_event(ticket_id, body.event_type, body.details))
+
+
+@router.get("/tickets/{ticket_id}/events", tags=["events"], responses=documented(400, 404))
+async def events(
+    ticket_id: views.Id,
+    desk: Here,
+    caller: Anyone,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 10,
+    cursor: Cursor = None,
+) -> views.EventPage:
+    """The latest events of a ticket; with a range of days, the events of those days in their order."""
+    await _visible(desk.support, ticket_id, caller)
+    page = await desk.support.events(ticket_id, since=since, until=until, limit=limit, cursor=cursor)
+    return views.EventPage(events=[views.EventView.of(each) for each in page.items], cursor=page.cursor)
+
+
+@router.post("/tickets/{ticket_id}/feedback", status_code=201, tags=["feedback"], responses=documented(404, 409))
+async def give_feedback(ticket_id: views.Id, body: views.NewFeedback, desk: Here, caller: Anyone) -> views.FeedbackView:
+    """Say what the help was worth."""
+    await _visible(desk.support, ticket_id, caller)
+    feedback = await desk.support.give_feedback(
+        ticket_id,
+        operator_id=body.operator_id,
+        rating=body.rating,
+        was_helpful=body.was_helpful,
+        comment=body.comment,
+    )
+    return views.FeedbackView.of(feedback)
+
+
+@router.get("/tickets/{ticket_id}/feedback", tags=["feedback"], responses=documented(400, 404))
+async def feedback(
+    ticket_id: views.Id, desk: Here, caller: Anyone, limit: Limit = 50, cursor: Cursor = None
+) -> views.FeedbackPage:
+    """What was thought of the help with a ticket, newest first."""
+    await _visible(desk.support, ticket_id, caller)
+    page = await desk.support.feedback(ticket_id, limit=limit, cursor=cursor)
+    return views.FeedbackPage(feedback=[views.FeedbackView.of(each) for each in page.items], cursor=page.cursor)
+
+
+@router.get("/operators/{operator_id}/feedback", tags=["feedback"], responses=documented(400))
+async def operator_feedback(
+    operator_id: views.Id, desk: Here, caller: Staff, limit: Limit = 50, cursor: Cursor = None
+) -> views.OperatorFeedbackPage:
+    """What an operator was given, newest first; an operator sees her own."""
+    if not caller.is_in(SERVICES, ADMINS) and caller.user_id != operator_id:
+        raise Forbidden("operators see feedback of their own only")
+    page = await desk.support.feedback_by_operator(operator_id, limit=limit, cursor=cursor)
+    found = [
+        views.OperatorFeedback(
+            ticket_id=each.ticket_id, rating=each.rating, was_helpful=getattr(each, "was_helpful", None)
+        )
+        for each in page.items
+    ]
+    return views.OperatorFeedbackPage(feedback=found, cursor=page.cursor)
+
+
+# -- sessions and cache -------------------------------------------------------------------------------------------
+
+
+@router.post("/sessions", status_code=201, tags=["sessions"])
+async def begin_session(body: views.NewSession, desk: Here, _: Machine) -> views.SessionView:
+    """Begin a session, of 24 hours unless it is said otherwise."""
+    session = await desk.support.begin_session(body.user_id, timedelta(hours=body.hours))
+    return views.SessionView(**session.model_dump(exclude={"ttl"}))
+
+
+@router.get("/sessions/{session_id}", tags=["sessions"], responses=documented(404))
+async def get_session(session_id: views.Id, desk: Here, _: Machine) -> views.SessionView:
+    """A session, while it lasts."""
+    return views.SessionView(**(await desk.support.session(session_id)).model_dump(exclude={"ttl"}))
+
+
+@router.delete("/sessions/{session_id}", status_code=204, tags=["sessions"], responses=documented(404))
+async def end_session(session_id: views.Id, desk: Here, _: Machine) -> None:
+    """End a session."""
+    await desk.support.end_session(session_id)
+
+
+@router.put("/cache/{key}", tags=["cache"])
+async def cache(key: views.Id, body: views.Cached, desk: Here, _: Machine) -> views.Cached:
+    """Keep a result, for 15 minutes unless it is said otherwise."""
+    await desk.support.cache(key, body.data, timedelta(minutes=body.minutes))
+    return body
+
+
+@router.get("/cache/{key}", tags=["cache"], responses=documented(404))
+async def cached(key: views.Id, desk: Here, _: Machine) -> dict[str, object]:
+    """A result that was kept, while it lasts."""
+    return (await desk.support.cached(key)).value
+
+
+@router.delete("/cache/{key}", status_code=204, tags=["cache"], responses=documented(404))
+async def forget(key: views.Id, desk: Here, _: Machine) -> None:
+    """Drop a result."""
+    await desk.support.forget(key)
+
+
+# -- metrics ------------------------------------------------------------------------------------------------------
+
+
+@router.get("/metrics", tags=["metrics"])
+async def metrics(desk: Here, _: Staff) -> views.Metrics:
+    """Tickets by status, time to resolution and satisfaction: one batch read."""
+    return views.Metrics.of(await desk.support.dashboard())
+
+
+@router.get("/metrics/live", tags=["metrics"], response_class=StreamingResponse)
+async def live(desk: Here, _: Staff) -> StreamingResponse:
+    """The metrics whenever they change, as server-sent events."""
+    return StreamingResponse(
+        _changes(desk.support), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+    )
+
+
+async def _changes(support: Support) -> AsyncIterator[str]:
+    shown = ""
+    while True:
+        now = views.Metrics.of(await support.dashboard()).model_dump_json()
+        # A comment keeps the connection open, and finds out whether anybody still listens.
+        yield f"event: metrics\ndata: {now}\n\n" if now != shown else ": nothing new\n\n"
+        shown = now
+        await asyncio.sleep(_LIVE_EVERY)
+
+
+@router.post("/metrics/rebuild", status_code=202, tags=["metrics"], responses=documented(409))
+async def rebuild(desk: Here, _: Admin) -> views.JobView:
+    """Count everything anew from the table, while writes go on."""
+    return views.JobView.of(desk.begin("rebuild-metrics"))
+
+
+@router.get("/metrics/rebuild", tags=["metrics"])
+async def rebuild_state(desk: Here, _: Admin) -> views.JobView:
+    """How far the rebuild is."""
+    return views.JobView.of(desk.state("rebuild-metrics"))
+
+
+# -- upkeep -------------------------------------------------------------------------------------------------------
+
+Upkeep = Literal["migrate-shards", "collect-orphans", "count-orphans"]
+
+
+@router.post("/upkeep/{job}", status_code=202, tags=["upkeep"], responses=documented(409))
+async def begin_upkeep(job: Upkeep, desk: Here, _: Admin) -> views.JobView:
+    """Move tickets to the shards that they belong to, or remove payloads that nothing refers to, or count those."""
+    return views.JobView.of(desk.begin(job))
+
+
+@router.get("/upkeep/{job}", tags=["upkeep"])
+async def upkeep_state(job: Upkeep, desk: Here, _: Admin) -> views.JobView:
+    """How far it is, or what it came to."""
+    return views.JobView.of(desk.state(job))

@@ -1,0 +1,60 @@
+"""Metrics from the stream.
+
+What an item adds to the metrics is a function of the item alone (``contribution``), and a change adds what the item is
+worth afterwards less what it was worth before. So inserts, changes and removals all count, and counting every item of
+the table from nothing gives the same numbers: that is the rebuild.
+
+The additions are committed with the consumer's place in the stream, so each change counts once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from decimal import Decimal
+
+from tablewright.model import Entity
+from tablewright.store import AnyChange, Change, Effects
+from tablewright.systems.support.model import Feedback, Metric, Status, Ticket
+
+RESOLUTION = "avg_resolution_time"
+SATISFACTION = "customer_satisfaction"
+
+Amounts = dict[str, dict[str, int | Decimal]]
+
+
+def by_status(status: Status) -> str:
+    """The name of the metric that counts a status."""
+    return f"tickets_by_status#{status}"
+
+
+# Every metric that there is.
+NAMES = (*(by_status(status) for status in Status), RESOLUTION, SATISFACTION)
+
+
+def contribution(item: Entity | None) -> Amounts:
+    """What an item adds to the metrics."""
+    if isinstance(item, Ticket):
+        found: Amounts = {by_status(item.status): {"count_value": 1}}
+        if item.completed_at is not None and item.created_at is not None:
+            seconds = Decimal(str((item.completed_at - item.created_at).total_seconds()))
+            found[RESOLUTION] = {"count_value": 1, "total_time": seconds}
+        return found
+    if isinstance(item, Feedback):
+        return {SATISFACTION: {"count_value": 1, "total_ratings": item.rating}}
+    return {}
+
+
+def count(changes: Sequence[AnyChange], effects: Effects) -> None:
+    """The consumer's handler."""
+    sums: dict[tuple[str, str], int | Decimal] = defaultdict(int)
+    for change in changes:
+        if not isinstance(change, Change):
+            continue
+        for sign, item in ((-1, change.before), (1, change.after)):
+            for name, amounts in contribution(item).items():
+                for field, amount in amounts.items():
+                    sums[name, field] += sign * amount
+    for (name, field), amount in sums.items():
+        if amount:
+            effects.add(Metric.by_name(metric_name=name), **{field: amount})

@@ -1,0 +1,45 @@
+"""What the API of support stands on: the use cases, and the jobs that go through all of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from tablewright.store import Store
+from tablewright.systems.support import upkeep
+from tablewright.systems.support.export import Export
+from tablewright.systems.support.service import Support
+from tablewright.systems.support.upkeep import Job, JobState, Tell
+
+
+class Desk:
+    """The service that routes are given."""
+
+    def __init__(self, support: Support, store: Store, *, settle: float = 0, export: Export | None = None) -> None:
+        """``settle`` is how many seconds the stream may be behind the table; ``export`` goes on in the background."""
+        self.support = support
+        self.export = export
+        self._store = store
+        self._work: Mapping[str, Callable[[Tell], str]] = {
+            "rebuild-metrics": partial(upkeep.rebuild_metrics, store, settle=settle),
+            "migrate-shards": partial(upkeep.migrate_shards, store),
+            "collect-orphans": partial(upkeep.collect_orphans, store),
+            "count-orphans": partial(upkeep.collect_orphans, store, dry_run=True),
+        }
+        self._jobs = {name: Job(name) for name in self._work}
+
+    def start(self) -> None:
+        """Begin a rebuild again that another process was killed in; leases of the dead have been ended by then."""
+        if upkeep.is_rebuild_unfinished(self._store, self.support.now()):
+            self.begin("rebuild-metrics")
+
+    def stop(self) -> None:
+        """Jobs end with the process; each can be begun again."""
+
+    def begin(self, name: str) -> JobState:
+        """Start a job; Clash if it is running."""
+        self._jobs[name].begin(self._work[name])
+        return self._jobs[name].state
+
+    def state(self, name: str) -> JobState:
+        return self._jobs[name].state

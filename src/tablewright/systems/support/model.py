@@ -1,0 +1,364 @@
+"""Support: the tickets of an AI technical support, in one table.
+
+    TICKET#<id>       METADATA                        Ticket
+                      EVENT#<day>#<number>            Event, numbered without gaps for each ticket
+                      FEEDBACK#<time>#<id>            Feedback
+    SESSION#<id>      METADATA                        Session, for 24 hours
+    IDEMPOTENCY#<key> METADATA                        Once, for 24 hours
+    CACHE#<key>       DATA                            CacheEntry, for 15 minutes
+
+    GSI1-customer-index      a customer's tickets of one status, newest first
+    customer-time-index      a customer's tickets of any status, newest first
+    GSI2-status-index        tickets of a status, newest first; spread over shards
+    GSI3-operator-index      feedback of an operator
+    escalated-tickets-index  tickets that are escalated, newest first: all of them, spread over shards
+    engineer-index           and those of one engineer
+
+A second table, ``prod-metrics``, has what is counted from the stream.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tablewright.model import (
+    Attr,
+    Collection,
+    CreatedAt,
+    Design,
+    Entity,
+    EpochSeconds,
+    Expiry,
+    Gather,
+    Get,
+    GlobalIndex,
+    Keys,
+    Large,
+    Numbered,
+    Query,
+    Reaction,
+    Table,
+    Touch,
+    Traffic,
+    UpdatedAt,
+    Version,
+    Volume,
+    Write,
+    sharded,
+    when,
+)
+from tablewright.store import IdempotencyRecord
+
+STATUS_SHARDS = 8
+ESCALATION_SHARDS = 4
+
+# What the indexes of escalations hold: the type, by which a table of several kinds is read, and what is shown.
+_ESCALATION = [
+    "entity_type",
+    "ticket_id",
+    "priority",
+    "customer_id",
+    "escalation_reason",
+    "escalated_at",
+    "assigned_to",
+]
+
+tickets = Table(
+    "prod-tickets-unified",
+    "PK",
+    "SK",
+    indexes=[
+        GlobalIndex("GSI1-customer-index", "GSI1PK", "GSI1SK"),
+        GlobalIndex("customer-time-index", "GSI1PK", "GSI2SK"),
+        GlobalIndex("GSI2-status-index", "GSI2PK", "GSI2SK"),
+        GlobalIndex(
+            "GSI3-operator-index", "GSI3PK", "GSI3SK", include=["entity_type", "ticket_id", "rating", "was_helpful"]
+        ),
+        GlobalIndex(
+            "escalated-tickets-index",
+            "GSI4PK",
+            "GSI4SK",
+            include=_ESCALATION,
+        ),
+        GlobalIndex(
+            "engineer-index",
+            "GSI5PK",
+            "GSI4SK",
+            include=_ESCALATION,
+        ),
+    ],
+    type_attribute="entity_type",
+    ttl="ttl",
+    stream="NEW_AND_OLD_IMAGES",
+    point_in_time_recovery=True,
+    encryption=True,
+    tags={"Environment": "production", "Application": "ai-technical-support"},
+)
+metrics = Table(
+    "prod-metrics", "metric_name", tags={"Environment": "production", "Application": "ai-technical-support"}
+)
+
+
+class Status(StrEnum):
+    NEW = "NEW"
+    PROCESSING = "PROCESSING"
+    READY = "READY"
+    FAILED = "FAILED"
+    ESCALATED = "ESCALATED"
+
+
+class Priority(StrEnum):
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+    CRITICAL = "CRITICAL"
+
+
+# From each status, those that may follow.
+FOLLOWING = {
+    Status.NEW: frozenset({Status.PROCESSING, Status.FAILED, Status.ESCALATED}),
+    Status.PROCESSING: frozenset({Status.READY, Status.FAILED, Status.ESCALATED}),
+    Status.READY: frozenset({Status.PROCESSING}),
+    Status.FAILED: frozenset({Status.PROCESSING, Status.ESCALATED}),
+    Status.ESCALATED: frozenset({Status.PROCESSING, Status.READY, Status.FAILED}),
+}
+
+
+class Ticket(Entity, table=tickets, type_name="ticket"):
+    """What a customer needs help with."""
+
+    ticket_id: str
+    customer_id: str
+    status: Status = Status.NEW
+    priority: Priority = Priority.MEDIUM
+    symptom_text: str = Field(max_length=10_000)
+    created_at: CreatedAt = None
+    updated_at: UpdatedAt = None
+    # When it became READY; the time from its creation until then is its resolution time.
+    completed_at: datetime | None = None
+    escalated_at: datetime | None = None
+    escalation_reason: str | None = Field(default=None, max_length=2_000)
+    assigned_to: str | None = None
+    # Logs and traces; in the object store once the item would be larger than 350 KB.
+    data: Annotated[str, Large()] = ""
+    version: Version = 0
+
+    keys = Keys(
+        PK="TICKET#{ticket_id}",
+        SK="METADATA",
+        GSI1PK="CUSTOMER#{customer_id}",
+        GSI1SK="STATUS#{status}#{created_at}",
+        GSI2PK=sharded("STATUS#{status}", STATUS_SHARDS),
+        GSI2SK="{created_at}",
+        GSI4PK=sharded(when("ESCALATED", status=Status.ESCALATED), ESCALATION_SHARDS),
+        GSI4SK="{escalated_at}",
+        GSI5PK=when("ENGINEER#{assigned_to}", status=Status.ESCALATED),
+    )
+
+    # With its data; all the others leave that where it is.
+    by_id = Get()
+    summary = Get(many=True, whole=False)
+    of_customer = Query("customer-time-index", range="created_at", newest_first=True, whole=False, expected=20)
+    of_customer_in_status = Query(
+        "GSI1-customer-index", range="created_at", newest_first=True, whole=False, expected=20
+    )
+    by_status = Query("GSI2-status-index", range="created_at", newest_first=True, whole=False, expected=100)
+    escalated = Query(
+        "escalated-tickets-index",
+        range="escalated_at",
+        newest_first=True,
+        project=_ESCALATION[1:],
+        expected=50,
+    )
+    escalated_to = Query(
+        "engineer-index",
+        range="escalated_at",
+        newest_first=True,
+        project=_ESCALATION[1:],
+        expected=20,
+    )
+
+
+class Event(Entity, table=tickets, type_name="event"):
+    """Something that happened to a ticket."""
+
+    ticket_id: str
+    day: date
+    number: Annotated[int, Numbered("ticket_id")] = 0
+    timestamp: datetime
+    event_type: str
+    old_status: Status | None = None
+    new_status: Status | None = None
+    details: dict[str, Any] = Field(default_factory=dict)
+
+    keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{day}#{number:06}")
+
+    latest = Query(range="day", newest_first=True, expected=10)
+    between = Query(range="day", expected=20)
+
+
+class Feedback(Entity, table=tickets, type_name="feedback"):
+    """What was thought of the help; several can be of the same instant."""
+
+    ticket_id: str
+    feedback_id: str
+    operator_id: str
+    submitted_at: datetime
+    rating: int = Field(ge=1, le=5)
+    was_helpful: bool | None = None
+    comment: str | None = Field(default=None, max_length=5_000)
+
+    keys = Keys(
+        PK="TICKET#{ticket_id}",
+        SK="FEEDBACK#{submitted_at}#{feedback_id}",
+        GSI3PK="OPERATOR#{operator_id}",
+        GSI3SK="{submitted_at}",
+    )
+
+    of_ticket = Query(newest_first=True, expected=5)
+    by_operator = Query(
+        "GSI3-operator-index",
+        range="submitted_at",
+        newest_first=True,
+        project=["ticket_id", "rating", "was_helpful"],
+        expected=50,
+    )
+
+
+class Session(Entity, table=tickets, type_name="session"):
+    """Somebody who is logged in."""
+
+    session_id: str
+    user_id: str
+    created_at: CreatedAt = None
+    expires_at: datetime
+    ttl: Annotated[EpochSeconds | None, Expiry(timedelta(hours=24))] = None
+
+    keys = Keys(PK="SESSION#{session_id}", SK="METADATA")
+
+    by_id = Get()
+
+
+class Once(IdempotencyRecord, table=tickets, type_name="idempotency"):
+    """A request that was carried out, and its answer."""
+
+    keys = Keys(PK="IDEMPOTENCY#{idempotency_key}", SK="METADATA")
+
+
+class CacheEntry(Entity, table=tickets, type_name="cache"):
+    """A result that need not be computed again for a while."""
+
+    cache_key: str
+    value: Annotated[dict[str, Any], Attr("data")]
+    ttl: Annotated[EpochSeconds | None, Expiry(timedelta(minutes=15))] = None
+
+    keys = Keys(PK="CACHE#{cache_key}", SK="DATA")
+
+    by_key = Get()
+
+
+class Case(Collection):
+    """A ticket with all that belongs to it."""
+
+    ticket: Ticket
+    events: list[Event]
+    feedback: list[Feedback]
+
+    of_ticket = Gather(whole=False, expected=20)
+
+
+class Metric(Entity, table=metrics):
+    """A number that is kept up to date from the stream."""
+
+    metric_name: str
+    count_value: int = 0
+    total_time: Decimal = Decimal(0)
+    total_ratings: int = 0
+
+    by_name = Get(many=True)
+
+
+design = Design(
+    "Support",
+    about=__doc__,
+    tables=[tickets, metrics],
+    collections=[Case],
+    writes=[
+        Write(
+            "create ticket",
+            Touch(Ticket, "create"),
+            Touch(Event, "create"),
+            Touch(Once, "update", sets=["response"]),
+        ),
+        Write("change status", Touch(Ticket, "update", sets=["status", "completed_at"]), Touch(Event, "create")),
+        Write(
+            "escalate",
+            Touch(Ticket, "update", sets=["status", "escalated_at", "escalation_reason", "assigned_to"]),
+            Touch(Event, "create"),
+        ),
+        Write("attach data", Touch(Ticket, "update", sets=["data"])),
+        Write("add event", Touch(Event, "create")),
+        Write("give feedback", Touch(Feedback, "create")),
+        Write("begin session", Touch(Session, "create")),
+        Write("end session", Touch(Session, "delete")),
+        Write("cache", Touch(CacheEntry, "put")),
+        Write("forget", Touch(CacheEntry, "delete")),
+    ],
+    reactions=[
+        Reaction("metrics", Ticket, effect="count"),
+        Reaction("satisfaction", Feedback, effect="count"),
+        # A ticket that is exported again changes nothing, as its latest record counts.
+        *(Reaction("training export", kind, effect="export") for kind in (Ticket, Event, Feedback)),
+    ],
+    roles={
+        "api": [
+            "Ticket.by_id",
+            "Ticket.summary",
+            "Ticket.of_customer",
+            "Ticket.of_customer_in_status",
+            "Ticket.by_status",
+            "Ticket.escalated",
+            "Ticket.escalated_to",
+            "Event.latest",
+            "Event.between",
+            "Feedback.of_ticket",
+            "Feedback.by_operator",
+            "Session.by_id",
+            "CacheEntry.by_key",
+            "Case.of_ticket",
+            "Metric.by_name",
+            "create ticket",
+            "change status",
+            "escalate",
+            "attach data",
+            "add event",
+            "give feedback",
+            "begin session",
+            "end session",
+            "cache",
+            "forget",
+        ],
+        "customer": ["Ticket.of_customer", "Ticket.of_customer_in_status"],
+    },
+    volume={
+        Ticket: Volume(items=1_000_000, size=1_000),
+        Event: Volume(items=4_000_000, size=300),
+        Feedback: Volume(items=300_000, size=500),
+        Session: Volume(items=5_000, size=250),
+        CacheEntry: Volume(items=2_000, size=1_000),
+        Metric: Volume(items=10, size=100),
+    },
+    traffic={
+        "create ticket": Traffic(per_second=20, peak=100),
+        "change status": Traffic(per_second=40, peak=200),
+        "Ticket.summary": Traffic(per_second=100, peak=400),
+        "Ticket.of_customer": Traffic(per_second=20, peak=80),
+        "Ticket.by_status": Traffic(per_second=5, peak=20),
+        "give feedback": Traffic(per_second=5, peak=20),
+    },
+)

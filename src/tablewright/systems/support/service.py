@@ -1,0 +1,331 @@
+"""The use cases of support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+from tablewright.runtime.errors import Clash, Invalid, Missing
+from tablewright.runtime.idempotency import once
+from tablewright.store import (
+    AsyncStore,
+    Cancelled,
+    Check,
+    ConditionFailed,
+    Conflict,
+    Create,
+    NotFound,
+    Outcome,
+    Page,
+    Update,
+)
+from tablewright.systems.support import counting
+from tablewright.systems.support.model import (
+    FOLLOWING,
+    CacheEntry,
+    Case,
+    Event,
+    Feedback,
+    Metric,
+    Once,
+    Priority,
+    Session,
+    Status,
+    Ticket,
+)
+
+_LONGEST_SESSION = timedelta(days=30)
+_LONGEST_CACHED = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """The metrics at a moment."""
+
+    tickets_by_status: dict[Status, int]
+    average_resolution_seconds: float | None
+    resolved: int
+    average_rating: float | None
+    ratings: int
+
+
+class Support:
+    """Tickets, what happened to them, and what was thought of the help."""
+
+    def __init__(self, store: AsyncStore, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
+
+    # -- tickets ------------------------------------------------------------------------------------------------
+
+    async def create_ticket(
+        self,
+        customer_id: str,
+        symptom_text: str,
+        *,
+        priority: Priority = Priority.MEDIUM,
+        data: str = "",
+        idempotency_key: str | None = None,
+    ) -> Ticket:
+        """A ticket and its first event; with a key, once for all requests that have it."""
+        ticket = Ticket(
+            ticket_id=f"tkt_{uuid4()}", customer_id=customer_id, symptom_text=symptom_text, priority=priority, data=data
+        )
+        created = self._event(ticket.ticket_id, "ticket_created", new_status=ticket.status)
+        if idempotency_key is None:
+            await self._store.transact(Create(ticket), Create(created))
+            return await self.ticket(ticket.ticket_id, consistent=True)
+        request = {"customer_id": customer_id, "symptom_text": symptom_text, "priority": priority, "data": data}
+
+        async def work() -> Outcome:
+            return Outcome({"ticket_id": ticket.ticket_id}, Create(ticket), Create(created))
+
+        # A key belongs to the customer who chose it.
+        answer = await once(self._store, Once, f"{customer_id}/{idempotency_key}", request, work)
+        return await self.ticket(answer["ticket_id"], consistent=True)
+
+    async def ticket(self, ticket_id: str, *, consistent: bool = False) -> Ticket:
+        """A ticket, without data that is outside of its item."""
+        found = await self._store.get(Ticket.summary(ticket_id=ticket_id), consistent=consistent)
+        if found is None:
+            raise Missing(f"ticket {ticket_id} is not there")
+        return found
+
+    async def data(self, ticket_id: str) -> str:
+        """The logs and traces of a ticket."""
+        found = await self._store.get(Ticket.by_id(ticket_id=ticket_id))
+        if found is None:
+            raise Missing(f"ticket {ticket_id} is not there")
+        return found.data
+
+    async def tickets(self, ticket_ids: Sequence[str]) -> list[Ticket]:
+        """Those of the tickets that there are, in the order they were asked for."""
+        found = await self._store.get_many([Ticket.summary(ticket_id=each) for each in dict.fromkeys(ticket_ids)])
+        return [ticket for ticket in found if ticket is not None]
+
+    async def of_customer(
+        self, customer_id: str, *, status: Status | None = None, limit: int = 20, cursor: str | None = None
+    ) -> Page[Ticket]:
+        """A customer's tickets, newest first, whether of one status or of all."""
+        if status is None:
+            selection = Ticket.of_customer(customer_id=customer_id)
+        else:
+            selection = Ticket.of_customer_in_status(customer_id=customer_id, status=status)
+        return await self._store.query(selection, limit=limit, cursor=cursor)
+
+    async def by_status(
+        self,
+        status: Status,
+        *,
+        since: date | None = None,
+        until: date | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page[Ticket]:
+        """Tickets of a status, newest first; both days of a range are part of it."""
+        selection = Ticket.by_status(status=status, since=since, until=until)
+        return await self._store.query(selection, limit=limit, cursor=cursor)
+
+    async def change_status(self, ticket_id: str, status: Status, *, expected: Status, by: str) -> Ticket:
+        """A new status and an event that tells of it, together; refused unless the status is still what was seen."""
+        if status is Status.ESCALATED:
+            raise Invalid("a ticket is escalated with a reason and an engineer; see escalations")
+        return await self._move(ticket_id, status, expected, {"changed_by": by})
+
+    async def escalate(
+        self, ticket_id: str, *, reason: str, engineer: str, by: str, expected: Status | None = None
+    ) -> Ticket:
+        """Hand a ticket to an engineer."""
+        seen = expected or (await self.ticket(ticket_id, consistent=True)).status
+        fields = {"escalated_at": self.now(), "escalation_reason": reason, "assigned_to": engineer}
+        details = {"reason": reason, "assigned_to": engineer, "changed_by": by}
+        return await self._move(ticket_id, Status.ESCALATED, seen, details, **fields)
+
+    async def _move(
+        self, ticket_id: str, status: Status, expected: Status, details: dict[str, Any], **fields: Any
+    ) -> Ticket:
+        if status not in FOLLOWING[expected]:
+            allowed = " or ".join(sorted(FOLLOWING[expected]))
+            raise Clash(f"a ticket that is {expected} can become {allowed}, not {status}")
+        change = Update(
+            Ticket.by_id(ticket_id=ticket_id),
+            expect={"status": expected},
+            status=status,
+            completed_at=self.now() if status is Status.READY else None,
+            **fields,
+        )
+        event = self._event(ticket_id, "status_changed", old_status=expected, new_status=status, details=details)
+        try:
+            await self._store.transact(change, Create(event))
+        except Cancelled as cancelled:
+            reason = cancelled.reasons[0]
+            if isinstance(reason, NotFound):
+                raise Missing(f"ticket {ticket_id} is not there") from None
+            if isinstance(reason, ConditionFailed | Conflict):
+                raise Clash(f"ticket {ticket_id} is no longer {expected}; look at it again") from None
+            raise
+        return await self.ticket(ticket_id, consistent=True)
+
+    async def attach(self, ticket_id: str, data: str) -> Ticket:
+        """Logs and traces of a ticket, in place of those that it has."""
+        try:
+            return await self._store.update(Ticket.by_id(ticket_id=ticket_id), data=data)
+        except NotFound:
+            raise Missing(f"ticket {ticket_id} is not there") from None
+
+    async def escalations(
+        self, *, engineer: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Page[Ticket]:
+        """Tickets that are escalated, newest first: all of them, or an engineer's."""
+        selection = Ticket.escalated() if engineer is None else Ticket.escalated_to(assigned_to=engineer)
+        return await self._store.query(selection, limit=limit, cursor=cursor)
+
+    # -- events and feedback ------------------------------------------------------------------------------------
+
+    async def add_event(self, ticket_id: str, event_type: str, details: dict[str, Any]) -> Event:
+        event = self._event(ticket_id, event_type, details=details)
+        await self._of_ticket(ticket_id, event)
+        return event
+
+    async def events(
+        self,
+        ticket_id: str,
+        *,
+        since: date | None = None,
+        until: date | None = None,
+        limit: int = 10,
+        cursor: str | None = None,
+    ) -> Page[Event]:
+        """The latest events, newest first; with a range of days, the events of those days in their order."""
+        if since is None and until is None:
+            selection = Event.latest(ticket_id=ticket_id)
+        else:
+            selection = Event.between(ticket_id=ticket_id, since=since, until=until)
+        return await self._store.query(selection, limit=limit, cursor=cursor)
+
+    async def give_feedback(
+        self,
+        ticket_id: str,
+        *,
+        operator_id: str,
+        rating: int,
+        was_helpful: bool | None = None,
+        comment: str | None = None,
+    ) -> Feedback:
+        feedback = Feedback(
+            ticket_id=ticket_id,
+            feedback_id=uuid4().hex,
+            operator_id=operator_id,
+            submitted_at=self.now(),
+            rating=rating,
+            was_helpful=was_helpful,
+            comment=comment,
+        )
+        await self._of_ticket(ticket_id, feedback)
+        return feedback
+
+    async def feedback(self, ticket_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Feedback]:
+        return await self._store.query(Feedback.of_ticket(ticket_id=ticket_id), limit=limit, cursor=cursor)
+
+    async def feedback_by_operator(
+        self, operator_id: str, *, limit: int = 50, cursor: str | None = None
+    ) -> Page[Feedback]:
+        """What an operator was given, newest first: ticket, rating, and whether it helped."""
+        return await self._store.query(Feedback.by_operator(operator_id=operator_id), limit=limit, cursor=cursor)
+
+    async def case(self, ticket_id: str) -> Case:
+        """A ticket, its events and its feedback, by one query."""
+        found = await self._store.collect(Case.of_ticket(ticket_id=ticket_id))
+        if found is None:
+            raise Missing(f"ticket {ticket_id} is not there")
+        return found
+
+    async def _of_ticket(self, ticket_id: str, item: Event | Feedback) -> None:
+        """Create something that belongs to a ticket, which has to be there."""
+        try:
+            await self._store.transact(Check(Ticket.by_id(ticket_id=ticket_id)), Create(item))
+        except Cancelled as cancelled:
+            if isinstance(cancelled.reasons[0], NotFound):
+                raise Missing(f"ticket {ticket_id} is not there") from None
+            raise
+
+    def _event(
+        self,
+        ticket_id: str,
+        event_type: str,
+        *,
+        old_status: Status | None = None,
+        new_status: Status | None = None,
+        details: dict[str, Any] | None = None,
+    ) -> Event:
+        now = self.now()
+        return Event(
+            ticket_id=ticket_id,
+            day=now.date(),
+            timestamp=now,
+            event_type=event_type,
+            old_status=old_status,
+            new_status=new_status,
+            details=details or {},
+        )
+
+    # -- sessions and cache -------------------------------------------------------------------------------------
+
+    async def begin_session(self, user_id: str, lifetime: timedelta = timedelta(hours=24)) -> Session:
+        if not timedelta(0) < lifetime <= _LONGEST_SESSION:
+            raise Invalid(f"a session lasts at most {_LONGEST_SESSION.days} days", field="hours")
+        expires = self.now() + lifetime
+        session = Session(session_id=f"sess_{uuid4()}", user_id=user_id, expires_at=expires, ttl=expires)
+        return await self._store.create(session)
+
+    async def session(self, session_id: str) -> Session:
+        """A session that has not expired."""
+        found = await self._store.get(Session.by_id(session_id=session_id), consistent=True)
+        if found is None:
+            raise Missing(f"session {session_id} is not there, or is over")
+        return found
+
+    async def end_session(self, session_id: str) -> None:
+        if not await self._store.delete(Session.by_id(session_id=session_id)):
+            raise Missing(f"session {session_id} is not there, or is over")
+
+    async def cache(self, key: str, value: dict[str, Any], lifetime: timedelta = timedelta(minutes=15)) -> CacheEntry:
+        if not timedelta(0) < lifetime <= _LONGEST_CACHED:
+            raise Invalid("something is cached for at most a day", field="minutes")
+        return await self._store.put(CacheEntry(cache_key=key, value=value, ttl=self.now() + lifetime))
+
+    async def cached(self, key: str) -> CacheEntry:
+        found = await self._store.get(CacheEntry.by_key(cache_key=key))
+        if found is None:
+            raise Missing(f"nothing is cached under {key}")
+        return found
+
+    async def forget(self, key: str) -> None:
+        if not await self._store.delete(CacheEntry.by_key(cache_key=key)):
+            raise Missing(f"nothing is cached under {key}")
+
+    # -- metrics ------------------------------------------------------------------------------------------------
+
+    async def dashboard(self) -> Dashboard:
+        """All metrics, by one batch read."""
+        found = await self._store.get_many([Metric.by_name(metric_name=name) for name in counting.NAMES])
+        by_name = {name: metric or Metric(metric_name=name) for name, metric in zip(counting.NAMES, found, strict=True)}
+        resolution, satisfaction = by_name[counting.RESOLUTION], by_name[counting.SATISFACTION]
+        return Dashboard(
+            tickets_by_status={status: by_name[counting.by_status(status)].count_value for status in Status},
+            average_resolution_seconds=_average(resolution.total_time, resolution.count_value),
+            resolved=resolution.count_value,
+            average_rating=_average(Decimal(satisfaction.total_ratings), satisfaction.count_value),
+            ratings=satisfaction.count_value,
+        )
+
+
+def _average(total: Decimal, number: int) -> float | None:
+    return float(total / number) if number else None

@@ -1,0 +1,57 @@
+"""Tasks: what a team has to do, who does it, and how far it is (``system``)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from tablewright.runtime.errors import Clash
+from tablewright.runtime.identity import ADMINS, MEMBERS, Caller
+from tablewright.runtime.system import DemoUser, Runtime, System, Tell
+from tablewright.systems.tasks import handlers
+from tablewright.systems.tasks.api import router
+from tablewright.systems.tasks.model import Group, Priority, Status, design
+from tablewright.systems.tasks.service import Tasks
+
+__all__ = ["system"]
+
+_USERS = (
+    DemoUser("ada", (ADMINS,), "plans the work", "ada@example.org"),
+    DemoUser("grace", (MEMBERS,), "has tasks to do", "grace@example.org"),
+    DemoUser("linus", (MEMBERS,), "has tasks to do", "linus@example.org"),
+)
+_TASKS = (
+    ("Fix the login page", "It asks for the password twice.", Priority.HIGH, ("grace",), Status.IN_PROGRESS),
+    ("Deploy the new release", "On Thursday, after the backup.", Priority.MEDIUM, ("grace", "linus"), Status.OPEN),
+    ("Write the release notes", "What changed for users, in plain words.", Priority.LOW, (), Status.OPEN),
+)
+
+
+async def _demo(runtime: Runtime, tasks: Tasks, tell: Tell) -> None:
+    """What is there already, after a fill that was cut short, stays as it is."""
+    total = len(_USERS) + len(_TASKS)
+    for number, user in enumerate(_USERS, 1):
+        with suppress(Clash):
+            await tasks.create_user(user.user_id, user.email or "", frozenset(Group(group) for group in user.groups))
+        tell("users and tasks", number, total)
+    ada = Caller("ada", "ada@example.org", frozenset({ADMINS}))
+    for number, (title, text, priority, assignees, status) in enumerate(_TASKS, 1):
+        task = await tasks.create(title, text, priority, admin=ada, idempotency_key=f"demo-{number}")
+        for user_id in assignees:
+            with suppress(Clash):
+                await tasks.assign(task.task_id, user_id, admin=ada)
+        if task.status is not status:
+            await tasks.change_status(task.task_id, status, caller=ada)
+        tell("users and tasks", len(_USERS) + number, total)
+
+
+system = System(
+    "tasks",
+    "Tasks",
+    "What a team has to do, who does it, and how far it is.",
+    design,
+    router,
+    service=lambda runtime: Tasks(runtime.store),
+    consumers=lambda runtime, service: handlers.consumers(runtime),
+    demo=_demo,
+    demo_users=_USERS,
+)

@@ -1,0 +1,402 @@
+"""Tasks over HTTP."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Query
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime.identity import ADMINS, MEMBERS, Caller
+from tablewright.runtime.mail import ADDRESS, LONGEST_ADDRESS
+from tablewright.runtime.problems import documented
+from tablewright.runtime.routes import Router
+from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
+from tablewright.systems.tasks.service import Tasks
+
+tasks_router = Router(tags=["tasks"])
+users_router = Router(tags=["users"])
+
+Service = Annotated[Tasks, Depends(service_of)]
+
+
+def _admitted(*groups: str) -> Any:
+    """The caller with the groups that count here, who has to be in one of these."""
+
+    named = allow(*groups)
+
+    async def admitted(tasks: Service, caller: Caller = named) -> Caller:
+        known = await tasks.admit(caller)
+        known.require(*groups)
+        return known
+
+    return Depends(admitted)
+
+
+Admin = Annotated[Caller, _admitted(ADMINS)]
+Member = Annotated[Caller, _admitted(MEMBERS, ADMINS)]
+
+_TASK_ID = "7c2f0f0e-2d0e-4c5b-9a51-0f6d2c3b8f11"
+_LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
+
+TaskId = Annotated[str, Path(alias="taskId", min_length=1, max_length=64, examples=[_TASK_ID])]
+UserId = Annotated[str, Path(alias="userId", min_length=1, max_length=128, examples=["u-789"])]
+Title = Annotated[
+    str, Field(min_length=1, max_length=200, pattern=_LINE, description="one line", examples=["Fix the login page"])
+]
+Description = Annotated[str, Field(min_length=1, max_length=10_000, examples=["It asks for the password twice."])]
+Email = Annotated[str, Field(max_length=LONGEST_ADDRESS, pattern=ADDRESS, examples=["member@example.org"])]
+Groups = Annotated[frozenset[Group], Field(min_length=1, examples=[["Members"]])]
+When = Annotated[str, Field(description="ISO 8601, UTC, with milliseconds", examples=["2026-01-01T09:00:00.000Z"])]
+
+
+class Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class Strict(Camel):
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
+
+
+class NewTask(Strict):
+    title: Title
+    description: Description
+    priority: Priority
+
+
+class Changes(Strict):
+    """What is not given stays as it is."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Changes:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError("give at least one field")
+        return self
+
+
+class TaskChanges(Changes):
+    title: Title | None = None
+    description: Description | None = None
+    priority: Priority | None = None
+
+
+class StatusChange(Strict):
+    status: Status
+
+
+class NewAssignment(Strict):
+    user_id: Annotated[str, Field(min_length=1, max_length=128, examples=["u-789"])]
+
+
+class NewUser(Strict):
+    user_id: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=128,
+            pattern=r"^[^\x00-\x20\x7f/]+$",
+            description="the `sub` of the user's tokens",
+            examples=["u-789"],
+        ),
+    ]
+    email: Email
+    groups: Groups
+
+
+class UserChanges(Changes):
+    email: Email | None = None
+    groups: Groups | None = None
+
+
+class TaskView(Camel):
+    """A task."""
+
+    task_id: str = Field(examples=[_TASK_ID])
+    title: str = Field(examples=["Fix the login page"])
+    description: str
+    status: Status
+    priority: Priority
+    created_by: str = Field(examples=["u-456"])
+    created_at: When
+    updated_by: str = Field(examples=["u-456"])
+    updated_at: When
+
+
+class AssignmentView(Camel):
+    """That a task is assigned to a user."""
+
+    task_id: str = Field(examples=[_TASK_ID])
+    user_id: str = Field(examples=["u-789"])
+    assigned_by: str = Field(examples=["u-456"])
+    assigned_at: When
+
+
+class FullTaskView(TaskView):
+    """A task with all of its assignments."""
+
+    assignments: list[AssignmentView]
+
+
+class AssignedTaskView(TaskView):
+    """A task as one of somebody's."""
+
+    assigned_by: str = Field(examples=["u-456"])
+    assigned_at: When
+
+
+class UserView(Camel):
+    """A user."""
+
+    user_id: str = Field(examples=["u-789"])
+    email: str = Field(examples=["member@example.org"])
+    groups: list[Group]
+    status: UserStatus
+    created_at: When
+    updated_at: When
+
+
+_More = Annotated[str | None, Field(description="where the next page begins; none when there are no more")]
+
+
+class TaskPage(Camel):
+    tasks: list[TaskView]
+    cursor: _More = None
+
+
+class AssignedTaskPage(Camel):
+    tasks: list[AssignedTaskView]
+    cursor: _More = None
+
+
+class AssignmentPage(Camel):
+    assignments: list[AssignmentView]
+    cursor: _More = None
+
+
+class UserPage(Camel):
+    users: list[UserView]
+    cursor: _More = None
+
+
+# -- tasks ----------------------------------------------------------------------------------------------------------
+
+
+@tasks_router.post("/tasks", status_code=201)
+async def create_task(body: NewTask, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None) -> TaskView:
+    """Create a task. Admins only. Its status is OPEN, and nobody has it yet."""
+    return _task(
+        await tasks.create(body.title, body.description, body.priority, admin=admin, idempotency_key=idempotency_key)
+    )
+
+
+@tasks_router.get("/tasks", responses=documented(400))
+async def list_tasks(
+    status: Annotated[Status, Query(description="the status that they have")],
+    tasks: Service,
+    _: Member,
+    newest_first: Annotated[bool, Query(alias="newestFirst", description="newest first, not oldest")] = False,
+    limit: Limit = 25,
+    cursor: Cursor = None,
+) -> TaskPage:
+    """The tasks of a status, in the order of their creation."""
+    page = await tasks.by_status(status, newest_first=newest_first, limit=limit, cursor=cursor)
+    return TaskPage(tasks=[_task(task) for task in page.items], cursor=page.cursor)
+
+
+@tasks_router.get("/tasks/{taskId}", responses=documented(404))
+async def get_task(task_id: TaskId, tasks: Service, _: Member) -> TaskView:
+    """A task."""
+    return _task(await tasks.get(task_id))
+
+
+@tasks_router.get("/tasks/{taskId}/full", responses=documented(404))
+async def get_full_task(task_id: TaskId, tasks: Service, _: Member) -> FullTaskView:
+    """A task with all of its assignments."""
+    full = await tasks.full(task_id)
+    assignments = [_assignment(each) for each in full.assignments]
+    return FullTaskView(**_fields(full.task), assignments=assignments)
+
+
+@tasks_router.patch("/tasks/{taskId}", responses=documented(404, 409))
+async def change_task(task_id: TaskId, body: TaskChanges, tasks: Service, admin: Admin) -> TaskView:
+    """Change the title, the description or the priority of a task that is not CLOSED. Admins only."""
+    return _task(await tasks.change(task_id, body.model_dump(exclude_none=True), admin=admin))
+
+
+@tasks_router.put("/tasks/{taskId}/status", responses=documented(404, 409))
+async def change_status(task_id: TaskId, body: StatusChange, tasks: Service, caller: Member) -> TaskView:
+    """Move a task on; for those whom it is assigned to, and for Admins.
+
+    | from | to |
+    |---|---|
+    | OPEN | IN_PROGRESS, CLOSED |
+    | IN_PROGRESS | COMPLETED, OPEN, CLOSED |
+    | COMPLETED | CLOSED, IN_PROGRESS |
+    | CLOSED | nothing |
+
+    409 if it cannot follow, or if somebody else changed the status at the same time.
+    """
+    return _task(await tasks.change_status(task_id, body.status, caller=caller))
+
+
+# -- assignments ----------------------------------------------------------------------------------------------------
+
+
+@tasks_router.post("/tasks/{taskId}/assign", responses=documented(400, 404, 409))
+async def assign_task(task_id: TaskId, body: NewAssignment, tasks: Service, admin: Admin) -> AssignmentView:
+    """Assign a task to an active user, who gets mail about it. Admins only.
+
+    404 without the task, 400 if there is no such user or a deactivated one, 409 if the user has the task already, or
+    if it is CLOSED.
+    """
+    return _assignment(await tasks.assign(task_id, body.user_id, admin=admin))
+
+
+@tasks_router.get("/tasks/{taskId}/assignments", responses=documented(400, 404))
+async def list_assignments(
+    task_id: TaskId, tasks: Service, _: Member, limit: Limit = 25, cursor: Cursor = None
+) -> AssignmentPage:
+    """Whom a task is assigned to."""
+    page = await tasks.assignments(task_id, limit=limit, cursor=cursor)
+    return AssignmentPage(assignments=[_assignment(each) for each in page.items], cursor=page.cursor)
+
+
+@tasks_router.delete("/tasks/{taskId}/assignments/{userId}", status_code=204, responses=documented(404))
+async def unassign_task(task_id: TaskId, user_id: UserId, tasks: Service, _: Admin) -> None:
+    """Take a task away from a user. Admins only."""
+    await tasks.unassign(task_id, user_id)
+
+
+@users_router.get("/users/{userId}/tasks", responses=documented(400))
+async def list_tasks_of_user(
+    user_id: UserId, tasks: Service, _: Member, limit: Limit = 25, cursor: Cursor = None
+) -> AssignedTaskPage:
+    """The tasks that are assigned to a user; none for a user whom nobody knows."""
+    return await _tasks_of(tasks, user_id, limit, cursor)
+
+
+@users_router.get("/me/tasks", responses=documented(400))
+async def list_my_tasks(tasks: Service, caller: Member, limit: Limit = 25, cursor: Cursor = None) -> AssignedTaskPage:
+    """The tasks that are assigned to the caller."""
+    return await _tasks_of(tasks, caller.user_id, limit, cursor)
+
+
+# -- users ----------------------------------------------------------------------------------------------------------
+
+
+@users_router.post("/users", status_code=201, responses=documented(409))
+async def create_user(body: NewUser, tasks: Service, _: Admin) -> UserView:
+    """Create a user. Admins only.
+
+    What a user may do needs a group in the token and in the profile: taking it away here takes effect at once.
+    """
+    return _user(await tasks.create_user(body.user_id, body.email, body.groups))
+
+
+@users_router.get("/users", responses=documented(400))
+async def list_users(
+    tasks: Service,
+    _: Admin,
+    status: Annotated[UserStatus, Query(description="the status that they have")] = UserStatus.ACTIVE,
+    limit: Limit = 25,
+    cursor: Cursor = None,
+) -> UserPage:
+    """The users, by their ids. Admins only."""
+    page = await tasks.users(status, limit=limit, cursor=cursor)
+    return UserPage(users=[_user(user) for user in page.items], cursor=page.cursor)
+
+
+@users_router.get("/users/{userId}", responses=documented(404))
+async def get_user(user_id: UserId, tasks: Service, caller: Member) -> UserView:
+    """A user's profile; for that user, and for Admins."""
+    return _user(await tasks.user(user_id, caller=caller))
+
+
+@users_router.patch("/users/{userId}", responses=documented(404))
+async def change_user(user_id: UserId, body: UserChanges, tasks: Service, _: Admin) -> UserView:
+    """Change the address or the groups of a user. Admins only."""
+    return _user(await tasks.change_user(user_id, body.model_dump(exclude_none=True)))
+
+
+@users_router.post("/users/{userId}/deactivate", responses=documented(404))
+async def deactivate_user(user_id: UserId, tasks: Service, _: Admin) -> UserView:
+    """Deactivate a user, whose tokens are refused from now on, and who gets no more tasks and no more mail.
+
+    Admins only. Tasks that are assigned to the user stay so.
+    """
+    return _user(await tasks.change_user(user_id, {"user_status": UserStatus.DEACTIVATED}))
+
+
+@users_router.post("/users/{userId}/reactivate", responses=documented(404))
+async def reactivate_user(user_id: UserId, tasks: Service, _: Admin) -> UserView:
+    """Let a user who was deactivated back in. Admins only."""
+    return _user(await tasks.change_user(user_id, {"user_status": UserStatus.ACTIVE}))
+
+
+router = Router()
+router.include_router(tasks_router)
+router.include_router(users_router)
+
+
+# -- views ----------------------------------------------------------------------------------------------------------
+
+
+async def _tasks_of(tasks: Tasks, user_id: str, limit: int, cursor: str | None) -> AssignedTaskPage:
+    found, more = await tasks.of_user(user_id, limit=limit, cursor=cursor)
+    return AssignedTaskPage(
+        tasks=[
+            AssignedTaskView(
+                **_fields(each.task),
+                assigned_by=each.assignment.assigned_by,
+                assigned_at=_time(each.assignment.assigned_at),
+            )
+            for each in found
+        ],
+        cursor=more,
+    )
+
+
+def _task(task: Task) -> TaskView:
+    return TaskView(**_fields(task))
+
+
+def _fields(task: Task) -> dict[str, Any]:
+    return {
+        "task_id": task.task_id,
+        "title": task.title,
+        "description": task.description,
+        "status": task.status,
+        "priority": task.priority,
+        "created_by": task.created_by,
+        "created_at": _time(task.created_at),
+        "updated_by": task.updated_by,
+        "updated_at": _time(task.updated_at),
+    }
+
+
+def _assignment(assignment: Assignment) -> AssignmentView:
+    return AssignmentView(
+        task_id=assignment.task_id,
+        user_id=assignment.assigned_to,
+        assigned_by=assignment.assigned_by,
+        assigned_at=_time(assignment.assigned_at),
+    )
+
+
+def _user(user: User) -> UserView:
+    return UserView(
+        user_id=user.user_id,
+        email=user.email,
+        groups=sorted(user.groups),
+        status=user.user_status,
+        created_at=_time(user.created_at),
+        updated_at=_time(user.updated_at),
+    )
+
+
+def _time(value: datetime | None) -> str:
+    assert value is not None
+    return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")

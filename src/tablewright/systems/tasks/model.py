@@ -1,0 +1,230 @@
+"""Tasks: what a team has to do, who does it, and how far it is.
+
+One table, ``TaskManagement``, with three entities.
+
+    PK              SK                    entity
+    TASK#<taskId>   METADATA              TASK
+    TASK#<taskId>   ASSIGNMENT#<userId>   ASSIGNMENT   beside its task, so that one query reads a task whole
+    USER#<userId>   PROFILE               USER
+
+``GSI1-UserTasksIndex`` has the tasks of a user, ``GSI2-TaskStatusIndex`` the tasks of a status in the order of their
+creation. Users are listed from the second index as well, by their own status.
+
+Events follow from the stream: there is one exactly when the write that it tells of was committed.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from tablewright.model import (
+    Collection,
+    Design,
+    Entity,
+    EpochMillis,
+    Gather,
+    Get,
+    GlobalIndex,
+    Keys,
+    Query,
+    Reaction,
+    Stamp,
+    Table,
+    Touch,
+    Traffic,
+    Volume,
+    Write,
+    pascal_case,
+)
+
+task_management = Table(
+    "TaskManagement",
+    "PK",
+    "SK",
+    indexes=[
+        GlobalIndex("GSI1-UserTasksIndex", "GSI1PK", "GSI1SK"),
+        GlobalIndex("GSI2-TaskStatusIndex", "GSI2PK", "GSI2SK"),
+    ],
+    type_attribute="EntityType",
+    stream="NEW_AND_OLD_IMAGES",
+)
+
+
+class Status(StrEnum):
+    OPEN = "OPEN"
+    IN_PROGRESS = "IN_PROGRESS"
+    COMPLETED = "COMPLETED"
+    CLOSED = "CLOSED"
+
+
+# From each status, those that may follow. Work can be put back and taken up again; what is closed stays closed.
+FOLLOWING: dict[Status, tuple[Status, ...]] = {
+    Status.OPEN: (Status.IN_PROGRESS, Status.CLOSED),
+    Status.IN_PROGRESS: (Status.COMPLETED, Status.OPEN, Status.CLOSED),
+    Status.COMPLETED: (Status.CLOSED, Status.IN_PROGRESS),
+    Status.CLOSED: (),
+}
+
+
+class Priority(StrEnum):
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+
+
+class UserStatus(StrEnum):
+    ACTIVE = "ACTIVE"
+    DEACTIVATED = "DEACTIVATED"
+
+
+class Group(StrEnum):
+    """As the user pool names them; the roles of ``runtime.identity``."""
+
+    ADMINS = "Admins"
+    MEMBERS = "Members"
+
+
+class Task(Entity, table=task_management, naming=pascal_case, type_name="TASK"):
+    """Something to do."""
+
+    task_id: str
+    title: str
+    description: str
+    status: Status = Status.OPEN
+    priority: Priority
+    # The id of the admin who created it, and of whoever changed it last.
+    created_by: str
+    updated_by: str
+    created_at: Annotated[EpochMillis | None, Stamp("created")] = None
+    updated_at: Annotated[EpochMillis | None, Stamp("updated")] = None
+    # What was asked for under an idempotency key, so that another request under the same key can be told.
+    request_digest: str | None = None
+
+    # A partition bears 1,000 writes a second, and a team's tasks change a few times a second (see ``traffic``). Should
+    # that be too little one day: sharded("STATUS#{status}", 8), and reads merge the shards again.
+    keys = Keys(
+        PK="TASK#{task_id}",
+        SK="METADATA",
+        GSI2PK="STATUS#{status}",
+        GSI2SK="CREATED_AT#{created_at:013}",
+    )
+
+    by_id = Get(many=True)
+    by_status = Query("GSI2-TaskStatusIndex", range="created_at", expected=25)
+    newest_by_status = Query("GSI2-TaskStatusIndex", range="created_at", newest_first=True, expected=25)
+
+
+class Assignment(Entity, table=task_management, naming=pascal_case, type_name="ASSIGNMENT"):
+    """That somebody is to do a task."""
+
+    task_id: str
+    assigned_to: str
+    assigned_by: str
+    assigned_at: Annotated[EpochMillis | None, Stamp("created")] = None
+
+    keys = Keys(
+        PK="TASK#{task_id}",
+        SK="ASSIGNMENT#{assigned_to}",
+        GSI1PK="USER#{assigned_to}",
+        GSI1SK="TASK#{task_id}",
+    )
+
+    by_id = Get(consistent=True)
+    of_task = Query(expected=5)
+    of_user = Query("GSI1-UserTasksIndex", expected=25)
+
+
+class User(Entity, table=task_management, naming=pascal_case, type_name="USER"):
+    """Somebody who works here; the id is the ``sub`` of their tokens."""
+
+    user_id: str
+    email: str
+    user_status: UserStatus = UserStatus.ACTIVE
+    groups: Annotated[frozenset[Group], Field(max_length=len(Group))]
+    created_at: Annotated[EpochMillis | None, Stamp("created")] = None
+    updated_at: Annotated[EpochMillis | None, Stamp("updated")] = None
+
+    keys = Keys(
+        PK="USER#{user_id}",
+        SK="PROFILE",
+        GSI2PK="USERS#{user_status}",
+        GSI2SK="USER#{user_id}",
+    )
+
+    by_id = Get(many=True)
+    by_status = Query("GSI2-TaskStatusIndex", expected=50)
+
+
+class FullTask(Collection):
+    """A task with all of its assignments."""
+
+    task: Task
+    assignments: list[Assignment]
+
+    of_task = Gather(expected=6)
+
+
+design = Design(
+    "Tasks",
+    about=__doc__,
+    tables=[task_management],
+    collections=[FullTask],
+    writes=[
+        Write("create task", Touch(Task, "create")),
+        Write("change details", Touch(Task, "update", sets=["title", "description", "priority", "updated_by"])),
+        Write("change status", Touch(Task, "update", sets=["status", "updated_by"]), checks=[Assignment]),
+        Write("assign", Touch(Assignment, "create"), checks=[Task, User]),
+        Write("unassign", Touch(Assignment, "delete")),
+        Write("create user", Touch(User, "create")),
+        Write("change user", Touch(User, "update", sets=["email", "groups", "user_status"])),
+    ],
+    reactions=[
+        Reaction("TaskCreated", Task, kinds=frozenset(["INSERT"])),
+        Reaction("TaskStatusUpdated", Task, kinds=frozenset(["MODIFY"])),
+        Reaction("TaskAssigned", Assignment, kinds=frozenset(["INSERT"])),
+        Reaction("mail about a status", Task, kinds=frozenset(["MODIFY"]), effect="notify"),
+        Reaction("mail about an assignment", Assignment, kinds=frozenset(["INSERT"]), effect="notify"),
+    ],
+    roles={
+        "api": [
+            "Task.by_id",
+            "Task.by_status",
+            "Task.newest_by_status",
+            "Assignment.by_id",
+            "Assignment.of_task",
+            "Assignment.of_user",
+            "User.by_id",
+            "User.by_status",
+            "FullTask.of_task",
+            "create task",
+            "change details",
+            "change status",
+            "assign",
+            "unassign",
+            "create user",
+            "change user",
+        ],
+        "notifications": ["Task.by_id", "User.by_id", "FullTask.of_task"],
+    },
+    volume={
+        Task: Volume(items=50_000, size=700, distinct={"GSI2PK": len(Status)}),
+        Assignment: Volume(items=100_000, size=300),
+        User: Volume(items=500, size=300, distinct={"GSI2PK": len(UserStatus)}),
+    },
+    traffic={
+        "create task": Traffic(per_second=0.1, peak=2),
+        "assign": Traffic(per_second=0.2, peak=4),
+        "change status": Traffic(per_second=0.3, peak=5),
+        "Task.by_id": Traffic(per_second=2, peak=20),
+        "Task.by_status": Traffic(per_second=1, peak=10),
+        "Assignment.of_user": Traffic(per_second=1, peak=10),
+        "FullTask.of_task": Traffic(per_second=1, peak=10),
+        "User.by_id": Traffic(per_second=5, peak=50),
+        "User.by_status": Traffic(per_second=0.01, peak=1),
+        "create user": Traffic(per_second=0.001, peak=1),
+        "change user": Traffic(per_second=0.001, peak=1),
+    },
+)

@@ -1,0 +1,256 @@
+"""The use cases of the tasks.
+
+Who may do what: Admins create and change tasks, assign them, and manage users. Members see all tasks, as a team does,
+and change the status of those that are assigned to them. Profiles, which have addresses, are for Admins and for their
+owner.
+
+A role comes from the token. Where there is a profile it must have the role as well, and must be active: what an admin
+takes away is gone at once, and not when the token expires.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+from uuid import UUID, uuid4, uuid5
+
+from tablewright.runtime.errors import Clash, Forbidden, Invalid, Missing
+from tablewright.runtime.identity import ADMINS, Caller
+from tablewright.runtime.mail import is_address
+from tablewright.store import (
+    AlreadyExists,
+    AsyncStore,
+    Cancelled,
+    Check,
+    ConditionFailed,
+    Create,
+    KeyMismatch,
+    NotFound,
+    Page,
+    Update,
+)
+from tablewright.systems.tasks.model import (
+    FOLLOWING,
+    Assignment,
+    FullTask,
+    Group,
+    Priority,
+    Status,
+    Task,
+    User,
+    UserStatus,
+)
+
+# Tasks that are created under an idempotency key have an id that follows from it.
+_NAMESPACE = UUID("0c7b7a52-5be5-4a55-8a43-3d1f4f9a7c04")
+_NOT_CLOSED = [status for status in Status if status is not Status.CLOSED]
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A task, and how it came to somebody."""
+
+    task: Task
+    assignment: Assignment
+
+
+class Tasks:
+    """Tasks, their assignments, and users."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+
+    async def admit(self, caller: Caller) -> Caller:
+        """The caller with the groups that count here; Forbidden for one who was deactivated."""
+        profile = await self._store.get(User.by_id(user_id=caller.user_id), consistent=True)
+        if profile is None:
+            return caller
+        if profile.user_status is not UserStatus.ACTIVE:
+            raise Forbidden("your account is deactivated; ask an admin")
+        return replace(caller, groups=caller.groups & profile.groups)
+
+    # -- tasks --------------------------------------------------------------------------------------------------
+
+    async def create(
+        self, title: str, description: str, priority: Priority, *, admin: Caller, idempotency_key: str | None = None
+    ) -> Task:
+        """Create a task. The same key of the same admin again gives the task that it gave before."""
+        await self._remember(admin)
+        task = Task(
+            task_id=str(uuid4()),
+            title=title,
+            description=description,
+            priority=priority,
+            created_by=admin.user_id,
+            updated_by=admin.user_id,
+        )
+        if idempotency_key is None:
+            return await self._store.create(task)
+        task.task_id = str(uuid5(_NAMESPACE, f"{admin.user_id}\x00{idempotency_key}"))
+        task.request_digest = sha256(f"{title}\x00{description}\x00{priority}".encode()).hexdigest()
+        try:
+            return await self._store.create(task)
+        except AlreadyExists:
+            first = await self.get(task.task_id, consistent=True)
+        if first.request_digest != task.request_digest:
+            raise KeyMismatch(f"the idempotency key {idempotency_key} was used before, for another task")
+        return first
+
+    async def get(self, task_id: str, *, consistent: bool = False) -> Task:
+        task = await self._store.get(Task.by_id(task_id=task_id), consistent=consistent)
+        if task is None:
+            raise _no_task(task_id)
+        return task
+
+    async def full(self, task_id: str) -> FullTask:
+        """A task with all of its assignments, by one query."""
+        full = await self._store.collect(FullTask.of_task(task_id=task_id))
+        if full is None:
+            raise _no_task(task_id)
+        return full
+
+    async def by_status(
+        self, status: Status, *, newest_first: bool = False, limit: int = 25, cursor: str | None = None
+    ) -> Page[Task]:
+        """The tasks of a status, in the order of their creation."""
+        pattern = Task.newest_by_status if newest_first else Task.by_status
+        return await self._store.query(pattern(status=status), limit=limit, cursor=cursor)
+
+    async def change(self, task_id: str, changes: dict[str, Any], *, admin: Caller) -> Task:
+        """Change title, description or priority of a task that is not closed."""
+        try:
+            return await self._store.update(
+                Task.by_id(task_id=task_id), updated_by=admin.user_id, expect={"status": _NOT_CLOSED}, **changes
+            )
+        except NotFound:
+            raise _no_task(task_id) from None
+        except ConditionFailed:
+            raise _closed(task_id) from None
+
+    async def change_status(self, task_id: str, status: Status, *, caller: Caller) -> Task:
+        """Move a task on, if it is the caller's and its status allows that. Of two who do so at once, one wins."""
+        task = await self.get(task_id, consistent=True)
+        lookup = Assignment.by_id(task_id=task_id, assigned_to=caller.user_id)
+        is_admin = caller.is_in(ADMINS)
+        if not is_admin and await self._store.get(lookup, consistent=True) is None:
+            raise _not_assigned(task_id)
+        if status not in FOLLOWING[task.status]:
+            allowed = " or ".join(FOLLOWING[task.status])
+            hint = f"it can become {allowed}, not {status}" if allowed else "it stays so"
+            raise Clash(f"task {task_id} is {task.status}; {hint}")
+        change = Update(task, status=status, updated_by=caller.user_id, expect={"status": task.status})
+        checks = [] if is_admin else [Check(lookup)]
+        try:
+            await self._store.transact(change, *checks)
+        except Cancelled as cancelled:
+            changed, *unassigned = cancelled.reasons
+            if any(unassigned):
+                raise _not_assigned(task_id) from None
+            if isinstance(changed, NotFound):
+                raise _no_task(task_id) from None
+            if isinstance(changed, ConditionFailed):
+                raise Clash(f"somebody else changed the status of task {task_id}; look at it again") from None
+            raise
+        return task
+
+    # -- assignments --------------------------------------------------------------------------------------------
+
+    async def assign(self, task_id: str, user_id: str, *, admin: Caller) -> Assignment:
+        """Assign a task to an active user who does not have it yet: all checks and the write are one transaction."""
+        assignment = Assignment(task_id=task_id, assigned_to=user_id, assigned_by=admin.user_id)
+        try:
+            await self._store.transact(
+                Check(Task.by_id(task_id=task_id), status=_NOT_CLOSED),
+                Check(User.by_id(user_id=user_id), user_status=UserStatus.ACTIVE),
+                Create(assignment),
+            )
+        except Cancelled as cancelled:
+            task, user, existing = cancelled.reasons
+            if isinstance(task, NotFound):
+                raise _no_task(task_id) from None
+            if isinstance(user, NotFound):
+                raise Invalid(f"there is no user {user_id}", field="userId") from None
+            if isinstance(user, ConditionFailed):
+                raise Invalid(f"user {user_id} is deactivated", field="userId") from None
+            if isinstance(existing, AlreadyExists):
+                raise Clash(f"task {task_id} is assigned to {user_id} already", kind="already-exists") from None
+            if isinstance(task, ConditionFailed):
+                raise _closed(task_id) from None
+            raise
+        return assignment
+
+    async def unassign(self, task_id: str, user_id: str) -> None:
+        if not await self._store.delete(Assignment.by_id(task_id=task_id, assigned_to=user_id)):
+            raise Missing(f"task {task_id} is not assigned to {user_id}")
+
+    async def assignments(self, task_id: str, *, limit: int = 25, cursor: str | None = None) -> Page[Assignment]:
+        """Whom a task is assigned to."""
+        page = await self._store.query(Assignment.of_task(task_id=task_id), limit=limit, cursor=cursor)
+        if not page.items and cursor is None:
+            await self.get(task_id)
+        return page
+
+    async def of_user(
+        self, user_id: str, *, limit: int = 25, cursor: str | None = None
+    ) -> tuple[list[Assigned], str | None]:
+        """The tasks that are assigned to a user, and where to go on."""
+        page = await self._store.query(Assignment.of_user(assigned_to=user_id), limit=limit, cursor=cursor)
+        tasks = await self._store.get_many([Task.by_id(task_id=each.task_id) for each in page.items])
+        found = zip(tasks, page.items, strict=True)
+        return [Assigned(task, assignment) for task, assignment in found if task is not None], page.cursor
+
+    # -- users --------------------------------------------------------------------------------------------------
+
+    async def create_user(self, user_id: str, email: str, groups: frozenset[Group]) -> User:
+        try:
+            return await self._store.create(User(user_id=user_id, email=email, groups=groups))
+        except AlreadyExists:
+            raise Clash(f"there is a user {user_id} already", kind="already-exists") from None
+
+    async def user(self, user_id: str, *, caller: Caller) -> User:
+        """A profile, for its owner and for Admins."""
+        if caller.user_id != user_id:
+            caller.require(ADMINS)
+        user = await self._store.get(User.by_id(user_id=user_id))
+        if user is None:
+            raise _no_user(user_id)
+        return user
+
+    async def users(self, status: UserStatus, *, limit: int = 25, cursor: str | None = None) -> Page[User]:
+        return await self._store.query(User.by_status(user_status=status), limit=limit, cursor=cursor)
+
+    async def change_user(self, user_id: str, changes: dict[str, Any]) -> User:
+        """Change address, groups or status of a user."""
+        try:
+            return await self._store.update(User.by_id(user_id=user_id), **changes)
+        except NotFound:
+            raise _no_user(user_id) from None
+
+    async def _remember(self, admin: Caller) -> None:
+        """Give an admin whom only the token tells of a profile, so that mail about the task finds its way."""
+        if admin.email is None or not is_address(admin.email):
+            return
+        if await self._store.get(User.by_id(user_id=admin.user_id)) is not None:
+            return
+        groups = frozenset(Group(group) for group in admin.groups if group in set(Group))
+        try:
+            await self._store.create(User(user_id=admin.user_id, email=admin.email, groups=groups))
+        except AlreadyExists:
+            return
+
+
+def _no_task(task_id: str) -> Missing:
+    return Missing(f"task {task_id} is not there")
+
+
+def _no_user(user_id: str) -> Missing:
+    return Missing(f"user {user_id} is not there")
+
+
+def _closed(task_id: str) -> Clash:
+    return Clash(f"task {task_id} is closed, and stays as it is")
+
+
+def _not_assigned(task_id: str) -> Forbidden:
+    return Forbidden(f"task {task_id} is not assigned to you; ask an admin to assign it")

@@ -1,0 +1,275 @@
+"""kill -9 for `tablewright up` under load: nothing acknowledged is lost, nor an event, nor a letter."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email import message_from_bytes
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from aiosmtpd.controller import Controller
+
+from tablewright.engine import Engine
+from tablewright.runtime.local_issuer import LocalIssuer
+from tablewright.runtime.settings import Secrets
+from tests.systems.harness import wait_for
+
+WRITERS = 6
+MEMBERS = ("m-1", "m-2", "m-3")
+
+
+class Letters:
+    """A mail server that remembers what it has accepted."""
+
+    def __init__(self) -> None:
+        self.accepted: list[tuple[str, str]] = []
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        message = message_from_bytes(envelope.content)
+        self.accepted.append((message["Message-ID"].strip(), envelope.rcpt_tos[0]))
+        return "250 accepted"
+
+
+class Acknowledged:
+    """What the service has said is done."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.tickets: list[str] = []
+        self.calls: list[str] = []
+        self.support: list[str] = []
+        self.tasks: list[str] = []
+        self.assigned: list[tuple[str, str]] = []
+        self.moved: list[str] = []
+
+    def note(self, kind: str, what: Any) -> None:
+        with self.lock:
+            getattr(self, kind).append(what)
+
+    @property
+    def number(self) -> int:
+        return sum(len(getattr(self, kind)) for kind in ("tickets", "calls", "support", "tasks", "assigned", "moved"))
+
+
+@contextmanager
+def up(folder: Path, smtp_port: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    environment = {
+        **os.environ,
+        "TABLEWRIGHT_SMTP_URL": f"smtp://127.0.0.1:{smtp_port}",
+        "TABLEWRIGHT_RATE_LIMIT": "100000",
+        "TABLEWRIGHT_RATE_BURST": "100000",
+        "TABLEWRIGHT_BATCH_WINDOW": "0",
+        "TABLEWRIGHT_LOG_LEVEL": "ERROR",
+    }
+    command = [sys.executable, "-m", "tablewright", "up", "--data", str(folder), "--port", "0"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment, cwd=folder.parent
+    )
+    try:
+        assert process.stdout is not None
+        found = re.search(r"is up at (http://\S+)", process.stdout.readline())
+        assert found, "it did not start"
+        yield process, found[1]
+    finally:
+        process.kill()
+        process.wait(30)
+        process.stdout.close()  # type: ignore[union-attr]
+
+
+def client(folder: Path, url: str, user: str, *groups: str) -> httpx.Client:
+    token = LocalIssuer(Secrets(folder)).token(user, groups=groups, email=f"{user}@example.org")
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=20)
+
+
+def write(api: httpx.Client, done: Acknowledged, stop: threading.Event, choices: random.Random, life: int) -> None:
+    """Use the services until they are gone, or it is enough."""
+    number = 0
+    try:
+        while not stop.is_set():
+            number += 1
+            name = f"{life}-{threading.get_ident()}-{number}"
+            body: dict[str, Any] = {"caller_id": name, "issue_description": "no sound"}
+            answer = api.post("/servicedesk/tickets", json=body, headers={"Idempotency-Key": name})
+            if answer.status_code == 201:
+                done.note("tickets", answer.json()["ticket_id"])
+            body = {"callId": f"call-{name}", "userId": "u-1", "providerId": "p-1", "scheduledFor": 1_900_000_000_000}
+            if api.post("/calls/calls", json=body).status_code == 201:
+                done.note("calls", f"call-{name}")
+            body = {"customer_id": "cust_1", "symptom_text": "The pump stops"}
+            answer = api.post("/support/tickets", json=body, headers={"Idempotency-Key": name})
+            if answer.status_code == 201:
+                done.note("support", answer.json()["ticket_id"])
+            body = {"title": f"Task {name}", "description": "As it says.", "priority": "LOW"}
+            answer = api.post("/tasks/tasks", json=body)
+            if answer.status_code != 201:
+                continue
+            task = answer.json()["taskId"]
+            done.note("tasks", task)
+            member = choices.choice(MEMBERS)
+            if api.post(f"/tasks/tasks/{task}/assign", json={"userId": member}).status_code == 200:
+                done.note("assigned", (task, member))
+            if api.put(f"/tasks/tasks/{task}/status", json={"status": "IN_PROGRESS"}).status_code == 200:
+                done.note("moved", task)
+    except httpx.HTTPError:
+        return
+
+
+def crash(folder: Path, smtp_port: int, done: Acknowledged, choices: random.Random, life: int) -> None:
+    with up(folder, smtp_port) as (process, url):
+        stop = threading.Event()
+        admin = client(folder, url, "boss", "Admins", "Members", "Services", "Operators")
+        if life == 0:
+            for user, group in (("boss", "Admins"), *((member, "Members") for member in MEMBERS)):
+                made = admin.post(
+                    "/tasks/users", json={"userId": user, "email": f"{user}@example.org", "groups": [group]}
+                )
+                assert made.status_code == 201, made.text
+        threads = [
+            threading.Thread(target=write, args=(admin, done, stop, random.Random(choices.random()), life))
+            for _ in range(WRITERS)
+        ]
+        before = done.number
+        for thread in threads:
+            thread.start()
+        wait_for(lambda: done.number > before + 20, seconds=60)
+        time.sleep(choices.uniform(0.0, 0.6))
+        process.kill()
+        stop.set()
+        for thread in threads:
+            thread.join(60)
+        admin.close()
+
+
+def check(folder: Path, smtp_port: int, done: Acknowledged, letters: Letters) -> None:
+    with up(folder, smtp_port) as (process, url):
+        admin = client(folder, url, "boss", "Admins", "Members", "Services", "Operators")
+        for kind, path in (
+            ("tickets", "/servicedesk/tickets"),
+            ("calls", "/calls/calls"),
+            ("support", "/support/tickets"),
+            ("tasks", "/tasks/tasks"),
+        ):
+            for each in getattr(done, kind):
+                assert admin.get(f"{path}/{each}").status_code == 200, f"{kind} {each} is lost"
+        for task, member in done.assigned:
+            found = admin.get(f"/tasks/tasks/{task}/assignments").json()
+            assert member in str(found), f"the assignment of {task} is lost"
+        wait_for(lambda: settled(admin, done), seconds=120)
+        events = published(admin)
+        check_events(admin, done, events)
+        check_letters(events, letters)
+        assert all(each["dead_letters"] == 0 for each in admin.get("/runtime/consumers").json())
+        admin.close()
+        process.terminate()
+        process.wait(60)
+    with Engine.open(folder) as engine:
+        assert engine.verify().problems == []
+
+
+def published(admin: httpx.Client) -> list[Any]:
+    found: list[Any] = []
+    cursor: str | None = None
+    while True:
+        parameters: dict[str, str | int] = {"limit": 100}
+        if cursor is not None:
+            parameters["cursor"] = cursor
+        page = admin.get("/runtime/events/tasks", params=parameters).json()
+        found += page["events"]
+        cursor = page["cursor"]
+        if cursor is None:
+            return found
+
+
+def settled(admin: httpx.Client, done: Acknowledged) -> bool:
+    """Whether every event has come that has to."""
+    kinds = {(event["type"], event["detail"]["taskId"]) for event in published(admin)}
+    wanted = {("TaskCreated", task) for task in done.tasks}
+    wanted |= {("TaskAssigned", task) for task, _ in done.assigned}
+    wanted |= {("TaskStatusUpdated", task) for task in done.moved}
+    return wanted <= kinds
+
+
+def check_events(admin: httpx.Client, done: Acknowledged, events: list[Any]) -> None:
+    kinds = Counter((event["type"], event["detail"]["taskId"]) for event in events)
+    assert set(kinds.values()) == {1}, "an event was published twice"
+    for task in done.tasks:
+        assert kinds["TaskCreated", task] == 1
+    for task, _ in done.assigned:
+        assert kinds["TaskAssigned", task] == 1
+    for task in done.moved:
+        assert kinds["TaskStatusUpdated", task] == 1
+    # And none for a write that failed.
+    for (kind, task), _ in kinds.items():
+        found = admin.get(f"/tasks/tasks/{task}")
+        assert found.status_code == 200, f"{kind} tells of {task}, which is not there"
+        if kind == "TaskStatusUpdated":
+            assert found.json()["status"] == "IN_PROGRESS"
+
+
+def check_letters(events: list[Any], letters: Letters) -> None:
+    """Each assignment and each change reached everybody whom it concerns, under one Message-ID for each."""
+
+    def missing() -> set[tuple[str, str]]:
+        got = {(identity.strip("<>").partition(".")[0], to) for identity, to in letters.accepted}
+        want = set()
+        members = {
+            each["detail"]["taskId"]: each["detail"]["userId"] for each in events if each["type"] == "TaskAssigned"
+        }
+        for event in events:
+            task = event["detail"]["taskId"]
+            if event["type"] == "TaskAssigned":
+                want.add((event["event_id"], f"{members[task]}@example.org"))
+            if event["type"] == "TaskStatusUpdated":
+                want.add((event["event_id"], "boss@example.org"))
+                if task in members:
+                    want.add((event["event_id"], f"{members[task]}@example.org"))
+        return want - got
+
+    wait_for(lambda: not missing(), seconds=120)
+    # A letter may come twice after a crash, but not as two letters.
+    about: dict[tuple[str, str], set[str]] = {}
+    for identity, to in letters.accepted:
+        about.setdefault((identity.partition(".")[0], to), set()).add(identity)
+    assert all(len(identities) == 1 for identities in about.values())
+
+
+def run(folder: Path, lives: int, seed: int) -> None:
+    choices = random.Random(seed)
+    letters, done = Letters(), Acknowledged()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    controller = Controller(letters, hostname="127.0.0.1", port=port)
+    controller.start()
+    try:
+        for life in range(lives):
+            crash(folder, port, done, choices, life)
+        check(folder, port, done, letters)
+    finally:
+        controller.stop()
+
+
+@pytest.mark.requirement("X1", "TM7", "TM8")
+def test_what_was_acknowledged_survives_kill_9_with_its_events_and_letters(tmp_path: Path) -> None:
+    run(tmp_path / "data", lives=2, seed=7)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.requirement("X1", "TM7", "TM8")
+def test_what_was_acknowledged_survives_kill_9_over_and_over(tmp_path: Path) -> None:
+    seed = random.SystemRandom().randrange(1_000_000)
+    print(f"seed {seed}")
+    run(tmp_path / "data", lives=25, seed=seed)

@@ -1,0 +1,177 @@
+"""Connections that ask for too much: heads without end, heads that never come, clients that go away."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import StringIO
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import uvicorn
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from tablewright.runtime import connections, http, logs
+from tablewright.systems import load
+from tests.runtime.test_up import up
+from tests.systems.harness import Served, serving, wait_for
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serving(load("servicedesk"), memory=True) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with up("--memory", "--system", "servicedesk", cwd=tmp_path_factory.mktemp("up")) as (_, url):
+        yield url
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server that waits for heads for a moment only."""
+    monkeypatch.setattr(connections, "_HEAD_WITHIN", 0.2)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response("ok")(scope, receive, send)
+
+    config = uvicorn.Config(
+        app, port=0, http=connections.BoundedConnection, log_config=None, lifespan="off", timeout_keep_alive=3600
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_for(lambda: server.started)
+    yield "http://127.0.0.1:" + str(server.servers[0].sockets[0].getsockname()[1])
+    server.should_exit = True
+    thread.join(30)
+
+
+@contextmanager
+def connected(url: str) -> Iterator[socket.socket]:
+    address = urlsplit(url)
+    with socket.create_connection((str(address.hostname), address.port or 0), timeout=20) as connection:
+        yield connection
+
+
+def received(connection: socket.socket) -> bytes:
+    answer = b""
+    # A server that closes while something is still being sent resets the connection.
+    with suppress(ConnectionError):
+        while part := connection.recv(65536):
+            answer += part
+    return answer
+
+
+@pytest.mark.parametrize("head", [b"GET /healthz HTTP/1.1\r\nX: ", b"GET /", b"GET /healthz HTTP/1.1\r\nA: b\r\n"])
+def test_a_head_without_end_is_cut_off(url: str, head: bytes) -> None:
+    line = b"A: b\r\n" if head.endswith(b"\n") else b"aaaaaa"
+    sent = len(head)
+    with connected(url) as connection:
+        connection.sendall(head)
+        with suppress(ConnectionError):
+            while sent < 20_000_000:
+                connection.sendall(line * 10_000)
+                sent += len(line) * 10_000
+        assert received(connection).partition(b"\r\n")[0] in (b"HTTP/1.1 400 Bad Request", b"")
+    assert sent < 20_000_000
+
+
+@pytest.mark.parametrize("sent", [b"", b"\r\n", b"GET /healthz HTTP/1.1\r\nHost: a\r\n"])
+@pytest.mark.parametrize("after_another", [False, True])
+def test_a_head_that_does_not_come_is_not_waited_for(impatient: str, sent: bytes, after_another: bool) -> None:
+    with connected(impatient) as connection:
+        if after_another:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+            # Something is sent, or it would be an idle connection, which may last longer.
+            connection.sendall(b"\r")
+        connection.sendall(sent)
+        assert received(connection) == b""
+
+
+def test_trailers_without_end_are_cut_off(url: str) -> None:
+    sent = 0
+    with connected(url) as connection:
+        connection.sendall(b"POST /servicedesk/tickets HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+        with suppress(ConnectionError):
+            while sent < 20_000_000:
+                connection.sendall(b"A: b\r\n" * 10_000)
+                sent += 60_000
+    assert sent < 20_000_000
+
+
+def test_requests_without_end_that_wait_for_their_turn_are_cut_off(url: str) -> None:
+    request = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"
+    sent = 0
+    with connected(url) as connection, suppress(ConnectionError):
+        while sent < 20_000_000:
+            connection.sendall(request * 1000)
+            sent += len(request) * 1000
+    assert sent < 20_000_000
+
+
+def test_requests_that_come_together_are_answered_in_turn(url: str) -> None:
+    paths = [b"/healthz", b"/nowhere", b"/readyz"] * 10
+    with connected(url) as connection:
+        connection.sendall(b"".join(b"GET " + path + b" HTTP/1.1\r\nHost: a\r\n\r\n" for path in paths))
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        statuses = re.findall(rb"HTTP/1.1 (\d+)", received(connection))
+    assert statuses == [b"200", b"404", b"200"] * 10 + [b"200"]
+
+
+def test_a_head_of_an_ordinary_size_and_a_large_body_pass(url: str) -> None:
+    headers = {f"X-{number}": "x" * 1000 for number in range(20)}
+    assert httpx.get(f"{url}/healthz", headers=headers).status_code == 200
+    answer = httpx.post(f"{url}/servicedesk/tickets", content=(b"x" * 1000 for _ in range(900)))
+    assert answer.status_code in (401, 422)
+
+
+def test_a_client_that_goes_away_is_no_failure_of_ours(served: Served) -> None:
+    stream = StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs.JsonFormatter())
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel("INFO")
+    try:
+        with connected(served.url) as connection:
+            head = ["POST /servicedesk/tickets HTTP/1.1", "Host: a", "Content-Length: 100"]
+            head.append(f"Authorization: Bearer {served.token('agent', 'Services')}")
+            connection.sendall("\r\n".join([*head, "", "abc"]).encode())
+            time.sleep(0.1)
+        wait_for(lambda: '"route":"/tickets"' in stream.getvalue())
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line for line in lines if line["level"] == "ERROR"] == []
+    assert [line["status"] for line in lines if line.get("route") == "/tickets"] == [499]
+
+
+def test_made_up_methods_do_not_become_measures() -> None:
+    assert http.method_label("DELETE") == "DELETE"
+    assert {http.method_label(method) for method in ("FOO", "get", "BREW", "")} == {"other"}
+
+
+def test_an_address_with_a_slash_too_many_is_not_there_and_leads_nowhere(served: Served) -> None:
+    client = served.client("agent", "Services")
+    for path in ("/servicedesk/tickets/", "/healthz/", "/servicedesk/docs/"):
+        answer = client.get(path, headers={"Host": "example.org"})
+        assert (answer.status_code, answer.headers.get("location")) == (404, None)
+
+
+def test_a_name_of_a_source_that_no_key_can_hold_is_refused(served: Served) -> None:
+    admin = served.client("root", "Admins")
+    assert admin.get("/runtime/events/" + "x" * 3000).status_code == 422

@@ -1,0 +1,198 @@
+"""What every request passes through: ids, limits, problems, measures, logs."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack
+from io import StringIO
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tablewright.engine import Engine
+from tablewright.runtime import logs
+from tablewright.runtime.errors import TooMany
+from tablewright.runtime.limits import RateLimit
+from tablewright.systems import load
+from tablewright.wire.server import serve_in_thread
+from tests.systems.harness import Served, serving
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serving(load("servicedesk"), memory=True, max_body=200_000) as served:
+        yield served
+
+
+@pytest.fixture
+def agent(served: Served) -> httpx.Client:
+    return served.client("agent", "Services", path="/servicedesk")
+
+
+def test_a_request_id_is_taken_over_or_made(agent: httpx.Client) -> None:
+    kept = agent.get(f"/tickets/{uuid4()}", headers={"X-Request-Id": "call-7"})
+    assert kept.headers["x-request-id"] == kept.json()["request_id"] == "call-7"
+    for odd in ("a b", "x" * 65, 'quote"'):
+        made = agent.get(f"/tickets/{uuid4()}", headers={"X-Request-Id": odd}).headers["x-request-id"]
+        assert made != odd
+        assert len(made) == 32
+
+
+def test_validation_errors_name_the_field(agent: httpx.Client) -> None:
+    answer = agent.post("/tickets", json={"caller_id": "", "surprise": 1})
+    assert answer.status_code == 422
+    problem = answer.json()
+    assert problem["type"] == "/problems/invalid-request"
+    fields = {error["field"] for error in problem["errors"]}
+    assert fields == {"body.caller_id", "body.issue_description", "body.surprise"}
+
+
+def test_what_is_no_json_is_said_to_be_none(agent: httpx.Client) -> None:
+    answer = agent.post("/tickets", content=b"{", headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["type"]) == (400, "/problems/malformed")
+
+
+def test_unknown_addresses_and_methods_are_problems_too(served: Served) -> None:
+    client = served.client()
+    assert client.get("/nowhere").json()["type"] == "/problems/not-found"
+    answer = client.delete("/servicedesk/tickets")
+    assert (answer.status_code, answer.json()["type"]) == (405, "/problems/method-not-allowed")
+    assert "GET" in answer.headers["allow"] or "POST" in answer.headers["allow"]
+
+
+def test_every_kind_of_problem_has_a_page(served: Served) -> None:
+    client = served.client()
+    answer = client.get("/nowhere")
+    page = client.get(answer.json()["type"])
+    assert page.status_code == 200
+    assert "There is no such thing" in page.text
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(served: Served, agent: httpx.Client) -> None:
+    answer = agent.post("/tickets", json={"caller_id": "c", "issue_description": "x" * 300_000})
+    assert (answer.status_code, answer.json()["type"]) == (413, "/problems/too-large")
+
+
+def test_a_body_without_a_length_is_counted_as_it_comes(agent: httpx.Client) -> None:
+    def chunks() -> Iterator[bytes]:
+        for _ in range(50):
+            yield b"x" * 10_000
+
+    answer = agent.post("/tickets", content=chunks(), headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["type"]) == (413, "/problems/too-large")
+
+
+def test_browsers_of_other_sites_get_nothing_unless_they_are_named(served: Served) -> None:
+    preflight = {"Origin": "https://site.example", "Access-Control-Request-Method": "POST"}
+    assert (
+        "access-control-allow-origin" not in served.client().options("/servicedesk/tickets", headers=preflight).headers
+    )
+    with serving(load("servicedesk"), memory=True, cors_origins=["https://site.example"]) as open_one:
+        answer = open_one.client().options("/servicedesk/tickets", headers=preflight)
+        assert answer.headers["access-control-allow-origin"] == "https://site.example"
+        other = open_one.client().options("/servicedesk/tickets", headers={**preflight, "Origin": "https://x.example"})
+        assert "access-control-allow-origin" not in other.headers
+
+
+def test_a_caller_who_asks_too_often_is_told_when_to_come_back() -> None:
+    with serving(load("servicedesk"), memory=True, rate_limit=0.5, rate_burst=3) as served:
+        eager, other = served.client("a", "Members", path="/servicedesk"), served.client("b", "Members")
+        answers = [eager.get(f"/tickets/{uuid4()}") for _ in range(4)]
+        assert [answer.status_code for answer in answers] == [404, 404, 404, 429]
+        assert 1 <= int(answers[-1].headers["retry-after"]) <= 2
+        assert other.get(f"/servicedesk/tickets/{uuid4()}").status_code == 404
+
+
+def test_the_bucket_of_a_caller_fills_again() -> None:
+    now = 0.0
+    limit = RateLimit(2.0, 2, clock=lambda: now)
+    limit.take("a")
+    limit.take("a")
+    with pytest.raises(TooMany) as refused:
+        limit.take("a")
+    assert refused.value.retry_after == 0.5
+    now = 0.5
+    limit.take("a")
+    with pytest.raises(TooMany):
+        limit.take("a")
+
+
+@pytest.mark.requirement("X6")
+def test_measures_tell_of_requests_capacity_conditions_and_errors(served: Served, agent: httpx.Client) -> None:
+    ticket = agent.post("/tickets", json={"caller_id": "c", "issue_description": "no sound"}).json()
+    agent.get(f"/tickets/{ticket['ticket_id']}")
+    agent.post(f"/tickets/{uuid4()}/comments", json={"comment_text": "hello"})
+    text = served.client().get("/metrics").text
+    assert 'http_requests_total{method="POST",route="/tickets",status="201",system="servicedesk"}' in text
+    capacity = (
+        'dynamodb_consumed_capacity_units_total{operation="PutItem",pattern="Ticket.create",table="poc-itsm-tickets"}'
+    )
+    assert capacity in text
+    assert 'dynamodb_conditional_check_failed_total{operation="UpdateItem"} ' in text
+    for name in (
+        "dynamodb_user_errors",
+        "dynamodb_system_errors",
+        "dynamodb_throttled_requests",
+        "dynamodb_request_seconds",
+    ):
+        assert f"# TYPE {name}" in text
+
+
+@pytest.mark.requirement("X6")
+def test_health_and_readiness(served: Served) -> None:
+    client = served.client()
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").json() == {"status": "ready", "failing": {}}
+
+
+@pytest.mark.requirement("X6")
+def test_readiness_says_when_the_database_is_gone() -> None:
+    with ExitStack() as database:
+        engine = database.enter_context(Engine.open())
+        url = database.enter_context(serve_in_thread(engine))
+        with serving(load("servicedesk"), endpoint=url) as served:
+            assert served.client().get("/readyz").status_code == 200
+            database.close()
+            answer = served.client().get("/readyz")
+            assert answer.status_code == 503
+            assert answer.json()["failing"]["database"] == "unreachable"
+
+
+@pytest.mark.requirement("X6")
+def test_logs_are_lines_of_json_without_personal_data() -> None:
+    stream = StringIO()
+    before, level = logging.getLogger().handlers[:], logging.getLogger().level
+    try:
+        logs.set_up("INFO", stream)
+        with serving(load("servicedesk"), memory=True) as served:
+            agent = served.client("agent-007", "Services", email="bond@example.org", path="/servicedesk")
+            agent.post("/tickets", json={"caller_id": "+39 333 1234567", "issue_description": "my password is hunter2"})
+            agent.get("/tickets", params={"caller": "+39 333 1234567"})
+            agent.get("/tickets/not-a-uuid-hunter2")
+    finally:
+        logging.getLogger().handlers[:] = before
+        logging.getLogger().setLevel(level)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    requests = [line for line in lines if line["message"] == "request"]
+    assert [(line["route"], line["status"]) for line in requests] == [
+        ("/tickets", 201),
+        ("/tickets", 200),
+        ("/tickets/{ticket_id}", 422),
+    ]
+    for secret in ("333", "hunter2", "bond", "Bearer", "agent-007"):
+        assert secret not in stream.getvalue()
+
+
+def test_an_exception_is_logged_without_its_text() -> None:
+    record = logging.LogRecord("x", logging.ERROR, "", 0, "failed", (), None)
+    try:
+        raise ValueError("hunter2")
+    except ValueError as error:
+        record.exc_info = (ValueError, error, error.__traceback__)
+    line = json.loads(logs.JsonFormatter().format(record))
+    assert line["error"] == "ValueError"
+    assert "test_http.py" in line["raised_at"][0]
+    assert "hunter2" not in json.dumps(line)

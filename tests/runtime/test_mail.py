@@ -1,0 +1,420 @@
+"""Mail: each letter about an event once, whatever the mail server and other processes do."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email import message_from_bytes
+from email.policy import default
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
+
+from tablewright.runtime import carriers
+from tablewright.runtime.carriers import Carrier, FolderCarrier, SmtpCarrier
+from tablewright.runtime.events import Event
+from tablewright.runtime.mail import Delivery, Letter, Mailer, digest, is_address, sender_from
+from tablewright.runtime.settings import Settings
+from tablewright.runtime.system import Runtime, SettingsError
+from tablewright.runtime.tables import notes_table
+from tablewright.store import Store, Unavailable
+from tests.runtime.mail_server import MailServer
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+EVENT = Event(event_id="e-1", source="tests", type="Happened", at=NOON, sequence="1", detail={})
+LETTER = Letter("grace@example.org", "It happened", "At last.\n")
+
+
+class Office:
+    """A mailer with a clock that is moved on, and what it counts."""
+
+    def __init__(self, carrier: Carrier, store: Store | None = None, *, alone_since: datetime | None = None) -> None:
+        self.now = NOON
+        self.counted: list[str] = []
+        self.store = store or Store.open(None, clock=lambda: self.now.timestamp())
+        self.store.ensure_tables(notes_table)
+        sender = sender_from("Tasks <tasks@example.org>")
+        self.mailer = Mailer(
+            self.store, carrier, sender, count=self.counted.append, clock=lambda: self.now, alone_since=alone_since
+        )
+
+    def delivery(self, recipient: str = LETTER.recipient) -> Delivery:
+        found = self.store.get(Delivery.by_recipient(event_id=EVENT.event_id, recipient=digest(recipient)))
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def server() -> Iterator[MailServer]:
+    with MailServer() as server:
+        yield server
+
+
+@pytest.fixture
+def office(server: MailServer) -> Office:
+    return Office(SmtpCarrier(server.url))
+
+
+@pytest.mark.requirement("TM8")
+def test_a_letter_arrives_as_it_was_written(office: Office, server: MailServer) -> None:
+    text = "Grüße,\n\n.\n..two dots\n" + "x" * 2000 + "\n"
+    office.mailer.send(EVENT, Letter("grace@example.org", "Fertig: Prüfung №7", text))
+    (mail,) = server.received
+    assert (mail.sender, mail.recipient) == ("tasks@example.org", "grace@example.org")
+    assert mail.message["From"] == "Tasks <tasks@example.org>"
+    assert mail.message["To"] == "grace@example.org"
+    assert mail.message["Subject"] == "Fertig: Prüfung №7"
+    assert mail.message["Date"].datetime == NOON
+    assert mail.message["Auto-Submitted"] == "auto-generated"
+    assert mail.message_id == f"<e-1.{digest('grace@example.org')}@example.org>"
+    assert mail.text.replace("\r\n", "\n") == text
+
+
+@pytest.mark.requirement("TM8")
+def test_a_letter_is_sent_once_for_an_event_and_a_recipient(office: Office, server: MailServer) -> None:
+    other = EVENT.model_copy(update={"event_id": "e-2"})
+    for _ in range(3):
+        office.mailer.send(EVENT, LETTER)
+    office.mailer.send(EVENT, Letter("GRACE@example.org", "It happened", "To the same, in other letters."))
+    office.mailer.send(EVENT, Letter("linus@example.org", "It happened", "To another."))
+    office.mailer.send(other, LETTER)
+    assert [mail.recipient for mail in server.received] == [
+        "grace@example.org",
+        "linus@example.org",
+        "grace@example.org",
+    ]
+    assert len({mail.message_id for mail in server.received}) == 3
+    assert office.counted == ["sent", "repeated", "repeated", "repeated", "sent", "sent"]
+
+
+class Died(BaseException):
+    """The end of a process."""
+
+
+class Dying:
+    """A carrier whose process dies when the server has accepted the message, and nothing is recorded yet."""
+
+    def __init__(self, url: str) -> None:
+        self._carrier = SmtpCarrier(url)
+
+    def send(self, message: Any) -> None:
+        self._carrier.send(message)
+        raise Died
+
+
+@pytest.mark.requirement("TM8")
+def test_another_process_waits_and_takes_over_only_when_the_claim_has_run_out(server: MailServer) -> None:
+    first = Office(Dying(server.url))
+    with pytest.raises(Died):
+        first.mailer.send(EVENT, LETTER)
+    second = Office(SmtpCarrier(server.url), first.store)
+    with pytest.raises(Unavailable):
+        second.mailer.send(EVENT, LETTER)
+    first.now = second.now = NOON + timedelta(seconds=61)
+    second.mailer.send(EVENT, LETTER)
+    assert [mail.recipient for mail in server.received] == ["grace@example.org"] * 2
+    assert len({mail.message_id for mail in server.received}) == 1
+    second.mailer.send(EVENT, LETTER)
+    assert len(server.received) == 2
+
+
+@pytest.mark.requirement("TM8")
+def test_a_process_that_is_alone_does_not_wait_for_a_dead_one(server: MailServer) -> None:
+    """What it is sending itself is not sent a second time meanwhile, by another of its threads."""
+    first = Office(Dying(server.url), alone_since=NOON)
+    for outcome in (Died, Unavailable):
+        with pytest.raises(outcome):
+            first.mailer.send(EVENT, LETTER)
+    later = NOON + timedelta(seconds=1)
+    second = Office(SmtpCarrier(server.url), first.store, alone_since=later)
+    first.now = second.now = later
+    second.mailer.send(EVENT, LETTER)
+    assert second.counted == ["sent"]
+    assert len(server.received) == 2
+    assert len({mail.message_id for mail in server.received}) == 1
+
+
+@pytest.mark.requirement("TM8")
+def test_two_processes_at_once_send_one_letter(server: MailServer) -> None:
+    store = Store.open(None)
+    offices = [Office(SmtpCarrier(server.url), store) for _ in range(8)]
+    outcomes: list[str] = []
+
+    def work(office: Office) -> None:
+        try:
+            office.mailer.send(EVENT, LETTER)
+        except Unavailable:
+            outcomes.append("waits")
+        else:
+            outcomes.extend(office.counted)
+
+    threads = [threading.Thread(target=work, args=(office,)) for office in offices]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert outcomes.count("sent") == 1
+    assert len(outcomes) == 8
+    assert len(server.received) == 1
+
+
+@pytest.mark.requirement("TM8")
+@pytest.mark.parametrize("at", [LETTER.recipient, "DATA"])
+def test_a_refusal_for_good_is_recorded_and_not_tried_again(office: Office, server: MailServer, at: str) -> None:
+    server.answers[at] = "550 5.1.1 No such user"
+    office.mailer.send(EVENT, LETTER)
+    assert (office.delivery().state, office.delivery().reason) == ("refused", "550")
+    server.answers.clear()
+    office.mailer.send(EVENT, LETTER)
+    office.mailer.send(EVENT, Letter("linus@example.org", "It happened", "Others go on."))
+    assert [mail.recipient for mail in server.received] == ["linus@example.org"]
+    assert office.counted == ["refused", "repeated", "sent"]
+
+
+@pytest.mark.requirement("TM8")
+@pytest.mark.parametrize(
+    ("at", "answer"),
+    [
+        (LETTER.recipient, "450 4.2.1 Mailbox busy"),
+        (LETTER.recipient, "530 5.7.0 Authentication required"),
+        (LETTER.recipient, "421 4.3.2 Closing"),
+        ("MAIL", "451 4.3.0 Try again"),
+        ("MAIL", "550 5.7.1 Sender not allowed"),
+        ("DATA", "452 4.3.1 Out of room"),
+    ],
+)
+def test_what_may_pass_is_waited_for_and_nothing_is_lost(
+    office: Office, server: MailServer, at: str, answer: str
+) -> None:
+    server.answers[at] = answer
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            office.mailer.send(EVENT, LETTER)
+    server.answers.clear()
+    office.mailer.send(EVENT, LETTER)
+    assert [mail.recipient for mail in server.received] == ["grace@example.org"]
+    assert office.counted == ["sent"]
+
+
+@pytest.mark.requirement("TM8")
+def test_a_server_that_is_down_is_waited_for(office: Office, server: MailServer) -> None:
+    server.stop()
+    with pytest.raises(Unavailable, match="the mail server cannot be used"):
+        office.mailer.send(EVENT, LETTER)
+    server.start()
+    office.mailer.send(EVENT, LETTER)
+    assert len(server.received) == 1
+
+
+@pytest.mark.requirement("TM8")
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        "grace@example.org, eve@example.org",
+        "grace@example.org\r\nBcc: eve@example.org",
+        "Grace <grace@example.org>",
+        '"grace\\@x"@example.org',
+        "grace@example.org\n",
+        "grace",
+        "",
+        "grace@exa mple.org",
+        "grace@" + "x" * 300,
+    ],
+)
+def test_what_is_no_address_gets_nothing(office: Office, server: MailServer, recipient: str) -> None:
+    assert not is_address(recipient)
+    office.mailer.send(EVENT, Letter(recipient, "It happened", "Text."))
+    assert server.received == []
+    assert (office.delivery(recipient).state, office.delivery(recipient).reason) == ("refused", "no address")
+
+
+@pytest.mark.requirement("TM8")
+def test_nothing_in_a_subject_makes_a_header(office: Office, server: MailServer) -> None:
+    subject = "Done\r\nBcc: eve@example.org\r\n\r\nA body\x00\x1b[2J\u2028" + "x" * 500
+    office.mailer.send(EVENT, Letter("grace@example.org", subject, "Text.\r\n"))
+    (mail,) = server.received
+    assert mail.recipient == "grace@example.org"
+    assert mail.message["Bcc"] is None
+    assert mail.message["Subject"].startswith("Done Bcc: eve@example.org A body [2J x")
+    assert len(mail.message["Subject"]) == 200
+    assert mail.text.strip() == "Text."
+
+
+@pytest.mark.parametrize("text", ["", "nobody", "a@b\r\nBcc: c@d", "Tasks <>", "a@b, c@d"])
+def test_a_sender_that_is_no_address_is_refused_at_once(text: str) -> None:
+    with pytest.raises(ValueError, match="the sender of mail is an address"):
+        sender_from(text)
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ({"mail_from": "nobody"}, "TABLEWRIGHT_MAIL_FROM: the sender of mail is an address"),
+        ({"smtp_url": "localhost:25"}, "TABLEWRIGHT_SMTP_URL: the mail server is given as"),
+        ({"ses": True}, "set AWS_DEFAULT_REGION"),
+        ({"event_bus": "bus"}, "set AWS_DEFAULT_REGION"),
+        ({"ses": True, "aws_endpoint": "localhost:4566"}, "the endpoint of AWS services is given as"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_named(
+    setting: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    with pytest.raises(SettingsError, match=told):
+        Runtime.open(Settings(**{"memory": True, **setting}), [])
+
+
+@contextmanager
+def talking(script: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that says what a script says."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                script(connection)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"smtp://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+@pytest.mark.requirement("TM8")
+def test_a_server_that_says_nothing_does_not_hold_mail_up_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carriers, "SENT_WITHIN", 0.3)
+    with talking(lambda connection: _drain(connection)) as url, pytest.raises(Unavailable):
+        Office(SmtpCarrier(url)).mailer.send(EVENT, LETTER)
+
+
+@pytest.mark.requirement("TM8")
+def test_a_server_that_answers_ever_more_slowly_is_left_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer comes in time, and all of them together do not."""
+    monkeypatch.setattr(carriers, "SENT_WITHIN", 0.5)
+
+    def slowly(connection: socket.socket) -> None:
+        pause = threading.Event()
+        try:
+            for _ in range(100):
+                pause.wait(0.2)
+                connection.sendall(b"250 yes\r\n" if _ else b"220 hello\r\n")
+        except OSError:
+            return
+
+    with talking(slowly) as url, pytest.raises(Unavailable):
+        Office(SmtpCarrier(url)).mailer.send(EVENT, LETTER)
+
+
+@pytest.mark.requirement("TM8")
+def test_what_was_accepted_is_sent_even_if_the_server_does_not_say_goodbye(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carriers, "_QUIT_WITHIN", 0.3)
+
+    def accept(connection: socket.socket) -> None:
+        connection.sendall(b"220 hello\r\n")
+        with connection.makefile("rb") as lines:
+            for line in lines:
+                word = line.split()[0].upper()
+                if word == b"QUIT":
+                    _drain(connection)
+                    return
+                connection.sendall(b"354 go on\r\n" if word == b"DATA" else b"250 yes\r\n")
+                if word == b"DATA":
+                    while lines.readline() != b".\r\n":
+                        pass
+                    connection.sendall(b"250 accepted\r\n")
+
+    with talking(accept) as url:
+        office = Office(SmtpCarrier(url))
+        office.mailer.send(EVENT, LETTER)
+    assert office.counted == ["sent"]
+
+
+def _drain(connection: socket.socket) -> None:
+    while connection.recv(1024):
+        pass
+
+
+@pytest.fixture
+def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """A certificate for 127.0.0.1, which this process trusts."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = tmp_path / "certificate.pem"
+    pem.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    secret = tmp_path / "key.pem"
+    secret.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem, secret)
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    return context
+
+
+@pytest.mark.requirement("TM8")
+def test_a_login_goes_over_tls(certified: ssl.SSLContext) -> None:
+    with MailServer(tls=certified, login=(b"tasks", b"p@ss/word")) as server:
+        good = Office(SmtpCarrier(f"smtp://tasks:p%40ss%2Fword@localhost:{server.port}"))
+        good.mailer.send(EVENT, LETTER)
+        assert good.counted == ["sent"]
+        # A wrong password is for somebody to put right: mail waits, and nothing is refused.
+        wrong = Office(SmtpCarrier(f"smtp://tasks:wrong@localhost:{server.port}"))
+        with pytest.raises(Unavailable, match=r"\(535\)"):
+            wrong.mailer.send(EVENT, LETTER)
+        assert wrong.delivery().state == "sending"
+
+
+@pytest.mark.requirement("TM8")
+def test_no_password_is_sent_to_a_server_without_tls_or_with_anybodys_certificate(
+    certified: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MailServer() as plain, pytest.raises(Unavailable):
+        Office(SmtpCarrier(f"smtp://tasks:secret@localhost:{plain.port}")).mailer.send(EVENT, LETTER)
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with MailServer(tls=certified, login=(b"tasks", b"secret")) as server, pytest.raises(Unavailable):
+        Office(SmtpCarrier(f"smtp://tasks:secret@localhost:{server.port}")).mailer.send(EVENT, LETTER)
+
+
+def test_without_a_server_mail_is_a_folder_of_files(tmp_path: Path) -> None:
+    office = Office(FolderCarrier(tmp_path / "mail"))
+    office.mailer.send(EVENT, LETTER)
+    office.mailer.send(EVENT, LETTER)
+    (file,) = (tmp_path / "mail").iterdir()
+    assert file.suffix == ".eml"
+    assert message_from_bytes(file.read_bytes(), policy=default)["Subject"] == "It happened"
+
+
+def test_a_folder_that_cannot_be_written_to_is_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "mail").write_text("in the way")
+    office = Office(FolderCarrier(tmp_path / "mail"))
+    with pytest.raises(Unavailable):
+        office.mailer.send(EVENT, LETTER)
+
+
+@pytest.mark.parametrize("url", ["", "localhost:25", "http://localhost", "smtp://"])
+def test_an_address_of_a_server_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="the mail server is given as"):
+        SmtpCarrier(url)

@@ -1,0 +1,65 @@
+"""The ready-made tokens of the start page: for somebody at this machine, and for no page of somebody else's."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from tablewright.systems import load
+from tests.systems.harness import Served, serving
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serving(load("servicedesk"), memory=True, cors_origins=["https://app.example.org"]) as served:
+        yield served
+
+
+def _answer(served: Served, *headers: str) -> bytes:
+    address = urlsplit(served.url)
+    with socket.create_connection((str(address.hostname), address.port or 0), timeout=10) as connection:
+        connection.sendall("\r\n".join(["GET /tokens.json HTTP/1.1", *headers, "Connection: close", "", ""]).encode())
+        parts = iter(lambda: connection.recv(65536), b"")
+        return b"".join(parts)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8080", "LOCALHOST", "[::1]:8080", "127.8.9.10:1"])
+def test_they_are_for_whoever_calls_this_machine_by_its_own_name(served: Served, host: str) -> None:
+    assert b'"token":' in _answer(served, f"Host: {host}")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "example.org",
+        "127.0.0.1.example.org",
+        "example.org@127.0.0.1",
+        "127.0.0.1@example.org",
+        "127.0.0.1/example.org",
+        "example.org#@127.0.0.1",
+        "[",
+        "[::1",
+        "127.0.0.1 example.org",
+        "127.0.0.1:port",
+        "",
+    ],
+)
+def test_any_other_name_gets_none_even_one_that_cannot_be_read(served: Served, host: str) -> None:
+    assert b'"token":' not in _answer(served, f"Host: {host}")
+
+
+def test_neither_does_a_request_with_two_names_or_none(served: Served) -> None:
+    assert b'"token":' not in _answer(served, "Host: 127.0.0.1", "Host: example.org")
+    assert b'"token":' not in _answer(served, "Host: example.org", "Host: 127.0.0.1")
+
+
+def test_a_page_from_elsewhere_gets_none_even_one_that_may_call_the_systems(served: Served) -> None:
+    client: httpx.Client = served.client()
+    for headers in ({"Origin": "https://app.example.org"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert client.get("/tokens.json", headers=headers).status_code == 404
+    own = {"Origin": served.url, "Sec-Fetch-Site": "same-origin"}
+    assert client.get("/tokens.json", headers=own).status_code == 200

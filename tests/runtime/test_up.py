@@ -1,0 +1,169 @@
+"""`tablewright up`: one process with everything, which stops cleanly and finds its data again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tablewright.engine import Engine
+from tablewright.systems import NAMES
+from tablewright.wire.server import serve_in_thread
+
+ADDRESS = re.compile(r"is up at (http://\S+)")
+
+
+@contextmanager
+def up(*arguments: str, cwd: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    command = [sys.executable, "-m", "tablewright", "up", "--port", "0", *arguments]
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        found = ADDRESS.search(process.stdout.readline())
+        assert found, process.communicate(timeout=10)
+        yield process, found[1]
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=30)
+
+
+def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tablewright", *arguments]
+    return subprocess.run(
+        command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def tickets(url: str, token: str) -> list[str]:
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = httpx.get(f"{url}/servicedesk/tickets", params={"caller": "poc-user-001"}, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return [ticket["ticket_id"] for ticket in answer.json()["tickets"]]
+
+
+@pytest.mark.requirement("X1")
+def test_it_comes_up_with_demo_data_and_finds_it_again(tmp_path: Path) -> None:
+    token = run("token", "--user", "sam", "--group", "Members", cwd=tmp_path).stdout.strip()
+    with up("--demo", cwd=tmp_path) as (process, url):
+        assert httpx.get(f"{url}/readyz").json()["status"] == "ready"
+        assert [each["name"] for each in httpx.get(f"{url}/systems.json").json()] == list(NAMES)
+        assert "Tablewright" in httpx.get(url).text
+        for name in NAMES:
+            assert httpx.get(f"{url}/{name}/docs").status_code == 200
+            assert httpx.get(f"{url}/{name}/openapi.json").json()["paths"]
+        first = tickets(url, token)
+        assert len(first) == 2
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=60)
+        assert (process.returncode, out.strip()) == (0, "Tablewright stopped")
+    with up("--demo", cwd=tmp_path) as (process, url):
+        assert tickets(url, token) == first
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+
+
+@pytest.mark.requirement("X1")
+def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> None:
+    token = run("token", "--user", "sam", "--group", "Members", cwd=tmp_path).stdout.strip()
+    with up(cwd=tmp_path) as (process, url):
+        assert tickets(url, token) == []
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    with up("--demo", cwd=tmp_path) as (process, url):
+        assert tickets(url, token) == []
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    assert "there is data already, so no demo data is added to it" in errors
+
+
+@pytest.mark.requirement("X2")
+def test_the_same_systems_run_on_an_endpoint_by_configuration_alone(tmp_path: Path) -> None:
+    token = run("token", "--user", "sam", "--group", "Members", cwd=tmp_path).stdout.strip()
+    with Engine.open() as engine, serve_in_thread(engine) as endpoint:
+        with up("--demo", "--endpoint", endpoint, cwd=tmp_path) as (process, url):
+            first = tickets(url, token)
+            assert len(first) == 2
+            assert not (tmp_path / "data" / "tablewright.db").exists()
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=60)
+            assert process.returncode == 0
+        # By the environment, and with another process on the same tables.
+        with up(cwd=tmp_path, TABLEWRIGHT_ENDPOINT=endpoint, TABLEWRIGHT_REGION="us-east-1") as (_, url):
+            assert tickets(url, token) == first
+
+
+@pytest.mark.requirement("X2")
+def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
+    refused = run("up", "--endpoint", "http://127.0.0.1:9", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "http://127.0.0.1:9" in refused.stderr
+
+
+def test_one_system_can_run_alone(tmp_path: Path) -> None:
+    with up("--system", "servicedesk", "--memory", cwd=tmp_path) as (_, url):
+        assert [each["name"] for each in httpx.get(f"{url}/systems.json").json()] == ["servicedesk"]
+    refused = run("up", "--system", "desk", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "there is no system desk; there are servicedesk" in refused.stderr
+
+
+def test_tokens_are_shown_to_this_machine_in_development_and_to_nobody_else(tmp_path: Path) -> None:
+    with up("--memory", cwd=tmp_path) as (_, url):
+        shown = httpx.get(f"{url}/tokens.json")
+        assert {"voice-agent"} <= {each["user"] for each in shown.json()}
+        assert httpx.get(f"{url}/tokens.json", headers={"Host": "evil.example"}).status_code == 404
+
+
+def test_production_needs_an_issuer_and_mints_no_tokens(tmp_path: Path) -> None:
+    refused = run("up", cwd=tmp_path, TABLEWRIGHT_MODE="production")
+    assert refused.returncode == 2
+    assert "production needs an issuer of tokens: set TABLEWRIGHT_ISSUER" in refused.stderr
+    assert "development only" in run("token", "--user", "x", cwd=tmp_path, TABLEWRIGHT_MODE="production").stderr
+
+
+def test_settings_come_from_the_environment_before_the_file_and_secrets_are_not_printed(tmp_path: Path) -> None:
+    (tmp_path / "tablewright.toml").write_text('port = 9000\nhost = "::1"\nsmtp_url = "smtp://u:hunter2@mail"\n')
+    printed = run("config", "--json", cwd=tmp_path, TABLEWRIGHT_PORT="9001")
+    settings = json.loads(printed.stdout)
+    assert (settings["port"], settings["host"], settings["smtp_url"]) == (9001, "::1", "**********")
+    plain = run("config", cwd=tmp_path).stdout
+    assert re.search(r"^port = 9000 +# port to listen on", plain, re.MULTILINE)
+    assert "hunter2" not in plain
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("TABLEWRIGHT_PORT", "many", "TABLEWRIGHT_PORT (or port in tablewright.toml): "),
+        ("TABLEWRIGHT_SMTP_URL", "http://mail", "TABLEWRIGHT_SMTP_URL: the mail server is given as smtp://host:port"),
+        ("TABLEWRIGHT_ISSUER", "https://pool", "set TABLEWRIGHT_AUDIENCE"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(tmp_path: Path, name: str, value: str, told: str) -> None:
+    refused = run("up", cwd=tmp_path, **{name: value})
+    assert refused.returncode == 2
+    assert told in refused.stderr
+
+
+def test_the_key_of_the_issuer_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
+    first = run("token", "--user", "a", cwd=tmp_path)
+    assert first.returncode == 0
+    assert (tmp_path / "data" / "secrets.json").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,149 @@
+"""Calls: status, time, user and provider change, each based on a version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tablewright.systems.calls.model import calls
+from tests.systems import raw
+from tests.systems.calls.planner import HOUR, NOON, Answer, changed, ids, new_id, put, refused, schedule
+from tests.systems.harness import Served
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "status": {"status": "COMPLETED"},
+    "schedule": {"scheduledFor": NOON + HOUR},
+    "user": {"userId": "u-else"},
+    "provider": {"providerId": "p-else"},
+}
+
+
+def stored(served: Served, call: Answer) -> raw.Item:
+    (item,) = [item for item in raw.items(served, calls) if item.get("callId") == {"S": call["callId"]}]
+    return item
+
+
+@pytest.mark.requirement("CA4")
+def test_a_status_and_what_follows_from_it_change_together(staff: httpx.Client, served: Served) -> None:
+    call = schedule(staff)
+    user = call["userId"]
+    done = changed(staff, call, "status", status="COMPLETED")
+    assert done == {**call, "status": "COMPLETED", "version": 2}
+    item = stored(served, call)
+    assert (item["status"], item["userStatus"]) == ({"S": "COMPLETED"}, {"S": f"{user}#COMPLETED"})
+    assert ids(staff.get(f"/users/{user}/calls/upcoming")) == []
+    assert ids(staff.get(f"/users/{user}/calls/completed")) == [call["callId"]]
+    again = changed(staff, done, "status", status="SCHEDULED")
+    assert again == {**call, "version": 3}
+    assert ids(staff.get(f"/users/{user}/calls/upcoming")) == [call["callId"]]
+
+
+@pytest.mark.requirement("CA4")
+def test_a_status_that_a_call_has_already_is_no_change(staff: httpx.Client) -> None:
+    call = schedule(staff)
+    assert refused(put(staff, call, "status", status="SCHEDULED")) == (409, "conflict")
+    assert refused(put(staff, call, "status", status="CANCELLED")) == (422, "invalid-request")
+    assert staff.get(f"/calls/{call['callId']}").json() == call
+
+
+@pytest.mark.requirement("CA5")
+def test_a_call_is_rescheduled_as_one_call(staff: httpx.Client, served: Served) -> None:
+    call = schedule(staff)
+    moved = changed(staff, call, "schedule", scheduledFor=NOON + HOUR)
+    assert moved == {**call, "scheduledFor": NOON + HOUR, "version": 2}
+    assert stored(served, call)["sk"] == {"S": f"{NOON + HOUR}#{call['callId']}"}
+    assert ids(staff.get(f"/users/{call['userId']}/calls")) == [call["callId"]]
+    assert staff.get(f"/calls/{call['callId']}").json() == moved
+
+
+@pytest.mark.requirement("CA5")
+def test_a_call_is_reassigned_as_one_call(staff: httpx.Client, served: Served) -> None:
+    call, other = schedule(staff), new_id("u")
+    moved = changed(staff, call, "user", userId=other)
+    assert moved == {**call, "userId": other, "version": 2}
+    assert stored(served, call)["userStatus"] == {"S": f"{other}#SCHEDULED"}
+    assert ids(staff.get(f"/users/{call['userId']}/calls")) == []
+    assert ids(staff.get(f"/users/{other}/calls/upcoming")) == [call["callId"]]
+    assert ids(staff.get(f"/providers/{call['providerId']}/calls")) == [call["callId"]]
+
+
+@pytest.mark.requirement("CA6")
+def test_another_provider_changes_the_call_where_it_is(staff: httpx.Client, served: Served) -> None:
+    call, other = schedule(staff), new_id("p")
+    before = stored(served, call)
+    after = changed(staff, call, "provider", providerId=other)
+    assert after == {**call, "providerId": other, "version": 2}
+    assert stored(served, call) == {**before, "providerId": {"S": other}, "version": {"N": "2"}}
+    assert ids(staff.get(f"/providers/{call['providerId']}/calls")) == []
+    assert ids(staff.get(f"/providers/{other}/calls")) == [call["callId"]]
+
+
+@pytest.mark.requirement("CA6")
+def test_another_provider_is_one_update_and_no_transaction(staff: httpx.Client, served: Served) -> None:
+    call = schedule(staff)
+
+    def counted(operation: str) -> float:
+        found = served.runtime.metrics.registry.get_sample_value(
+            "dynamodb_request_seconds_count", {"operation": operation}
+        )
+        return found or 0.0
+
+    before = counted("UpdateItem"), counted("TransactWriteItems")
+    changed(staff, call, "provider", providerId="p-else")
+    assert (counted("UpdateItem"), counted("TransactWriteItems")) == (before[0] + 1, before[1])
+
+
+@pytest.mark.requirement("CA7")
+@pytest.mark.parametrize("part", CHANGES)
+def test_a_change_that_is_based_on_an_old_version_is_refused(staff: httpx.Client, part: str) -> None:
+    call = schedule(staff)
+    newer = changed(staff, call, "provider", providerId=new_id("p"))
+    answer = put(staff, call, part, **CHANGES[part])
+    assert refused(answer) == (409, "conflict")
+    assert answer.json()["version"] == 2
+    assert staff.get(f"/calls/{call['callId']}").json() == newer
+
+
+@pytest.mark.requirement("CA7")
+@pytest.mark.parametrize("part", CHANGES)
+def test_a_change_needs_a_version(staff: httpx.Client, part: str) -> None:
+    call = schedule(staff)
+    answer = staff.put(f"/calls/{call['callId']}/{part}", json=CHANGES[part])
+    assert refused(answer) == (422, "invalid-request")
+    assert answer.json()["errors"] == [{"field": "body.version", "message": "Field required"}]
+
+
+@pytest.mark.parametrize("part", ["schedule", "user", "provider"])
+def test_what_has_taken_place_stays_as_it_was(staff: httpx.Client, part: str) -> None:
+    call = changed(staff, schedule(staff), "status", status="COMPLETED")
+    answer = put(staff, call, part, **CHANGES[part])
+    assert refused(answer) == (409, "conflict")
+    assert answer.json()["detail"] == f"call {call['callId']} is COMPLETED; only a scheduled call can be changed"
+    assert staff.get(f"/calls/{call['callId']}").json() == call
+
+
+@pytest.mark.parametrize("part", CHANGES)
+def test_a_call_that_is_not_there_cannot_be_changed(staff: httpx.Client, part: str) -> None:
+    answer = staff.put(f"/calls/{new_id('c')}/{part}", json={**CHANGES[part], "version": 1})
+    assert refused(answer) == (404, "not-found")
+
+
+def test_a_cancelled_call_is_gone(staff: httpx.Client) -> None:
+    call = schedule(staff)
+    path = f"/calls/{call['callId']}"
+    assert refused(staff.delete(path)) == (422, "invalid-request")
+    assert refused(staff.delete(path, params={"version": 2})) == (409, "conflict")
+    assert staff.delete(path, params={"version": 1}).status_code == 204
+    assert refused(staff.get(path)) == (404, "not-found")
+    assert refused(staff.delete(path, params={"version": 1})) == (404, "not-found")
+    assert ids(staff.get(f"/users/{call['userId']}/calls")) == []
+
+
+def test_only_admins_delete_what_has_taken_place(staff: httpx.Client, admin: httpx.Client) -> None:
+    call = changed(staff, schedule(staff), "status", status="COMPLETED")
+    path = f"/calls/{call['callId']}"
+    assert refused(staff.delete(path, params={"version": 2})) == (403, "forbidden")
+    assert admin.delete(path, params={"version": 2}).status_code == 204
+    assert refused(staff.get(path)) == (404, "not-found")

@@ -1,0 +1,142 @@
+"""Calls: scheduling one, once, under an id that no other call has."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+
+from tablewright.systems.calls.model import calls
+from tests.systems import raw
+from tests.systems.calls.planner import HOUR, NOON, changed, ids, new_id, refused, schedule
+from tests.systems.harness import Served, at_once
+
+
+@pytest.mark.requirement("CA1")
+def test_a_call_is_scheduled_and_answered_whole(staff: httpx.Client) -> None:
+    call_id, user, provider = new_id("c"), new_id("u"), new_id("p")
+    call = schedule(staff, callId=call_id, userId=user, providerId=provider)
+    assert call == {
+        "callId": call_id,
+        "userId": user,
+        "providerId": provider,
+        "status": "SCHEDULED",
+        "scheduledFor": NOON,
+        "version": 1,
+    }
+
+
+def test_keys_are_derived_as_the_document_has_them(staff: httpx.Client, served: Served) -> None:
+    call = schedule(staff, scheduledFor=5)
+    (item,) = [item for item in raw.items(served, calls) if item.get("callId") == {"S": call["callId"]}]
+    assert item == {
+        "userId": {"S": call["userId"]},
+        "sk": {"S": f"0000000000005#{call['callId']}"},
+        "callId": {"S": call["callId"]},
+        "providerId": {"S": call["providerId"]},
+        "status": {"S": "SCHEDULED"},
+        "scheduledFor": {"N": "5"},
+        "userStatus": {"S": f"{call['userId']}#SCHEDULED"},
+        "version": {"N": "1"},
+    }
+
+
+@pytest.mark.requirement("CA1")
+def test_the_same_call_again_is_the_call_that_is_there(staff: httpx.Client) -> None:
+    body = {"callId": new_id("c"), "userId": new_id("u"), "providerId": "p", "scheduledFor": NOON}
+    first = schedule(staff, **body)
+    assert schedule(staff, **body) == first
+    completed = changed(staff, first, "status", status="COMPLETED")
+    assert schedule(staff, **body) == completed
+
+
+@pytest.mark.requirement("CA1")
+@pytest.mark.parametrize("other", [{"userId": "u-else"}, {"providerId": "p-else"}, {"scheduledFor": NOON + 1}])
+def test_an_id_that_is_taken_by_another_call_is_refused(staff: httpx.Client, other: dict[str, Any]) -> None:
+    first = schedule(staff)
+    body = {name: first[name] for name in ("callId", "userId", "providerId", "scheduledFor")}
+    answer = staff.post("/calls", json={**body, **other})
+    assert refused(answer) == (409, "already-exists")
+    assert staff.get(f"/calls/{first['callId']}").json() == first
+
+
+@pytest.mark.requirement("CA1")
+def test_of_many_who_want_an_id_at_once_one_gets_it(staff: httpx.Client, served: Served) -> None:
+    call_id = new_id("c")
+    users = [new_id("u") for _ in range(24)]
+
+    def create(number: int) -> int:
+        body = {"callId": call_id, "userId": users[number], "providerId": "p", "scheduledFor": NOON + number * HOUR}
+        return staff.post("/calls", json=body).status_code
+
+    assert sorted(at_once(24, create)) == [201] + [409] * 23
+    assert [each for user in users for each in ids(staff.get(f"/users/{user}/calls"))] == [call_id]
+    assert sum(item.get("callId") == {"S": call_id} for item in raw.items(served, calls)) == 1
+
+
+@pytest.mark.requirement("CA1")
+def test_many_who_send_the_same_call_at_once_get_the_same_answer(staff: httpx.Client) -> None:
+    body = {"callId": new_id("c"), "userId": new_id("u"), "providerId": "p", "scheduledFor": NOON}
+    answers = at_once(24, lambda _: staff.post("/calls", json=body))
+    assert {answer.status_code for answer in answers} == {201}
+    assert [answer.json() for answer in answers] == [answers[0].json()] * 24
+
+
+@pytest.mark.requirement("CA1")
+def test_without_an_id_an_idempotency_key_makes_one_call(staff: httpx.Client) -> None:
+    user = new_id("u")
+    body = {"userId": user, "providerId": "p", "scheduledFor": NOON}
+    key = {"Idempotency-Key": uuid4().hex}
+    answers = at_once(8, lambda _: staff.post("/calls", json=body, headers=key))
+    assert {answer.status_code for answer in answers} == {201}
+    (call_id,) = {answer.json()["callId"] for answer in answers}
+    assert ids(staff.get(f"/users/{user}/calls")) == [call_id]
+    other = staff.post("/calls", json={**body, "scheduledFor": NOON + 1}, headers=key)
+    assert refused(other) == (422, "idempotency-mismatch")
+
+
+def test_an_idempotency_key_is_the_callers_own(staff: httpx.Client, served: Served) -> None:
+    user = new_id("u")
+    body = {"userId": user, "providerId": "p", "scheduledFor": NOON}
+    other = served.client("somebody-else", "Members", path="/calls")
+    for client in (staff, other):
+        assert client.post("/calls", json=body, headers={"Idempotency-Key": "monday"}).status_code == 201
+    assert len(ids(staff.get(f"/users/{user}/calls"))) == 2
+
+
+def test_without_an_id_and_a_key_every_call_is_a_new_one(staff: httpx.Client) -> None:
+    user = new_id("u")
+    made = [schedule(staff, userId=user)["callId"] for _ in range(2)]
+    assert len(set(made)) == 2
+    assert all(UUID(call_id) for call_id in made)
+
+
+def test_the_id_of_a_cancelled_call_is_free_again(staff: httpx.Client) -> None:
+    call = schedule(staff)
+    assert staff.delete(f"/calls/{call['callId']}", params={"version": 1}).status_code == 204
+    assert schedule(staff, callId=call["callId"])["userId"] != call["userId"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"scheduledFor": -1}, "body.scheduledFor"),
+        ({"scheduledFor": 10**13}, "body.scheduledFor"),
+        ({"scheduledFor": "tomorrow"}, "body.scheduledFor"),
+        ({"scheduledFor": True}, "body.scheduledFor"),
+        ({"userId": ""}, "body.userId"),
+        ({"userId": "a/b"}, "body.userId"),
+        ({"userId": "$#unique"}, "body.userId"),
+        ({"callId": "a#b"}, "body.callId"),
+        ({"callId": "c" * 129}, "body.callId"),
+        ({"providerId": None}, "body.providerId"),
+        ({"status": "COMPLETED"}, "body.status"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_field(staff: httpx.Client, wrong: dict[str, Any], field: str) -> None:
+    body = {"userId": new_id("u"), "providerId": "p", "scheduledFor": NOON, **wrong}
+    answer = staff.post("/calls", json=body)
+    assert refused(answer) == (422, "invalid-request")
+    assert [error["field"] for error in answer.json()["errors"]] == [field]

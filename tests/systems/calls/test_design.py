@@ -1,0 +1,73 @@
+"""Calls: the table is the one of the document, and nothing composes a key by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from tablewright.design.lint import lint
+from tablewright.model import schema_of
+from tablewright.systems import calls as calls_system
+from tablewright.systems.calls.model import Call, calls, design
+from tests.systems import raw
+from tests.systems.harness import Served, serving
+
+
+def test_the_table_is_created_as_the_document_says() -> None:
+    def index(name: str, partition: str, *sort: str) -> dict[str, object]:
+        key = [{"AttributeName": partition, "KeyType": "HASH"}]
+        key += [{"AttributeName": attribute, "KeyType": "RANGE"} for attribute in sort]
+        return {"IndexName": name, "KeySchema": key, "Projection": {"ProjectionType": "ALL"}}
+
+    request = calls.create_request()
+    attributes = {(each["AttributeName"], each["AttributeType"]) for each in request.pop("AttributeDefinitions")}
+    assert attributes == {(name, "S") for name in ("userId", "sk", "callId", "providerId", "userStatus")}
+    assert request == {
+        "TableName": "Calls",
+        "KeySchema": [{"AttributeName": "userId", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        "BillingMode": "PAY_PER_REQUEST",
+        "GlobalSecondaryIndexes": [
+            index("byCallId", "callId"),
+            index("byProvider", "providerId", "sk"),
+            index("byUserStatus", "userStatus", "sk"),
+        ],
+    }
+
+
+def test_every_key_that_is_composed_follows_from_fields() -> None:
+    schema = schema_of(Call)
+    assert schema.sources("sk") == {"scheduledFor", "callId"}
+    assert schema.sources("userStatus") == {"userId", "status"}
+    assert [spec.name for spec in schema.unique] == ["call_id"]
+
+
+def test_lint_finds_nothing() -> None:
+    assert [str(finding) for finding in lint(design)] == []
+
+
+@pytest.fixture
+def alone() -> Iterator[Served]:
+    with serving([calls_system.system]) as served:
+        yield served
+
+
+def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
+    system, told = calls_system.system, []
+    service = system.service(alone.runtime)
+    demo = system.demo
+    assert demo is not None
+
+    async def fill() -> None:
+        await demo(alone.runtime, service, lambda what, done, of: told.append((what, done, of)))
+
+    # A fill that was cut short is begun anew by the next start.
+    asyncio.run(fill())
+    asyncio.run(fill())
+    assert told[-1] == ("calls", 7, 7)
+    assert len([item for item in raw.items(alone, calls) if "callId" in item]) == 7
+    for user in system.demo_users:
+        client = alone.client(user.user_id, *user.groups, path="/calls")
+        assert client.get("/users/ada/calls").json()["calls"][0]["status"] == "COMPLETED"
+        assert client.get("/users/ada/calls/next-scheduled").status_code == 200

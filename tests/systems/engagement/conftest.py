@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.systems.engagement.workshop import Workshop
+from tests.systems.harness import Served
+
+
+@pytest.fixture
+def admin(served: Served) -> httpx.Client:
+    return served.client("root", "Admins", path="/engagement")
+
+
+@pytest.fixture
+def member(served: Served) -> httpx.Client:
+    return served.client("mia", "Members", path="/engagement")
+
+
+@pytest.fixture
+def machine(served: Served) -> httpx.Client:
+    return served.client("shop", "Services", path="/engagement")
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
+    with Workshop(tmp_path) as made:
+        yield made

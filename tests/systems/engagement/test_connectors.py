@@ -1,0 +1,226 @@
+"""Where customers come from: files by DuckDB, and Athena; in order, behind a checkpoint, and nothing else is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import duckdb
+import pytest
+
+from tablewright.systems.engagement import samples
+from tablewright.systems.engagement.configuration import AthenaConnector, FilesConnector
+from tablewright.systems.engagement.connectors import Sources, Unreadable, ordered
+from tablewright.systems.engagement.model import Candidate, Checkpoint, RunState
+from tablewright.systems.engagement.prospects import Prospect
+from tests.systems.engagement.workshop import Workshop, program, write
+
+START = Checkpoint()
+
+
+def files(query: str, **tables: str) -> FilesConnector:
+    subjects = {"subjectTypeColumn": "kind", "subjectIdColumn": "sku"} if "kind" in query else {}
+    return FilesConnector.model_validate({"type": "files", "tables": tables, "query": query, **subjects})
+
+
+def read(folder: Path, connector: FilesConnector, after: Checkpoint = START, size: int = 3) -> list[list[Prospect]]:
+    return list(Sources(folder).prospects(connector, "p", after, size))
+
+
+def places(chunks: list[list[Prospect]]) -> list[tuple[str, str, str]]:
+    return [prospect.place for chunk in chunks for prospect in chunk]
+
+
+@pytest.mark.requirement("CE8")
+def test_rows_come_in_chunks_in_the_order_of_customers(tmp_path: Path) -> None:
+    write(tmp_path / "c.csv", [(name, 1, "IT", 2) for name in ("10", "9", "b", "a", "Z", "é", "100")])
+    chunks = read(tmp_path, files("SELECT * FROM c", c="c.csv"))
+    assert [len(chunk) for chunk in chunks] == [3, 3, 1]
+    assert [place[0] for place in places(chunks)] == ["10", "100", "9", "Z", "a", "b", "é"]
+    assert chunks[0][0].attributes == {"age": 1, "country": "IT", "points": 2}
+
+
+@pytest.mark.requirement("CE8")
+def test_reading_goes_on_behind_every_place(tmp_path: Path) -> None:
+    rows = [(f"c-{each % 4}'", "product" if each % 3 else "book", f"s{each}") for each in range(20)]
+    write(tmp_path / "c.csv", rows, ("customer_id", "kind", "sku"))
+    connector = files("SELECT customer_id, kind, sku FROM c", c="c.csv")
+    whole = places(read(tmp_path, connector, size=100))
+    assert whole == sorted(whole)
+    assert len(whole) == 20
+    for index, (customer, type_, id_) in enumerate(whole):
+        after = Checkpoint(customer_id=customer, subject_type=type_, subject_id=id_)
+        assert places(read(tmp_path, connector, after)) == whole[index + 1 :]
+
+
+@pytest.mark.requirement("CE8")
+def test_two_rows_of_a_customer_and_subject_are_one_and_rows_without_a_customer_are_none(tmp_path: Path) -> None:
+    write(tmp_path / "c.csv", [("a", 1, "IT", 1), ("", 1, "IT", 1), ("a", 1, "IT", 1), ("b", 1, "IT", 1)])
+    assert [place[0] for place in places(read(tmp_path, files("SELECT * FROM c", c="c.csv"), size=1))] == ["a", "b"]
+
+
+@pytest.mark.requirement("CE8")
+def test_csv_and_parquet_can_be_joined_and_give_values_of_their_kind(tmp_path: Path) -> None:
+    write(tmp_path / "c.csv", [("a", 1, "IT", "1.5"), ("b", 2, "", "2")])
+    duckdb.sql("SELECT 'a' AS id, DATE '2026-01-02' AS since, [1, 2] AS n, {'x': 1.5} AS m, true AS vip").write_parquet(
+        str(tmp_path / "more.parquet")
+    )
+    query = "SELECT c.*, m.* EXCLUDE (id) FROM c LEFT JOIN more m ON c.customer_id = m.id"
+    ((first, second),) = read(tmp_path, files(query, c="c.csv", more="more.parquet"))
+    assert first.attributes == {
+        "age": 1,
+        "country": "IT",
+        "points": Decimal("1.5"),
+        "since": "2026-01-02",
+        "n": [1, 2],
+        "m": {"x": Decimal("1.5")},
+        "vip": True,
+    }
+    assert (second.attributes["country"], second.attributes["vip"]) == (None, None)
+
+
+@pytest.mark.requirement("CE8")
+def test_a_number_may_name_a_customer(tmp_path: Path) -> None:
+    write(tmp_path / "c.csv", [(number, 1, "IT", 1) for number in (2, 10, 1)])
+    assert [place[0] for place in places(read(tmp_path, files("SELECT * FROM c", c="c.csv")))] == ["1", "10", "2"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT content AS customer_id FROM read_text('/etc/passwd')",
+        "SELECT * FROM read_csv('/etc/passwd') AS c",
+        "SELECT * FROM glob('/*') AS c(customer_id)",
+        "SELECT * FROM 'http://127.0.0.1:9/x.parquet'",
+        "SELECT getenv('HOME') AS customer_id",
+    ],
+)
+def test_a_query_reaches_nothing_but_the_sources(tmp_path: Path, query: str) -> None:
+    write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
+    with pytest.raises(Unreadable):
+        read(tmp_path, files(query, c="c.csv"))
+
+
+def test_a_query_cannot_give_itself_more(tmp_path: Path) -> None:
+    write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
+    with (
+        Sources(tmp_path).open(files("SELECT * FROM c", c="c.csv")) as rows,
+        pytest.raises(Unreadable, match="configuration has been locked"),
+    ):
+        list(rows.read("SET enable_external_access = true", 1))
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELECT * FROM nowhere", "nowhere"),
+        ("SELECT age FROM c", "customer_id"),
+        ("SELECT customer_id, country::int AS n FROM c", "Could not convert"),
+    ],
+)
+def test_what_is_wrong_with_a_query_is_told(tmp_path: Path, query: str, told: str) -> None:
+    write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
+    with pytest.raises(Unreadable, match=told):
+        read(tmp_path, files(query, c="c.csv"))
+
+
+@pytest.mark.requirement("CE8")
+def test_customers_who_do_not_fit_are_errors_and_others_go_on(workshop: Workshop) -> None:
+    rows = [("good", 1, "IT", 1), ("x" * 300, 1, "IT", 1), ("large", 1, "y" * 30_000, 1), ("also-good", 1, "IT", 1)]
+    write(workshop.folder / "customers.csv", rows)
+    run = workshop.run(workshop.put(program()))
+    assert (run.state, run.counts.candidates, run.counts.failed) == (RunState.COMPLETED, 2, 2)
+    assert run.errors == {
+        "the customer's id has 1 to 200 characters": 1,
+        "the attributes have more than 20000 bytes": 1,
+    }
+
+
+def test_made_up_customers_are_always_the_same(tmp_path: Path) -> None:
+    samples.write_customers(tmp_path / "a.csv", 50)
+    samples.write_customers(tmp_path / "b.csv", 50)
+    samples.write_customers(tmp_path / "c.parquet", 50)
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    queries = [f"SELECT * FROM '{tmp_path / name}' ORDER BY customer_id" for name in ("a.csv", "c.parquet")]
+    first, second = (duckdb.sql(query).fetchall() for query in queries)
+    assert first == second
+    assert len({row[0] for row in first}) == 50
+
+
+# -- Athena -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def athena(moto_server_url: str) -> Iterator[str]:
+    yield moto_server_url
+    urlopen(Request(f"{moto_server_url}/moto-api/reset", method="POST"), timeout=10).close()
+
+
+def queue(url: str, columns: list[tuple[str, str]], rows: list[list[str | None]]) -> None:
+    """The result that the next query gets."""
+    header = [{"VarCharValue": name} for name, _ in columns]
+    data = [[{} if value is None else {"VarCharValue": value} for value in row] for row in rows]
+    information = [{"Name": name, "Type": type_} for name, type_ in columns]
+    result = {"rows": [{"Data": row} for row in (header, *data)], "column_info": information}
+    body = json.dumps({"results": [result], "region": "us-east-1"}).encode()
+    address = f"{url}/moto-api/static/athena/query-results"
+    urlopen(Request(address, body, {"Content-Type": "application/json"}), timeout=10).close()
+
+
+KEYS = [(f"tablewright_{name}", "varchar") for name in ("customer", "subject_type", "subject_id")]
+
+
+@pytest.mark.requirement("CE8")
+def test_a_program_runs_over_athena(workshop: Workshop, athena: str) -> None:
+    from tablewright.systems.engagement.runs import Runs
+
+    columns = [*KEYS, ("customer_id", "varchar"), ("points", "double"), ("vip", "boolean"), ("visits", "integer")]
+    rows: list[list[str | None]] = [
+        ["a", "", "", "a", "2.5", "true", "3"],
+        ["b", "", "", "b", "7", "false", None],
+    ]
+    queue(athena, columns, rows)
+    connector = {
+        "type": "athena",
+        "query": "SELECT * FROM customers",
+        "database": "shop",
+        "outputLocation": "s3://results/engagement/",
+    }
+    made = workshop.put(program(dataConnectors=[connector]))
+    runs = Runs(workshop.pipeline(), Sources(workshop.folder, "us-east-1", athena), workshop.clock)
+    run = runs.execute(runs.begin(made))
+    assert (run.state, run.counts.candidates, run.total) == (RunState.COMPLETED, 2, None)
+    found = {each.customer_id: each.attributes for each in workshop.store.iterate(Candidate)}
+    assert found == {
+        "a": {"points": Decimal("2.5"), "vip": True, "visits": 3},
+        "b": {"points": 7, "vip": False, "visits": None},
+    }
+
+
+@pytest.mark.requirement("CE8")
+def test_athena_is_asked_for_what_is_behind_the_checkpoint(athena: str) -> None:
+    from botocore.session import Session
+
+    connector = AthenaConnector(type="athena", query="SELECT * FROM customers", database="shop", workgroup="primary")
+    queue(athena, [*KEYS, ("customer_id", "varchar")], [])
+    after = Checkpoint(customer_id="o'hara")
+    assert list(Sources(Path("."), "us-east-1", athena).prospects(connector, "p", after, 10)) == []
+    client: Any = Session().create_client("athena", region_name="us-east-1", endpoint_url=athena)
+    (execution,) = client.list_query_executions()["QueryExecutionIds"]
+    asked = client.get_query_execution(QueryExecutionId=execution)["QueryExecution"]
+    assert asked["Query"] == ordered(connector, after)
+    assert asked["QueryExecutionContext"] == {"Database": "shop"}
+    assert "'o''hara'" in asked["Query"]
+
+
+def test_an_athena_that_cannot_be_reached_fails_the_run_and_says_so(workshop: Workshop) -> None:
+    from tablewright.systems.engagement.runs import Runs
+
+    made = workshop.put(program(dataConnectors=[{"type": "athena", "query": "SELECT 1"}]))
+    runs = Runs(workshop.pipeline(), Sources(workshop.folder, "us-east-1", "http://127.0.0.1:9"), workshop.clock)
+    run = runs.execute(runs.begin(made))
+    assert (run.state, run.failure) == (RunState.FAILED, "Athena cannot be reached (EndpointConnectionError)")

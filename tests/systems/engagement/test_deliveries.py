@@ -1,0 +1,389 @@
+"""Deliveries: in order of priority, best first, once for each candidate and channel, within limits and quiet hours."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import random
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tablewright.store import Unavailable
+from tablewright.systems import load
+from tablewright.systems.engagement.channels import Message
+from tablewright.systems.engagement.configuration import Channel
+from tablewright.systems.engagement.deliveries import Deliveries, Summary
+from tablewright.systems.engagement.model import (
+    Contacts,
+    Delivery,
+    DeliveryState,
+    Preferences,
+    Program,
+    QuietHours,
+    Quota,
+)
+from tests.runtime.mail_server import MailServer
+from tests.systems.engagement.web import Asked, Reply, Web
+from tests.systems.engagement.workshop import Died, Mortal, Programme, Workshop, program, write
+from tests.systems.harness import Served, at_once, serving
+
+SECRET = "a secret of the test"
+
+
+class Post:
+    """A channel that keeps what it is given, or does what it is told instead."""
+
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+        self.instead: Callable[[Message], str | None] = lambda message: None
+
+    def check(self, channel: Channel) -> None:
+        pass
+
+    def send(self, message: Message) -> str | None:
+        refusal = self.instead(message)
+        if refusal is None:
+            self.sent.append(message)
+        return refusal
+
+    @property
+    def customers(self) -> list[tuple[str, str]]:
+        return [(each.channel.channel_id, each.candidate.customer_id) for each in self.sent]
+
+
+@pytest.fixture
+def post() -> Post:
+    return Post()
+
+
+def deliveries(workshop: Workshop, post: Post) -> Deliveries:
+    return Deliveries(workshop.store, {"email": post, "webhook": post}, workshop.clock)
+
+
+def ready(workshop: Workshop, *points: int, **changes: Any) -> Program:
+    """A program with a candidate for each score."""
+    write(workshop.folder / "customers.csv", [(f"c-{score}", 1, "IT", score) for score in points])
+    made = workshop.put(program(**changes))
+    workshop.run(made)
+    return made
+
+
+# -- what is sent, and what is not ----------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("CE10")
+def test_channels_go_by_priority_and_candidates_by_score(workshop: Workshop, post: Post) -> None:
+    channels = [
+        {"channelId": "email", "priority": 9},
+        {"channelId": "sms", "priority": 1, "adapter": "webhook"},
+        {"channelId": "push", "priority": 5},
+    ]
+    made = ready(workshop, 5, 30, 12, channels=channels)
+    summary = deliveries(workshop, post).deliver(made)
+    assert post.customers == [
+        ("sms", "c-30"),
+        ("sms", "c-12"),
+        ("sms", "c-5"),
+        ("email", "c-30"),
+        ("email", "c-12"),
+        ("email", "c-5"),
+    ]
+    assert summary == Summary(sent=6)
+
+
+@pytest.mark.requirement("CE10")
+def test_a_candidate_is_sent_once_through_a_channel_however_often_it_is_tried(workshop: Workshop, post: Post) -> None:
+    made = ready(workshop, 1, 2)
+    deliver = deliveries(workshop, post)
+    assert deliver.deliver(made).sent == 2
+    workshop.now += timedelta(days=1)
+    # Refreshed, it is the same candidate.
+    workshop.run(made)
+    assert deliver.deliver(made) == Summary()
+    assert len({message.delivery_id for message in post.sent}) == 2
+    workshop.now += timedelta(days=40)
+    # Expired and made again, it is another.
+    workshop.run(made)
+    assert deliver.deliver(made).sent == 2
+    assert len({message.delivery_id for message in post.sent}) == 4
+
+
+@pytest.mark.requirement("CE10")
+def test_of_passes_at_once_one_sends(workshop: Workshop, post: Post) -> None:
+    made = ready(workshop, *range(1, 9))
+    at_once(4, lambda _: deliveries(workshop, post).deliver(made))
+    deliveries(workshop, post).deliver(made)
+    assert sorted(customer for _, customer in post.customers) == sorted(f"c-{score}" for score in range(1, 9))
+
+
+@pytest.mark.requirement("CE10")
+def test_a_channel_has_a_limit_for_a_day_of_the_programs_time_zone(workshop: Workshop, post: Post) -> None:
+    channels = [{"channelId": "email", "priority": 1, "limitPerDay": 2}]
+    made = ready(workshop, 1, 2, 3, 4, 5, channels=channels, timeZone="Pacific/Auckland")
+    deliver = deliveries(workshop, post)
+    first = deliver.deliver(made)
+    assert (first.sent, list(first.held_up)) == (2, ["email"])
+    assert deliver.deliver(made).sent == 0
+    # It is noon in UTC, and past midnight there: the day ends in eleven hours.
+    workshop.now = datetime(2026, 3, 3, 10, 59, tzinfo=UTC)
+    assert deliver.deliver(made).sent == 0
+    workshop.now = datetime(2026, 3, 3, 11, 1, tzinfo=UTC)
+    assert deliver.deliver(made).sent == 2
+    assert [customer for _, customer in post.customers] == ["c-5", "c-4", "c-3", "c-2"]
+
+
+@pytest.mark.requirement("CE10")
+def test_a_customer_is_not_reached_more_often_than_the_program_says(workshop: Workshop, post: Post) -> None:
+    chain = {"filters": ["frequency"], "settings": {"frequency": {"most": 1, "days": 7}}}
+    channels = [{"channelId": "email", "priority": 1}, {"channelId": "sms", "priority": 2, "adapter": "webhook"}]
+    made = ready(workshop, 1, channels=channels, filterChain=chain)
+    deliver = deliveries(workshop, post)
+    assert deliver.deliver(made) == Summary(sent=1, waiting=1)
+    workshop.now += timedelta(days=8)
+    assert deliver.deliver(made) == Summary(sent=1)
+    assert post.customers == [("email", "c-1"), ("sms", "c-1")]
+
+
+@pytest.mark.requirement("CE10")
+def test_what_a_customer_has_said_since_the_run_counts(workshop: Workshop, post: Post) -> None:
+    made = ready(workshop, 1, 2, 3)
+    night = QuietHours(start="22:00", end="07:00", time_zone="Asia/Tokyo")
+    workshop.store.put(Preferences(customer_id="c-1", opted_out=True))
+    workshop.store.put(Preferences(customer_id="c-2", quiet_hours=night))
+    deliver = deliveries(workshop, post)
+    workshop.now += timedelta(hours=3)
+    assert deliver.deliver(made) == Summary(sent=1, waiting=1, unwanted=1)
+    workshop.now += timedelta(hours=8)
+    assert deliver.deliver(made) == Summary(sent=1, unwanted=1)
+    assert post.customers == [("email", "c-3"), ("email", "c-2")]
+
+
+@pytest.mark.requirement("CE10")
+def test_a_channel_that_is_down_is_waited_for_and_others_go_on(workshop: Workshop, post: Post) -> None:
+    channels = [{"channelId": "email", "priority": 1}, {"channelId": "sms", "priority": 2, "adapter": "webhook"}]
+    made = ready(workshop, 1, 2, channels=channels, filterChain={"filters": ["frequency"]})
+
+    def down(message: Message) -> str | None:
+        if message.channel.channel_id == "email":
+            raise Unavailable("the mail server is down")
+        return None
+
+    post.instead = down
+    deliver = deliveries(workshop, post)
+    assert deliver.deliver(made) == Summary(sent=2, held_up={"email": "the mail server is down"})
+    # What could not be sent counts for nothing.
+    assert sum(len(each.times) for each in workshop.store.iterate(Contacts)) == 2
+    post.instead = lambda message: None
+    assert deliver.deliver(made) == Summary(sent=2)
+
+
+@pytest.mark.requirement("CE10")
+def test_what_is_refused_for_good_is_not_tried_again_and_counts_for_nothing(workshop: Workshop, post: Post) -> None:
+    made = ready(workshop, 1)
+    post.instead = lambda message: "no such customer"
+    assert deliveries(workshop, post).deliver(made) == Summary(refused=1)
+    assert deliveries(workshop, post).deliver(made) == Summary()
+    (record,) = workshop.store.iterate(Delivery)
+    assert (record.state, record.reason) == (DeliveryState.REFUSED, "no such customer")
+    assert [each.times for each in workshop.store.iterate(Contacts)] == [[]]
+
+
+@pytest.mark.requirement("CE10")
+def test_what_a_process_that_died_was_sending_is_sent_by_another_with_the_same_id(
+    workshop: Workshop, post: Post
+) -> None:
+    channels = [{"channelId": "email", "priority": 1, "limitPerDay": 1}]
+    made = ready(workshop, 1, channels=channels)
+    ids: list[str] = []
+
+    def dies(message: Message) -> str | None:
+        ids.append(message.delivery_id)
+        raise Died
+
+    post.instead = dies
+    with pytest.raises(Died):
+        deliveries(workshop, post).deliver(made)
+    post.instead = lambda message: None
+    assert deliveries(workshop, post).deliver(made).sent == 0
+    workshop.now += timedelta(minutes=5)
+    assert deliveries(workshop, post).deliver(made).sent == 1
+    assert ids == [message.delivery_id for message in post.sent]
+    assert [len(each.times) for each in workshop.store.iterate(Contacts)] == [1]
+
+
+@pytest.mark.requirement("CE10")
+@pytest.mark.parametrize("seed", range(8))
+def test_wherever_a_pass_dies_nothing_is_lost_and_everything_is_counted_once(
+    workshop: Workshop, post: Post, seed: int
+) -> None:
+    entropy = random.Random(seed)
+    channels = [{"channelId": "email", "priority": 1, "limitPerDay": 50}, {"channelId": "webhook", "priority": 2}]
+    made = ready(workshop, 1, 2, 3, 4, 5, channels=channels, filterChain={"filters": ["frequency"]})
+    post.instead = lambda message: "never" if message.candidate.customer_id == "c-3" else None
+    backend = Mortal(workshop)
+    deaths = 0
+    while True:
+        backend.left = entropy.randrange(1, 60) if deaths < 6 else None
+        backend.after = entropy.random() < 0.5
+        try:
+            Deliveries(workshop.store_on(backend), {"email": post, "webhook": post}, workshop.clock).deliver(made)
+            break
+        except Died:
+            deaths += 1
+            workshop.now += timedelta(minutes=5)
+    backend.left = None
+    assert deaths > 0
+    # Twice only what was sent and not yet recorded when it died, and then with the same id.
+    pairs = {(message.channel.channel_id, message.candidate.customer_id): message.delivery_id for message in post.sent}
+    assert set(pairs) == {(channel, f"c-{n}") for channel in ("email", "webhook") for n in (1, 2, 4, 5)}
+    assert {message.delivery_id for message in post.sent} == set(pairs.values())
+    assert len(post.sent) - len(pairs) <= deaths
+    records = list(workshop.store.iterate(Delivery))
+    assert sorted(record.state for record in records) == ["refused"] * 2 + ["sent"] * 8
+    assert sum(quota.sent for quota in workshop.store.iterate(Quota)) == 8
+    assert {each.customer_id: len(each.times) for each in workshop.store.iterate(Contacts)} == {
+        "c-1": 2,
+        "c-2": 2,
+        "c-3": 0,
+        "c-4": 2,
+        "c-5": 2,
+    }
+
+
+def test_a_rejected_candidate_is_not_sent(workshop: Workshop, post: Post) -> None:
+    chain = {
+        "filters": ["eligibility"],
+        "settings": {"eligibility": {"rule": {"attribute": "points", "op": "gt", "value": 1}}},
+    }
+    made = ready(workshop, 1, 2, filterChain=chain)
+    assert deliveries(workshop, post).deliver(made) == Summary(sent=1)
+    assert post.customers == [("email", "c-2")]
+
+
+# -- through real channels ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mail_server() -> Iterator[MailServer]:
+    with MailServer() as server:
+        yield server
+
+
+@pytest.fixture
+def receiver() -> Iterator[Web]:
+    with Web(lambda asked: (204, b"")) as web:
+        yield web
+
+
+@pytest.fixture
+def served(tmp_path: Path, mail_server: MailServer) -> Iterator[Served]:
+    with serving(
+        load("engagement"),
+        data=tmp_path,
+        smtp_url=mail_server.url,
+        outbound_hosts=["127.0.0.1"],
+        webhook_secret=SECRET,
+    ) as served:
+        yield served
+
+
+def verified(asked: Asked) -> bool:
+    """As a receiver does, by standardwebhooks.com."""
+    content = f"{asked.headers['webhook-id']}.{asked.headers['webhook-timestamp']}.".encode() + asked.body
+    expected = base64.b64encode(hmac.new(SECRET.encode(), content, sha256).digest()).decode()
+    return asked.headers["webhook-signature"] == f"v1,{expected}"
+
+
+@pytest.mark.requirement("CE10")
+def test_mail_and_webhooks_reach_their_receivers_once(
+    served: Served, admin: httpx.Client, mail_server: MailServer, receiver: Web
+) -> None:
+    email = {"subject": "For you, $name", "text": "Hello $name,\nthere is $subject_id for $$5 $unknown\n"}
+    channels = [
+        {"channelId": "email", "priority": 1, "config": email},
+        {"channelId": "webhook", "priority": 2, "config": {"url": receiver.url + "/in"}},
+    ]
+    made = Programme(served, admin, channels=channels)
+    people = [("c-1", "Ada", "ada@example.org", 3), ("c-2", "Bob", "nobody", 9)]
+    write(made.file, people, ("customer_id", "name", "email", "points"))
+    made.run()
+    answer = admin.post(f"{made.path}/deliveries", json={})
+    assert answer.json() == {"sent": 3, "refused": 1, "waiting": 0, "unwanted": 0, "heldUp": {}, "more": False}
+    assert admin.post(f"{made.path}/deliveries", json={}).json()["sent"] == 0
+    (letter,) = mail_server.received
+    assert (letter.recipient, letter.message["Subject"]) == ("ada@example.org", "For you, Ada")
+    assert letter.text.splitlines() == ["Hello Ada,", f"there is {made.id} for $5 $unknown"]
+    assert [asked.json["customerId"] for asked in receiver.asked] == ["c-2", "c-1"]
+    asked = receiver.asked[0]
+    assert verified(asked)
+    assert (asked.path, asked.json["attributes"]["name"], asked.json["deliveryId"]) == (
+        "/in",
+        "Bob",
+        asked.headers["webhook-id"],
+    )
+    day = served.runtime.now().date().isoformat()
+    listed = admin.get(f"/programs/{made.id}/deliveries", params={"date": day}).json()["deliveries"]
+    assert [(each["channelId"], each["customerId"], each["state"]) for each in listed] == [
+        ("email", "c-2", "refused"),
+        ("email", "c-1", "sent"),
+        ("webhook", "c-2", "sent"),
+        ("webhook", "c-1", "sent"),
+    ]
+    own = admin.get(f"{made.path}/customers/c-2/deliveries").json()["deliveries"]
+    assert [(each["channelId"], each["reason"]) for each in own] == [
+        ("email", "the customer has no address"),
+        ("webhook", None),
+    ]
+
+
+@pytest.mark.requirement("CE10")
+def test_a_webhook_is_tried_again_signed_and_with_the_same_id(served: Served, admin: httpx.Client) -> None:
+    replies: list[Reply] = [(500, b""), (429, b""), (200, b"ok")]
+    with Web(lambda asked: replies.pop(0)) as web:
+        made = Programme(served, admin, channels=[{"channelId": "webhook", "priority": 1, "config": {"url": web.url}}])
+        made.run()
+        assert admin.post(f"{made.path}/deliveries", json={}).json()["sent"] == 1
+    assert len({asked.headers["webhook-id"] for asked in web.asked}) == 1
+    assert len(web.asked) == 3
+    assert all(verified(asked) for asked in web.asked)
+
+
+@pytest.mark.requirement("CE10")
+def test_a_webhook_that_is_down_waits_and_one_that_refuses_does_not(served: Served, admin: httpx.Client) -> None:
+    reply: list[Reply] = [(503, b"")]
+    with Web(lambda asked: reply[0]) as web:
+        made = Programme(served, admin, channels=[{"channelId": "webhook", "priority": 1, "config": {"url": web.url}}])
+        made.run()
+        down = admin.post(f"{made.path}/deliveries", json={}).json()
+        assert (down["sent"], down["heldUp"]) == (0, {"webhook": "the webhook answered 503"})
+        reply[0] = (302, b"", {"Location": f"{web.url}/elsewhere"})
+        assert admin.post(f"{made.path}/deliveries", json={}).json()["refused"] == 1
+        assert {asked.path for asked in web.asked} == {"/"}
+
+
+@pytest.mark.requirement("CE10")
+def test_a_mail_server_that_is_down_is_waited_for(served: Served, admin: httpx.Client, mail_server: MailServer) -> None:
+    made = Programme(served, admin, channels=[{"channelId": "email", "priority": 1}])
+    write(made.file, [("c-1", "ada@example.org", 3)], ("customer_id", "email", "points"))
+    made.run()
+    mail_server.stop()
+    down = admin.post(f"{made.path}/deliveries", json={}).json()
+    assert (down["sent"], list(down["heldUp"])) == (0, ["email"])
+    mail_server.start()
+    assert admin.post(f"{made.path}/deliveries", json={}).json()["sent"] == 1
+    assert len(mail_server.received) == 1
+
+
+def test_a_webhook_into_this_network_is_refused_unless_it_is_allowed(tmp_path: Path) -> None:
+    with serving(load("engagement"), data=tmp_path) as served, Web(lambda asked: (200, b"")) as web:
+        admin = served.client("root", "Admins", path="/engagement")
+        made = Programme(served, admin, channels=[{"channelId": "webhook", "priority": 1, "config": {"url": web.url}}])
+        made.run()
+        assert admin.post(f"{made.path}/deliveries", json={}).json()["refused"] == 1
+        assert web.asked == []

@@ -1,0 +1,162 @@
+"""Programs: validated, versioned, enabled and disabled, and listed by marketplace without a scan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tablewright.systems.engagement.model import programs as programs_table
+from tests.systems.engagement.workshop import Programme, new_id, program
+from tests.systems.harness import Served
+from tests.systems.raw import items
+
+SEED = {
+    "programName": "Retail Customer Engagement",
+    "enabled": True,
+    "dataConnectors": [{"type": "athena", "query": "SELECT * FROM customers", "schedule": "0 2 * * *"}],
+    "scoringModels": [{"modelId": "propensity-v1", "endpoint": "https://models.example.org/p", "weight": 0.7}],
+    "filterChain": {"filters": ["frequency", "eligibility", "preference"]},
+    "channels": [{"channelId": "email", "priority": 1, "config": {}}],
+    "batchSchedule": "0 2 * * *",
+    "reactiveEnabled": True,
+    "candidateTTLDays": 30,
+}
+
+
+@pytest.mark.requirement("CE6")
+def test_a_program_is_stored_as_the_document_has_it(served: Served, admin: httpx.Client) -> None:
+    name = new_id("retail")
+    answer = admin.put(f"/programs/{name}/marketplaces/US", json=SEED)
+    assert answer.status_code == 200, answer.text
+    assert admin.get(f"/programs/{name}/marketplaces/US").json() == answer.json()
+    assert {key: answer.json()[key] for key in ("programName", "batchSchedule", "candidateTTLDays")} == {
+        "programName": "Retail Customer Engagement",
+        "batchSchedule": "0 2 * * *",
+        "candidateTTLDays": 30,
+    }
+    (item,) = [each for each in items(served, programs_table) if each["PK"] == {"S": f"PROGRAM#{name}"}]
+    assert item["SK"] == {"S": "MARKETPLACE#US"}
+    assert item["scoringModels"]["L"][0]["M"]["weight"] == {"N": "0.7"}
+    assert item["filterChain"]["M"]["filters"] == {"L": [{"S": "frequency"}, {"S": "eligibility"}, {"S": "preference"}]}
+    assert item["candidateTTLDays"] == {"N": "30"}
+
+
+@pytest.mark.requirement("CE6")
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"scoringModels": []}, "scoringModels"),
+        ({"scoringModels": [{"modelId": "test-points", "weight": 0}]}, "weight"),
+        ({"scoringModels": [{"modelId": "nobody-knows", "weight": 1}]}, "there is no model nobody-knows"),
+        ({"scoringModels": [{"modelId": "m", "endpoint": "ftp://x", "weight": 1}]}, "http"),
+        ({"scoringModels": [{"modelId": "m", "endpoint": "https://u:pw@x.org", "weight": 1}]}, "password"),
+        ({"scoringModels": [{"modelId": "test-points", "weight": 1, "cacheHours": 72}]}, "cacheHours"),
+        ({"channels": []}, "channels"),
+        ({"channels": [{"channelId": "email", "priority": 0}]}, "priority"),
+        ({"channels": [{"channelId": "a", "priority": 1}, {"channelId": "a", "priority": 2}]}, "a is there twice"),
+        ({"channels": [{"channelId": "webhook", "priority": 1}]}, "config.url"),
+        ({"channels": [{"channelId": "email", "priority": 1, "config": {"subject": "$"}}]}, "$$"),
+        ({"filterChain": {"filters": ["astrology"]}}, "there is no filter astrology; there are eligibility"),
+        ({"filterChain": {"filters": ["frequency"], "settings": {"frequency": {"days": 400}}}}, "frequency: days"),
+        ({"filterChain": {"filters": ["eligibility"], "settings": {"eligibility": {"rule": "age > 3"}}}}, "rule"),
+        ({"filterChain": {"filters": [], "settings": {"frequency": {}}}}, "not among the filters"),
+        ({"batchSchedule": "every day"}, "cron"),
+        ({"timeZone": "Mars/Olympus"}, "time zone"),
+        ({"candidateTTLDays": 0}, "candidateTTLDays"),
+        ({"dataConnectors": [], "batchSchedule": "0 2 * * *"}, "needs a data connector"),
+        ({"dataConnectors": [{"type": "ftp", "query": "x"}]}, "dataConnectors"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_a_configuration_that_cannot_work_is_refused_and_named(
+    served: Served, admin: httpx.Client, changes: dict[str, Any], told: str
+) -> None:
+    answer = admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=program(**changes))
+    assert answer.status_code in (400, 422), answer.text
+    assert told in answer.json()["detail"]
+
+
+@pytest.mark.requirement("CE6")
+@pytest.mark.parametrize(
+    ("tables", "query", "told"),
+    [
+        ({"c": "../secrets.json"}, "SELECT 1", "folder of sources"),
+        ({"c": "/etc/passwd.csv"}, "SELECT 1", "folder of sources"),
+        ({"c": "customers.json"}, "SELECT 1", "neither .csv nor .parquet"),
+        ({"c": "customers.csv"}, "DROP TABLE c", "one SELECT"),
+        ({"c": "customers.csv"}, "SELECT 1; SELECT 2", "one SELECT"),
+        ({"c": "customers.csv"}, "SELECT FROM WHERE", "cannot be read"),
+        ({"c": "customers.csv"}, "COPY c TO 'x.csv'", "one SELECT"),
+    ],
+)
+def test_a_query_reads_files_of_the_folder_and_does_nothing_else(
+    served: Served, admin: httpx.Client, tables: dict[str, str], query: str, told: str
+) -> None:
+    body = program(dataConnectors=[{"type": "files", "tables": tables, "query": query}])
+    answer = admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=body)
+    assert (answer.status_code, answer.json()["type"]) == (400, "/problems/invalid")
+    assert told in answer.json()["detail"]
+
+
+@pytest.mark.requirement("CE6")
+def test_a_program_has_versions_and_a_change_of_an_old_one_is_refused(served: Served, admin: httpx.Client) -> None:
+    made = Programme(served, admin)
+    second = admin.put(made.path, json={**made.body, "programName": "Second", "version": 1})
+    assert second.json()["version"] == 2
+    stale = admin.put(made.path, json={**made.body, "programName": "Third", "version": 1})
+    assert (stale.status_code, stale.json()["type"]) == (409, "/problems/conflict")
+    again = admin.put(made.path, json={**made.body, "version": 0})
+    assert again.status_code == 409
+    versions = admin.get(f"{made.path}/versions").json()["versions"]
+    assert [(each["number"], each["configuration"]["programName"]) for each in versions] == [
+        (2, "Second"),
+        (1, "A program"),
+    ]
+    assert versions[0]["changedBy"] == "root"
+
+
+@pytest.mark.requirement("CE6")
+def test_a_program_is_disabled_and_enabled(served: Served, admin: httpx.Client) -> None:
+    made = Programme(served, admin, reactiveEnabled=True)
+    assert admin.post(f"{made.path}/disable").json()["enabled"] is False
+    assert admin.post(f"{made.path}/runs").status_code == 409
+    assert admin.post(f"{made.path}/deliveries", json={}).status_code == 409
+    event = {"marketplaceId": "US", "programId": made.id, "customerId": "c-1"}
+    assert admin.post("/events", json=event).status_code == 409
+    assert admin.post(f"{made.path}/enable").json()["enabled"] is True
+    assert admin.post("/events", json={**event, "attributes": {"points": 1}}).status_code == 200
+    assert admin.post(f"/programs/{new_id('p')}/marketplaces/US/enable").status_code == 404
+
+
+@pytest.mark.requirement("CE6")
+def test_the_programs_of_a_marketplace_are_listed_by_a_query(served: Served, admin: httpx.Client) -> None:
+    marketplace = new_id("M")
+    names = [f"p{number}" for number in range(5)]
+    for name in reversed(names):
+        assert admin.put(f"/programs/{name}/marketplaces/{marketplace}", json=program()).status_code == 200
+    scans = _scans(served)
+    found: list[str] = []
+    cursor: str | None = None
+    while True:
+        params: dict[str, Any] = {"limit": 2, **({} if cursor is None else {"cursor": cursor})}
+        page = admin.get(f"/marketplaces/{marketplace}/programs", params=params).json()
+        found += [each["programId"] for each in page["programs"]]
+        cursor = page["cursor"]
+        if cursor is None:
+            break
+    assert found == names
+    assert _scans(served) == scans
+
+
+def _scans(served: Served) -> float:
+    found = served.runtime.metrics.registry.get_sample_value("dynamodb_request_seconds_count", {"operation": "Scan"})
+    return found or 0.0
+
+
+def test_members_look_and_admins_configure(served: Served, admin: httpx.Client, member: httpx.Client) -> None:
+    made = Programme(served, admin)
+    assert member.get(made.path).status_code == 200
+    assert member.put(made.path, json=made.body).status_code == 403
+    assert member.post(f"{made.path}/runs").status_code == 403

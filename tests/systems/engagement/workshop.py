@@ -1,0 +1,211 @@
+"""Programs to test with, customers of one's own, and engagement without HTTP around it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from tablewright.engine import Engine
+from tablewright.model import Entity
+from tablewright.store import Create, Store
+from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.flow import Backend, Request, Response
+from tablewright.systems.engagement.configuration import Configuration
+from tablewright.systems.engagement.connectors import Sources
+from tablewright.systems.engagement.model import (
+    Candidate,
+    ChannelEntry,
+    Program,
+    ProgramVersion,
+    Run,
+    candidates,
+    programs,
+    scores,
+)
+from tablewright.systems.engagement.outbound import Outbound
+from tablewright.systems.engagement.pipeline import Pipeline
+from tablewright.systems.engagement.prospects import Prospect
+from tablewright.systems.engagement.remote import Endpoints
+from tablewright.systems.engagement.runs import Runs
+from tablewright.systems.engagement.scoring import Scorer, model
+from tests.systems.harness import Served, wait_for
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+HEADER = ("customer_id", "age", "country", "points")
+
+
+@model("test-points")
+def points(prospects: Sequence[Prospect]) -> list[Any]:
+    """The score is an attribute."""
+    return [each.attributes.get("points") for each in prospects]
+
+
+@model("test-age")
+def age(prospects: Sequence[Prospect]) -> list[Any]:
+    return [Decimal(each.attributes.get("age", 0)) for each in prospects]
+
+
+def new_id(prefix: str) -> str:
+    return f"{prefix}-{uuid4().hex[:10]}"
+
+
+def program(file: str = "customers.csv", **changes: Any) -> dict[str, Any]:
+    """A program over a file of customers, whose score is their points."""
+    return {
+        "programName": "A program",
+        "dataConnectors": [{"type": "files", "tables": {"customers": file}, "query": "SELECT * FROM customers"}],
+        "scoringModels": [{"modelId": "test-points", "weight": 1, "minimum": -1000000, "maximum": 1000000}],
+        "channels": [{"channelId": "email", "priority": 1}, {"channelId": "push", "priority": 2}],
+        **changes,
+    }
+
+
+def write(path: Path, rows: Sequence[Sequence[Any]], header: Sequence[str] = HEADER) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+# -- over HTTP ----------------------------------------------------------------------------------------------------
+
+
+class Programme:
+    """A program of its own, over HTTP."""
+
+    def __init__(self, served: Served, admin: httpx.Client, rows: Sequence[Sequence[Any]] = (), **changes: Any) -> None:
+        self.admin = admin
+        self.id = new_id("p")
+        self.path = f"/programs/{self.id}/marketplaces/US"
+        self.file = served.runtime.settings.data / "sources" / f"{self.id}.csv"
+        write(self.file, rows or [("c-1", 40, "IT", 5)])
+        self.body = program(self.file.name, **changes)
+        answer = admin.put(self.path, json=self.body)
+        assert answer.status_code == 200, answer.text
+
+    def run(self) -> dict[str, Any]:
+        """A run, carried out."""
+        answer = self.admin.post(f"{self.path}/runs")
+        assert answer.status_code == 202, answer.text
+        return self.ended(answer.json()["runId"])
+
+    def ended(self, run_id: str) -> dict[str, Any]:
+        def state() -> Any:
+            found = self.admin.get(f"{self.path}/runs/{run_id}").json()
+            return found if found["state"] != "running" else None
+
+        ended: dict[str, Any] = wait_for(state, seconds=120)
+        return ended
+
+    def top(self, channel: str = "email", limit: int = 100) -> list[str]:
+        """Customers of a channel, best first, page after page."""
+        found: list[str] = []
+        params: dict[str, Any] = {"limit": limit}
+        while True:
+            answer = self.admin.get(f"/programs/{self.id}/channels/{channel}/candidates", params=params)
+            assert answer.status_code == 200, answer.text
+            page = answer.json()
+            found += [each["customerId"] for each in page["candidates"]]
+            if page["cursor"] is None:
+                return found
+            params["cursor"] = page["cursor"]
+
+    def candidate(self, customer: str) -> httpx.Response:
+        return self.admin.get(f"{self.path}/customers/{customer}/candidates/program/{self.id}")
+
+
+# -- without HTTP -------------------------------------------------------------------------------------------------
+
+
+class Workshop:
+    """Engagement on an engine in memory, with a clock that stands still until it is moved."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.engine = Engine.open(None, clock=self.seconds)
+        self.now = NOON
+        self.store = self.store_on(EmbeddedBackend(self.engine, owned=False))
+        self.store.ensure_tables(candidates, programs, scores)
+        self.outbound = Outbound(["127.0.0.1"])
+
+    def __enter__(self) -> Workshop:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.outbound.close()
+        self.store.close()
+        self.engine.close()
+
+    def seconds(self) -> float:
+        return self.now.timestamp()
+
+    def clock(self) -> datetime:
+        return self.now
+
+    def store_on(self, backend: Backend) -> Store:
+        return Store(backend, clock=self.seconds)
+
+    def pipeline(self, store: Store | None = None) -> Pipeline:
+        store = store or self.store
+        return Pipeline(store, Scorer(store, Endpoints(self.outbound), self.clock), self.clock)
+
+    def runs(self, store: Store | None = None, chunk: int = 50) -> Runs:
+        return Runs(self.pipeline(store), Sources(self.folder), self.clock, chunk=chunk)
+
+    def put(self, configuration: dict[str, Any], program_id: str = "p") -> Program:
+        """A program, as it is stored by the service."""
+        made = Configuration.model_validate(configuration)
+        values = {name: getattr(made, name) for name in Configuration.model_fields}
+        found = Program(program_id=program_id, marketplace_id="US", **values)
+        version = ProgramVersion(
+            program_id=program_id, marketplace_id="US", number=1, configuration=made, changed_by="test", at=self.now
+        )
+        self.store.transact(Create(found), Create(version))
+        stored = self.store.get(Program.by_id(program_id=program_id, marketplace_id="US"), consistent=True)
+        assert stored is not None
+        return stored
+
+    def run(self, program: Program) -> Run:
+        runs = self.runs()
+        return runs.execute(runs.begin(program))
+
+    def everything(self) -> dict[str, dict[str, Any]]:
+        """All candidates and entries by key, but for the run that wrote them."""
+        kinds: list[type[Entity]] = [Candidate, ChannelEntry]
+        found = [each.item() for kind in kinds for each in self.store.iterate(kind)]
+        for item in found:
+            item.get("metadata", {"M": {}})["M"].pop("runId", None)
+        return {f"{item['PK']['S']} {item['SK']['S']}": item for item in found}
+
+
+class Died(BaseException):
+    """The process is gone: nothing catches it."""
+
+
+class Mortal(EmbeddedBackend):
+    """A backend whose process dies at one of its requests, before it or right after it took effect."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        super().__init__(workshop.engine, owned=False)
+        self.left: int | None = None
+        self.after = False
+        self.calls = 0
+
+    def call(self, request: Request) -> Response:
+        self.calls += 1
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                raise Died
+            if self.left == 0 and self.after:
+                super().call(request)
+                raise Died
+        return super().call(request)

@@ -1,0 +1,119 @@
+"""Systems as users meet them: an application on a real port, and clients with tokens."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import uvicorn
+
+from tablewright.runtime.application import application
+from tablewright.runtime.settings import Settings
+from tablewright.runtime.system import Runtime, System
+
+
+class Clock:
+    """The time, moved on by tests."""
+
+    def __init__(self) -> None:
+        self.offset = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.offset
+
+    def advance(self, seconds: float) -> None:
+        self.offset += seconds
+
+
+@dataclass(slots=True, eq=False)
+class Served:
+    """An application that is running."""
+
+    url: str
+    runtime: Runtime
+    clock: Clock
+    _clients: list[httpx.Client] = field(default_factory=list)
+
+    def token(self, user_id: str, *groups: str, email: str | None = None) -> str:
+        assert self.runtime.issuer is not None
+        return self.runtime.issuer.token(user_id, groups=groups, email=email)
+
+    def client(
+        self, user_id: str | None = None, *groups: str, email: str | None = None, path: str = ""
+    ) -> httpx.Client:
+        """A client for somebody, or for nobody; ``path`` is what all its addresses begin with."""
+        headers = {}
+        if user_id is not None:
+            headers["Authorization"] = f"Bearer {self.token(user_id, *groups, email=email)}"
+        limits = httpx.Limits(max_connections=100)
+        client = httpx.Client(base_url=self.url + path, headers=headers, timeout=30, limits=limits)
+        self._clients.append(client)
+        return client
+
+    def close_clients(self) -> None:
+        for client in self._clients:
+            client.close()
+        self._clients.clear()
+
+
+@contextmanager
+def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
+    """Run an application with some systems; settings as they are given, in memory by default."""
+    clock = Clock()
+    defaults: dict[str, Any] = {
+        "memory": "data" not in settings and "endpoint" not in settings,
+        "rate_limit": 1e6,
+        "rate_burst": 1_000_000,
+        "log_level": "WARNING",
+    }
+    runtime = Runtime.open(Settings(**{**defaults, **settings}), systems, clock=clock)
+    config = uvicorn.Config(
+        application(runtime, systems), host="127.0.0.1", port=0, log_config=None, lifespan="on", access_log=False
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_for(lambda: server.started or not thread.is_alive())
+    assert server.started
+    port = server.servers[0].sockets[0].getsockname()[1]
+    served = Served(f"http://127.0.0.1:{port}", runtime, clock)
+    try:
+        yield served
+    finally:
+        served.close_clients()
+        server.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 30) -> Any:
+    """Wait until something holds, and give what it gave."""
+    end = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        assert time.monotonic() < end, "it did not come about in time"
+        time.sleep(0.01)
+
+
+def at_once(number: int, work: Callable[[int], Any]) -> list[Any]:
+    """Run something in so many threads at the same moment; what each gave."""
+    results: list[Any] = [None] * number
+    ready = threading.Barrier(number)
+
+    def run(index: int) -> None:
+        ready.wait()
+        results[index] = work(index)
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results

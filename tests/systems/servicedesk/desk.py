@@ -1,0 +1,27 @@
+"""Those who use the service desk, for the tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from tablewright.systems.servicedesk.model import tickets
+from tests.systems import raw
+from tests.systems.harness import Served
+
+Answer = dict[str, Any]
+
+
+def open_ticket(agent: httpx.Client, caller: str = "poc-user-001", text: str = "My laptop won't turn on") -> Answer:
+    answer = agent.post("/tickets", json={"caller_id": caller, "issue_description": text})
+    assert answer.status_code == 201, answer.text
+    ticket: Answer = answer.json()
+    return ticket
+
+
+def stored(served: Served, ticket: Answer) -> raw.Item:
+    """The item of a ticket, as it lies in the table."""
+    key = {"ticket_id": {"S": ticket["ticket_id"]}}
+    found: raw.Item = raw.ask(served, "GetItem", tickets, Key=key, ConsistentRead=True)["Item"]
+    return found

@@ -1,0 +1,126 @@
+"""Service Desk: a phone number is known by a keyed hash, whichever way it is written."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablewright.systems.servicedesk.privacy import caller_id
+
+SECRET = b"a key that nobody has"
+HASHED = re.compile(r"phone-[0-9a-f]{40}")
+
+SPELLINGS = (
+    "+39 06 1234567",
+    "+39061234567",
+    "0039061234567",
+    "00 39 06 1234567",
+    "+39-06-1234567",
+    "+39.06.123.4567",
+    "+39 (06) 1234567",
+    "(+39) 06 1234567",
+    "+39/06/1234567",
+    "  +39 06 1234567  ",
+    "tel:+39061234567",
+    "TEL:+39-06-1234567",
+    "tel: +39 06 1234567",
+    "sip:+39061234567@voice.example.org",
+    "sips:+39061234567@voice.example.org;transport=tls",
+    "whatsapp:+39061234567",
+    "+39\u00a006\u00a01234567",
+    "+39\u201306\u20131234567",
+    "+39\u221206\u22121234567",
+    "\u202a+39 06 1234567\u202c",
+    "\uff0b\uff13\uff19061234567",
+    "+\u0663\u0669\u0660\u0666\u0661\u0662\u0663\u0664\u0665\u0666\u0667",
+)
+
+number = st.from_regex(r"[1-9][0-9]{7,13}", fullmatch=True)
+gap = st.sampled_from(["", " ", "-", ".", "/", " - ", "\u00a0", "\u2013"])
+
+
+@pytest.mark.requirement("SD6")
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_every_spelling_of_a_number_is_the_same_caller(spelling: str) -> None:
+    assert caller_id(spelling, SECRET) == caller_id("+39061234567", SECRET)
+
+
+@pytest.mark.requirement("SD6")
+@given(number, st.data())
+def test_gaps_make_no_difference(digits: str, data: st.DataObject) -> None:
+    gaps = [data.draw(gap) for _ in range(3)]
+    places = sorted(data.draw(st.sets(st.integers(1, len(digits) - 1), max_size=3)))
+    written = digits
+    for place, filler in reversed(list(zip(places, gaps, strict=False))):
+        written = written[:place] + filler + written[place:]
+    for prefix in ("+", "00", "tel:+"):
+        assert caller_id(prefix + written, SECRET) == caller_id("+" + digits, SECRET)
+    assert caller_id(written, SECRET) == caller_id(digits, SECRET)
+
+
+@pytest.mark.requirement("SD6")
+@given(number)
+def test_nothing_of_a_number_is_in_what_is_kept(digits: str) -> None:
+    for written in (digits, "+" + digits, f"({digits[:3]}) {digits[3:]}"):
+        kept = caller_id(written, SECRET)
+        assert HASHED.fullmatch(kept)
+        assert digits not in kept
+
+
+@pytest.mark.requirement("SD6")
+def test_the_hash_needs_its_key() -> None:
+    assert caller_id("+39061234567", SECRET) != caller_id("+39061234567", b"another key")
+
+
+@pytest.mark.requirement("SD6")
+@given(number, number)
+def test_different_numbers_are_different_callers(one: str, other: str) -> None:
+    assert (caller_id("+" + one, SECRET) == caller_id("+" + other, SECRET)) == (one == other)
+
+
+def test_the_zero_for_calls_inside_a_country_is_no_part_of_the_number() -> None:
+    assert caller_id("+44 (0)20 7946 0958", SECRET) == caller_id("+442079460958", SECRET)
+
+
+def test_extensions_of_a_number_are_callers_of_their_own() -> None:
+    whole = caller_id("+39061234567", SECRET)
+    first = caller_id("+39 06 1234567 ext. 12", SECRET)
+    assert HASHED.fullmatch(first)
+    assert first != whole
+    assert first == caller_id("+39061234567x12", SECRET) == caller_id("tel:+39061234567;ext=12", SECRET)
+    assert first != caller_id("+39061234567x13", SECRET)
+
+
+def test_a_number_without_its_country_stays_apart() -> None:
+    """Nobody knows which country is meant, so it is not taken for a number of another one."""
+    assert caller_id("06 1234567", SECRET) == caller_id("061234567", SECRET) != caller_id("+39061234567", SECRET)
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        "poc-user-001",
+        "session-4f1e",
+        "ada@example.org",
+        "1234",
+        "123456",
+        "9b2d6f8e-1111-4222-8333-444455556666",
+        "12345678901234567890",
+        "+39 CALL ME",
+        "",
+        " ",
+        "++39061234567",
+    ],
+)
+def test_what_is_no_number_is_kept_as_it_is(caller: str) -> None:
+    assert caller_id(caller, SECRET) == caller
+
+
+@given(st.text(max_size=60))
+def test_any_caller_is_known_by_something(caller: str) -> None:
+    kept = caller_id(caller, SECRET)
+    assert kept == caller or HASHED.fullmatch(kept)
+    assert caller_id(kept, SECRET) == kept

@@ -1,0 +1,185 @@
+"""Service Desk: secrets are taken out of what is said, and nothing else is."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from tablewright.systems.servicedesk.privacy import mask
+from tablewright.systems.servicedesk.secret_phrases import MASK
+from tests.systems.servicedesk.sentences import CODES, ORDINARY, PASSWORDS, PHRASES, PINS, SERIALS
+
+WORDS = ("zero", "oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+odd = (
+    st.tuples(
+        st.sampled_from(string.ascii_letters),
+        st.text(string.ascii_letters + string.digits + "!#$%&*+-/<=>?@^_|~.,:;", min_size=2, max_size=20),
+        st.sampled_from(string.digits),
+    )
+    .map("".join)
+    .filter(lambda secret: "//" not in secret)
+)
+digits = st.text(string.digits, min_size=6, max_size=8)
+spaced = st.tuples(st.integers(100, 999), st.sampled_from(" -"), st.integers(100, 999)).map(
+    lambda parts: "".join(map(str, parts))
+)
+spoken = st.lists(st.sampled_from(WORDS), min_size=4, max_size=8).map(" ".join)
+serials = st.tuples(
+    st.text(string.ascii_uppercase, min_size=1, max_size=4),
+    st.text(string.digits, min_size=2, max_size=6),
+    st.text(string.ascii_uppercase + string.digits, min_size=1, max_size=8),
+).map("".join)
+# Those of two words and no link: a word that could be any word stays.
+WITHOUT_LINK = (
+    "passwd {}",
+    "user bob password {}",
+    "I log in as bob with password {}",
+    "{} is my password",
+    "{} was my old password",
+    "I used {} as my password",
+    "I have {} as the password",
+    "credentials: bob/{}",
+)
+# Those in which nothing but six digits tells that a code is meant.
+DIGITS_ONLY = (
+    "OTP {}",
+    "the authenticator app shows {}",
+    "the authenticator says {} but it is refused",
+    "I typed {} into the MFA prompt",
+    "it sent me {} for two-factor",
+)
+
+
+def hidden(template: str, secret: str, kind: str) -> None:
+    found = mask(template.format(secret))
+    assert secret not in found.text, found.text
+    assert kind in found.kinds
+    assert MASK in found.text
+
+
+@pytest.mark.requirement("SD6")
+@given(st.sampled_from(PASSWORDS), odd)
+@example("my password is {}", "[removed]1")
+def test_a_password_is_taken_out_however_it_is_said(template: str, secret: str) -> None:
+    assume(secret not in template.format(MASK))
+    hidden(template, secret, "password")
+
+
+@pytest.mark.requirement("SD6")
+@pytest.mark.parametrize("secret", ["hunter", "letmein", "dragonfly", "Sunflower"])
+@pytest.mark.parametrize("template", [each for each in PASSWORDS if each not in WITHOUT_LINK])
+def test_a_password_that_is_a_word_is_taken_out_where_it_is_named(template: str, secret: str) -> None:
+    hidden(template, secret, "password")
+
+
+@pytest.mark.requirement("SD6")
+@pytest.mark.parametrize("secret", ["correct horse battery staple", "the blue whale swims", "Ada loves 3 cats"])
+@pytest.mark.parametrize("template", PHRASES)
+def test_a_phrase_is_taken_out_whole(template: str, secret: str) -> None:
+    found = mask(template.format(secret))
+    assert not [word for word in secret.split() if word != "the" and word in found.text]
+
+
+@pytest.mark.requirement("SD6")
+@given(st.sampled_from(PINS), st.one_of(digits, spaced, spoken, st.integers(1000, 9999).map(str)))
+def test_a_pin_is_taken_out(template: str, secret: str) -> None:
+    assume(secret not in template.format(MASK))
+    hidden(template, secret, "password")
+
+
+@pytest.mark.requirement("SD6")
+@given(st.sampled_from(CODES), st.one_of(digits, spaced))
+def test_a_code_is_taken_out_however_it_is_said(template: str, secret: str) -> None:
+    assume(secret not in template.format(MASK))
+    hidden(template, secret, "mfa_code")
+
+
+@pytest.mark.requirement("SD6")
+@given(
+    st.sampled_from([each for each in CODES if each not in DIGITS_ONLY]),
+    st.one_of(spoken, spoken.map(lambda text: text.replace(" ", ", ")), digits.map(" ".join)),
+)
+def test_a_code_that_is_spelled_is_taken_out(template: str, secret: str) -> None:
+    assume(secret not in template.format(MASK))
+    hidden(template, secret, "mfa_code")
+
+
+@pytest.mark.requirement("SD6")
+@given(st.sampled_from(SERIALS), serials)
+def test_a_serial_is_taken_out_however_it_is_said(template: str, secret: str) -> None:
+    assume(secret not in template.format(MASK))
+    hidden(template, secret, "device_serial")
+
+
+@pytest.mark.requirement("SD6")
+@pytest.mark.parametrize("imei", ["352099001761481", "35-209900-176148-1", "35 209900 176148 1"])
+def test_an_imei_is_taken_out_without_a_word_about_it(imei: str) -> None:
+    assert mask(f"It is {imei}, the black one").text == f"It is {MASK}, the black one"
+
+
+@pytest.mark.requirement("SD6")
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("My password is Hunter2 and I can't log in", f"My password is {MASK} and I can't log in"),
+        ("Password: Hunter2. It worked before.", f"Password: {MASK}. It worked before."),
+        ("my password is hunter two", f"my password is {MASK}"),
+        ("my password is capital h u n t e r 2, I think", f"my password is {MASK}, I think"),
+        ("I changed my password from Old1 to New2 today", f"I changed my password from {MASK} to {MASK} today"),
+        ("it is not Hunter2 - that's my old password", f"it is not {MASK} - that's my old password"),
+        ("my password is not Hunter2 any more", f"my password is not {MASK} any more"),
+        ("Agent: what is your password? Caller: Hunter2.", f"Agent: what is your password? Caller: {MASK}."),
+        ("my pin is 4711 and the code is 482910", f"my pin is {MASK} and the code is {MASK}"),
+        ("the code is 7F3K9C", f"the code is {MASK}"),
+        ("my recovery codes: abcd-1234 efgh-5678", f"my recovery codes: {MASK}"),
+        ("at https://bob:Hunt@r2@example.org/share", f"at https://bob:{MASK}@example.org/share"),
+        ("see https://example.org:8080/users/@ada", "see https://example.org:8080/users/@ada"),
+        ("the serial number is C zero two X L", f"the serial number is {MASK}"),
+        ("Password: Hunter2\nCode: 482910\nS/N 5CG1234XYZ", f"Password: {MASK}\nCode: {MASK}\nS/N {MASK}"),
+    ],
+)
+def test_what_is_said_around_a_secret_stays(said: str, kept: str) -> None:
+    assert mask(said).text == kept
+
+
+@pytest.mark.requirement("SD6")
+def test_the_kinds_of_what_was_taken_out_are_named_once() -> None:
+    text = "my password is Hunter2, my old password was Hunter1, the code is 482910, serial number 5CG1234XYZ"
+    assert mask(text).kinds == ("password", "mfa_code", "device_serial")
+
+
+@pytest.mark.parametrize("sentence", ORDINARY)
+def test_ordinary_sentences_stay_as_they_are(sentence: str) -> None:
+    assert (mask(sentence).text, mask(sentence).kinds) == (sentence, ())
+
+
+def test_ordinary_sentences_stay_as_they_are_together() -> None:
+    text = ". ".join(ORDINARY)
+    assert mask(text).text == text
+
+
+@given(st.lists(st.one_of(st.sampled_from(PASSWORDS + CODES + SERIALS), st.sampled_from(ORDINARY)), max_size=4), odd)
+def test_a_text_without_secrets_is_not_masked_again(templates: list[str], secret: str) -> None:
+    text = ". ".join(each.format(secret) if "{}" in each else each for each in templates)
+    once = mask(text).text
+    assert mask(once).text == once
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_masked(text: str) -> None:
+    found = mask(text)
+    assert bool(found.kinds) == (found.text != text)
+
+
+@pytest.mark.parametrize(
+    "part", ["password ", "password is ", "code ", "1 ", "Aa1 ", "'", "serial number ", "mfa 12 ", "pin one two ", "a"]
+)
+def test_a_long_text_is_masked_whatever_it_repeats(part: str) -> None:
+    """Patterns that try too much would not come to an end here."""
+    text = (part * 50_000)[:50_000]
+    once = mask(text).text
+    assert mask(once).text == once

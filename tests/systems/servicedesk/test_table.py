@@ -1,0 +1,122 @@
+"""Service Desk: the table is the one of the document, to the letter."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tablewright.design.aws_cli import script
+from tablewright.design.infrastructure import Deployment
+from tablewright.design.lint import lint
+from tablewright.systems import servicedesk
+from tablewright.systems.servicedesk.model import design, tickets
+from tests.systems import raw
+from tests.systems.harness import Served, serving
+from tests.systems.servicedesk.desk import open_ticket, stored
+
+ATTRIBUTES = [{"AttributeName": name, "AttributeType": "S"} for name in ("ticket_id", "caller_id", "created_at")]
+KEY = [{"AttributeName": "ticket_id", "KeyType": "HASH"}]
+INDEX = {
+    "IndexName": "CallerIdIndex",
+    "KeySchema": [
+        {"AttributeName": "caller_id", "KeyType": "HASH"},
+        {"AttributeName": "created_at", "KeyType": "RANGE"},
+    ],
+    "Projection": {"ProjectionType": "ALL"},
+}
+TAGS = [{"Key": "Environment", "Value": "PoC"}, {"Key": "Project", "Value": "AI-L1-Support"}]
+
+
+@pytest.mark.requirement("SD1")
+def test_the_table_is_created_by_the_request_of_the_document() -> None:
+    assert tickets.create_request() == {
+        "TableName": "poc-itsm-tickets",
+        "AttributeDefinitions": ATTRIBUTES,
+        "KeySchema": KEY,
+        "BillingMode": "PAY_PER_REQUEST",
+        "GlobalSecondaryIndexes": [INDEX],
+        "Tags": TAGS,
+    }
+
+
+@pytest.mark.requirement("SD1")
+def test_the_command_that_sets_it_up_is_for_us_east_1() -> None:
+    command = script(design, Deployment()).split("aws dynamodb create-table", 1)[1].split("\n\n")[0]
+    options = [line.strip(" \\").split(" ", 1)[0] for line in command.splitlines() if line.strip().startswith("--")]
+    assert sorted(options) == [
+        "--attribute-definitions",
+        "--billing-mode",
+        "--global-secondary-indexes",
+        "--key-schema",
+        "--region",
+        "--table-name",
+        "--tags",
+    ]
+    assert "--region us-east-1" in command
+    assert "--table-name poc-itsm-tickets" in command
+
+
+@pytest.mark.requirement("SD1")
+def test_the_table_that_is_there_is_that_table(served: Served) -> None:
+    table = raw.ask(served, "DescribeTable", tickets)["Table"]
+    assert table["TableName"] == served.runtime.settings.table_prefix + "poc-itsm-tickets"
+    assert sorted(table["AttributeDefinitions"], key=str) == sorted(ATTRIBUTES, key=str)
+    assert table["KeySchema"] == KEY
+    assert table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+    (index,) = table["GlobalSecondaryIndexes"]
+    assert {name: index[name] for name in INDEX} == INDEX
+    assert table["TableArn"].split(":")[3] == "us-east-1"
+
+
+@pytest.mark.requirement("SD1")
+def test_an_item_has_the_seven_attributes_and_no_other(agent: httpx.Client, served: Served) -> None:
+    ticket = open_ticket(agent)
+    agent.post(f"/tickets/{ticket['ticket_id']}/comments", json={"comment_text": "Tried restarting"})
+    ticket = agent.patch(f"/tickets/{ticket['ticket_id']}", json={"status": "in_progress"}).json()
+    (comment,) = ticket["comments"]
+    assert stored(served, ticket) == {
+        "ticket_id": {"S": ticket["ticket_id"]},
+        "caller_id": {"S": "poc-user-001"},
+        "issue_description": {"S": "My laptop won't turn on"},
+        "status": {"S": "in_progress"},
+        "created_at": {"S": ticket["created_at"]},
+        "updated_at": {"S": ticket["updated_at"]},
+        "comments": {"L": [{"M": {"comment_text": {"S": "Tried restarting"}, "added_at": {"S": comment["added_at"]}}}]},
+    }
+
+
+@pytest.mark.requirement("SD1")
+def test_a_new_item_has_an_empty_list_of_comments(agent: httpx.Client, served: Served) -> None:
+    assert stored(served, open_ticket(agent))["comments"] == {"L": []}
+
+
+def test_lint_finds_what_was_accepted_and_nothing_else() -> None:
+    assert [(finding.rule, finding.place, bool(finding.accepted)) for finding in lint(design)] == [
+        ("unbounded-list", "Ticket.comments", True)
+    ]
+
+
+@pytest.fixture
+def alone() -> Iterator[Served]:
+    with serving([servicedesk.system]) as served:
+        yield served
+
+
+def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
+    demo = servicedesk.system.demo
+    assert demo is not None
+    service = servicedesk.system.service(alone.runtime)
+
+    async def fill() -> None:
+        await demo(alone.runtime, service, lambda what, done, of: None)
+
+    # A fill that was cut short is begun anew by the next start.
+    asyncio.run(fill())
+    asyncio.run(fill())
+    for user in servicedesk.system.demo_users:
+        client = alone.client(user.user_id, *user.groups, path="/servicedesk")
+        found = client.get("/tickets", params={"caller": "poc-user-001"}).json()["tickets"]
+        assert [(ticket["status"], len(ticket["comments"])) for ticket in found] == [("in_progress", 1), ("open", 1)]

@@ -1,0 +1,148 @@
+"""``tablewright support ...``: on a data folder, and in a process that has it open."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tablewright.cli import main
+from tablewright.runtime.tables import notes_table
+from tablewright.store import FolderBlobs, Store
+from tablewright.store.flow import Request
+from tablewright.systems import load
+from tablewright.systems.support import upkeep
+from tablewright.systems.support.model import Metric, Status, Ticket, design, tickets
+from tests.systems.harness import Served, serving, wait_for
+from tests.systems.support.test_payloads import Died, MortalBlobs
+from tests.systems.support.test_support import opened
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder with five tickets, and metrics that are wrong."""
+    folder = tmp_path / "data"
+    with Store.open(folder) as store:
+        store.ensure_tables(notes_table, *design.tables)
+        for number in range(5):
+            store.create(Ticket(ticket_id=f"t-{number}", customer_id="c", symptom_text="It hums"))
+        store.put(Metric(metric_name="tickets_by_status#NEW", count_value=-7))
+    return folder
+
+
+@pytest.fixture
+def served(data: Path) -> Iterator[Served]:
+    with serving(load("support"), data=data) as served:
+        yield served
+
+
+def new_tickets(folder: Path) -> int:
+    with Store.open(folder) as store:
+        metric = store.get(Metric.by_name(metric_name="tickets_by_status#NEW"))
+        return 0 if metric is None else metric.count_value
+
+
+@pytest.mark.requirement("SU11")
+def test_metrics_are_rebuilt_in_a_data_folder(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["support", "rebuild-metrics", "--data", str(data)]) == 0
+    assert capsys.readouterr().out == "the metrics are counted anew from 5 items\n"
+    assert new_tickets(data) == 5
+    # And one that was cut short does not have to be waited for.
+    with Store.open(data) as store, pytest.raises(KeyboardInterrupt):
+        upkeep.rebuild_metrics(store, lambda done, total: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert main(["support", "rebuild-metrics", "--data", str(data)]) == 0
+    assert new_tickets(data) == 5
+
+
+@pytest.mark.requirement("SU11")
+def test_metrics_are_rebuilt_by_the_process_that_has_the_folder(
+    served: Served, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["support", "rebuild-metrics", "--data", str(data)]
+    assert main(command) == 2
+    assert "is in use already" in (error := capsys.readouterr().err)
+    assert "say --url http://127.0.0.1:8080" in error
+    assert main([*command, "--url", served.url]) == 0
+    assert capsys.readouterr().out.startswith("the metrics are counted anew from ")
+    staff = served.client("op_1", "Operators", path="/support")
+    assert staff.get("/metrics").json()["tickets_by_status"]["NEW"] == 5
+    assert main([*command, "--url", served.url, "--token", served.token("op_1", "Operators")]) == 2
+    assert "refused" in capsys.readouterr().err
+    assert main([*command, "--url", "http://127.0.0.1:9"]) == 2
+
+
+@pytest.mark.requirement("SU11")
+def test_a_rebuild_that_a_process_was_killed_in_is_begun_again_by_the_next(data: Path) -> None:
+    with Store.open(data) as store, pytest.raises(KeyboardInterrupt):
+        upkeep.rebuild_metrics(store, lambda done, total: (_ for _ in ()).throw(KeyboardInterrupt))
+    with serving(load("support"), data=data, batch_window=0) as served:
+        staff = served.client("op_1", "Operators", path="/support")
+        opened(staff)
+        wait_for(lambda: staff.get("/metrics").json()["tickets_by_status"]["NEW"] == 6)
+
+
+@pytest.mark.requirement("SU16")
+def test_tickets_are_moved_to_their_shards(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Store.open(data) as store:
+        for ticket in store.iterate(Ticket):
+            # As if there had been no shards.
+            item = {**ticket.item(), "GSI2PK": {"S": "STATUS#NEW"}}
+            store._backend.call(Request("PutItem", {"TableName": tickets.name, "Item": item}))
+        assert store.query(Ticket.by_status(status=Status.NEW), limit=10).items == []
+    assert main(["support", "migrate-shards", "--data", str(data)]) == 0
+    assert capsys.readouterr().out == "moved 5 keys; every ticket is in its shard\n"
+    with Store.open(data) as store:
+        assert len(store.query(Ticket.by_status(status=Status.NEW), limit=10).items) == 5
+
+
+@pytest.mark.requirement("SU16")
+def test_a_ticket_that_cannot_be_moved_is_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Store.open(data) as store:
+        item = {**Ticket(ticket_id="odd", customer_id="c", symptom_text="s").item(), "priority": {"S": "URGENT"}}
+        store._backend.call(Request("PutItem", {"TableName": tickets.name, "Item": item}))
+    assert main(["support", "migrate-shards", "--data", str(data)]) == 1
+    assert "moved 0 keys, and 1 are left for somebody to look at, such as Ticket ticket_id odd" in (
+        capsys.readouterr().err
+    )
+
+
+@pytest.mark.requirement("SU15")
+def test_orphans_are_counted_and_collected(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = data / "blobs"
+    long_ago = time.time() - 2 * 86_400
+    with (
+        Store.open(data, clock=lambda: long_ago, blobs=MortalBlobs(folder, 1)) as store,
+        pytest.raises(Died),
+    ):
+        store.create(Ticket(ticket_id="lost", customer_id="c", symptom_text="s", data="x" * 400_000))
+    command = ["support", "collect-orphans", "--data", str(data)]
+    for more, said, left in ((["--dry-run"], "orphans would be removed: 1 (4", 1), ([], "orphans removed: 1 (4", 0)):
+        assert main([*command, *more]) == 0
+        assert capsys.readouterr().out.startswith(said)
+        assert len(FolderBlobs(folder).entries(f"{tickets.name}/", None, 10)) == left
+
+
+def test_an_export_is_made_and_gone_on_with(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "export"
+    command = ["support", "export", "--data", str(data), "--out", str(out)]
+    for more, number in (([], 5), ([], 0), (["--full"], 5)):
+        assert main([*command, *more]) == 0
+        assert capsys.readouterr().out == f"{number} tickets were written to {out}\n"
+    first = json.loads(sorted(out.glob("part-*.jsonl"))[0].read_text().splitlines()[0])
+    assert first["customer_id"] != "c"
+    assert main([*command, "--format", "parquet"]) == 2
+    assert "has an export of another kind (jsonl, not identified)" in capsys.readouterr().err
+    other = [*command[:-1], str(tmp_path / "columns"), "--format", "parquet", "--identified"]
+    assert main(other) == 0
+    assert len(list((tmp_path / "columns").glob("part-*.parquet"))) == 1
+
+
+def test_without_a_database_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("rebuild-metrics", "migrate-shards", "collect-orphans", "export"):
+        more = ["--out", str(tmp_path / "out")] if command == "export" else []
+        assert main(["support", command, "--data", str(tmp_path / "none"), *more]) == 2
+        assert "give the data folder with --data" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,232 @@
+"""Support's large payloads: outside of the table, back when they are asked for, gone with their tickets."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tablewright.runtime.tables import notes_table
+from tablewright.store import Blobs, Create, FolderBlobs, Store, Update
+from tablewright.store.blobs import Entry
+from tablewright.store.flow import Backend, Request, Response
+from tablewright.systems import load
+from tablewright.systems.support.model import Ticket, design
+from tablewright.systems.support.upkeep import OrphanCollector, collect_orphans
+from tests.systems.harness import Clock, Served, serving, wait_for
+from tests.systems.support.test_support import moved, opened
+
+LARGE = "a line of a log, with text that is not ASCII: ü\n" * 8_000
+
+
+def files(served: Served) -> set[Path]:
+    return {path for path in (served.runtime.settings.data / "blobs").rglob("*") if path.is_file()}
+
+
+class Counting:
+    """Blobs that count how often they are read."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self.reads = 0
+
+    def get(self, name: str) -> bytes | None:
+        self.reads += 1
+        return self._blobs.get(name)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._blobs, name)
+
+
+@pytest.fixture
+def staff(served: Served) -> httpx.Client:
+    return served.client("op_1", "Operators", path="/support")
+
+
+@pytest.mark.requirement("SU15")
+def test_a_large_payload_comes_back_and_goes_with_what_replaces_it(served: Served, staff: httpx.Client) -> None:
+    before = files(served)
+    ticket = opened(staff, data=LARGE)
+    path = f"/tickets/{ticket['ticket_id']}"
+    assert ticket["data_size"] == len(LARGE.encode()) > 350_000
+    assert len(files(served) - before) == 1
+    assert staff.get(f"{path}/data").json() == {"data": LARGE}
+    smaller = staff.put(f"{path}/data", json={"data": "all is well"}).json()
+    assert (smaller["data_size"], files(served)) == (11, before)
+    grown = staff.put(f"{path}/data", json={"data": LARGE + "!"}).json()
+    assert grown["data_size"] == len(LARGE.encode()) + 1
+    assert moved(staff, grown, "PROCESSING")["data_size"] == grown["data_size"]
+    assert staff.get(f"{path}/data").json() == {"data": LARGE + "!"}
+    served.runtime.blocking.delete(Ticket.by_id(ticket_id=ticket["ticket_id"]))
+    assert files(served) == before
+
+
+@pytest.mark.requirement("SU15")
+def test_lists_tell_sizes_without_reading_a_payload(served: Served, staff: httpx.Client) -> None:
+    context = served.runtime.store._context
+    assert context.blobs is not None
+    counting = Counting(context.blobs)
+    context.blobs = counting
+    try:
+        customer = f"cust_{uuid4().hex}"
+        made = [opened(staff, customer, data=LARGE)["ticket_id"] for _ in range(3)]
+        listed = staff.get(f"/customers/{customer}/tickets").json()["tickets"]
+        by_status = staff.get("/tickets", params={"status": "NEW"}).json()["tickets"]
+        batch = staff.post("/tickets/batch-get", json={"ticket_ids": made}).json()["tickets"]
+        case = staff.get(f"/tickets/{made[0]}/case").json()["ticket"]
+        for found in (listed, by_status, batch, [case], [staff.get(f"/tickets/{made[0]}").json()]):
+            sizes = {each["data_size"] for each in found if each["ticket_id"] in made}
+            assert sizes == {len(LARGE.encode())}
+        assert counting.reads == 0
+        assert staff.get(f"/tickets/{made[0]}/data").json()["data"] == LARGE
+        assert counting.reads == 1
+    finally:
+        context.blobs = counting._blobs
+
+
+# -- crashes ------------------------------------------------------------------------------------------------------
+
+
+class Died(BaseException):
+    """The end of a process."""
+
+
+class Mortal:
+    """A backend that dies at a request, before it takes effect or after."""
+
+    def __init__(self, backend: Backend, last: int, *, after: bool) -> None:
+        self._backend, self._left, self._after = backend, last, after
+
+    def call(self, request: Request) -> Response:
+        self._left -= 1
+        if self._left < 0:
+            if self._after and self._left == -1:
+                self._backend.call(request)
+            raise Died
+        return self._backend.call(request)
+
+    async def call_async(self, request: Request) -> Response:
+        raise NotImplementedError
+
+    def close(self) -> None: ...
+
+
+class MortalBlobs(FolderBlobs):
+    """A folder whose owner dies when it has kept so many."""
+
+    def __init__(self, folder: Path, left: int | None = None) -> None:
+        super().__init__(folder)
+        self._left = left
+
+    def put(self, name: str, data: bytes) -> None:
+        super().put(name, data)
+        if self._left is not None:
+            self._left -= 1
+            if self._left <= 0:
+                raise Died
+
+
+def dying_stores(sound: Store, folder: Path, clock: Clock) -> Iterator[tuple[Store, str]]:
+    """Stores that die at their first request, or at their second, and so on; and one that dies with its payload."""
+    options: Any = {"clock": clock, "entropy": random.Random(1)}
+    for number in range(4):
+        for after in (False, True):
+            backend = Mortal(sound._backend, number, after=after)
+            yield Store(backend, blobs=FolderBlobs(folder), **options), f"{number}-{after}"
+    yield Store(sound._backend, blobs=MortalBlobs(folder, 1), **options), "blob"
+
+
+def entries(folder: Path) -> list[Entry]:
+    return FolderBlobs(folder).entries("prod-tickets-unified/", None, 1000)
+
+
+@pytest.mark.requirement("SU15")
+def test_a_death_between_payload_and_item_leaves_nothing_for_good(tmp_path: Path) -> None:
+    clock = Clock()
+    died = 0
+    with Store.open(clock=clock, blobs=FolderBlobs(tmp_path)) as sound:
+        sound.ensure_tables(notes_table, *design.tables)
+        for dying, name in dying_stores(sound, tmp_path, clock):
+            made = Ticket(ticket_id=f"made-{name}", customer_id="c", symptom_text="s", data=LARGE)
+            changed = sound.create(Ticket(ticket_id=f"changed-{name}", customer_id="c", symptom_text="s", data=LARGE))
+            for write in (Create(made), Update(Ticket.by_id(ticket_id=changed.ticket_id), data=LARGE + "2")):
+                try:
+                    dying.transact(write)
+                except Died:
+                    died += 1
+        clock.advance(25 * 3600)
+        with_payload = list(sound.iterate(Ticket))
+        assert died > 8
+        assert len(entries(tmp_path)) > len(with_payload)
+        collect_orphans(sound, lambda done, total: None)
+        # What is left is what tickets have, and they have all of it.
+        assert len(entries(tmp_path)) == len(with_payload)
+        assert all(each.data in (LARGE, LARGE + "2") for each in with_payload)
+
+
+@pytest.mark.requirement("SU15")
+def test_orphans_are_collected_in_the_background(tmp_path: Path) -> None:
+    clock = Clock()
+    blobs = FolderBlobs(tmp_path)
+    with Store.open(clock=clock, blobs=blobs) as store:
+        store.ensure_tables(notes_table, *design.tables)
+        store.create(Ticket(ticket_id="kept", customer_id="c", symptom_text="s", data=LARGE))
+        dying = Store(store._backend, clock=clock, blobs=MortalBlobs(tmp_path, 1))
+        with pytest.raises(Died):
+            dying.create(Ticket(ticket_id="lost", customer_id="c", symptom_text="s", data=LARGE))
+        collector = OrphanCollector(store, first=0.01, every=0.01)
+        collector.start()
+        try:
+            # Not before a day is over, as it might be a write that is under way.
+            assert len(entries(tmp_path)) == 2
+            clock.advance(25 * 3600)
+            wait_for(lambda: len(entries(tmp_path)) == 1)
+        finally:
+            collector.stop()
+
+
+def finished(admin: httpx.Client, job: str) -> Any:
+    """What a job came to."""
+    return wait_for(lambda: not (now := admin.get(f"/upkeep/{job}").json())["running"] and now)
+
+
+# -- S3 -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("SU15")
+def test_payloads_are_kept_in_a_bucket_when_there_is_one(
+    moto_server_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import boto3
+
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    bucket = f"payloads-{uuid4().hex}"
+    s3 = boto3.client("s3", region_name="us-east-1", endpoint_url=moto_server_url)
+    s3.create_bucket(Bucket=bucket)
+
+    def keys() -> list[str]:
+        return [each["Key"] for each in s3.list_objects_v2(Bucket=bucket).get("Contents", [])]
+
+    with serving(load("support"), data=tmp_path, blob_bucket=bucket, aws_endpoint=moto_server_url) as served:
+        staff = served.client("op_1", "Operators", path="/support")
+        admin = served.client("admin", "Admins", path="/support")
+        ticket = opened(staff, data=LARGE)
+        assert staff.get(f"/tickets/{ticket['ticket_id']}/data").json()["data"] == LARGE
+        (name,) = keys()
+        assert name.startswith("prod-tickets-unified/ticket/")
+        s3.copy_object(Bucket=bucket, Key=name[:-4] + "beef", CopySource={"Bucket": bucket, "Key": name})
+        served.clock.advance(25 * 3600)
+        admin.headers["Authorization"] = f"Bearer {served.token('admin', 'Admins')}"
+        for job, left in (("count-orphans", 2), ("collect-orphans", 1)):
+            assert admin.post(f"/upkeep/{job}").status_code == 202
+            state = finished(admin, job)
+            assert (state["failed"], len(keys())) == (None, left)
+            assert ": 1 (" in state["outcome"]
+        served.runtime.blocking.delete(Ticket.by_id(ticket_id=ticket["ticket_id"]))
+        assert keys() == []

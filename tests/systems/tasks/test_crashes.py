@@ -1,0 +1,212 @@
+"""Whatever dies at whatever moment: every event exists once, and every letter arrives.
+
+A process that dies is played by a store whose backend stops for good at a given request, either before it takes effect
+or after. Each moment there is gets its turn; then a new process takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tablewright.model import Table
+from tablewright.runtime.carriers import SmtpCarrier
+from tablewright.runtime.events import Event
+from tablewright.runtime.mail import Mailer, sender_from
+from tablewright.runtime.settings import Settings
+from tablewright.runtime.system import Runtime
+from tablewright.runtime.tables import events_table, notes_table
+from tablewright.store import Check, Consumer, Create, Store
+from tablewright.store.flow import Backend, Request, Response
+from tablewright.systems.tasks import handlers, system
+from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, task_management
+from tests.runtime.mail_server import MailServer
+from tests.systems.harness import Clock
+
+
+class Died(BaseException):
+    """The end of a process."""
+
+
+class Mortal:
+    """A backend that stops for good at a request, before it takes effect or after."""
+
+    def __init__(self, backend: Backend, last: int | None = None, *, after: bool = False) -> None:
+        self._backend = backend
+        self._last = last
+        self._after = after
+        self.requests: list[Request] = []
+
+    def call(self, request: Request) -> Response:
+        self.requests.append(request)
+        if self._last is None or len(self.requests) <= self._last:
+            return self._backend.call(request)
+        if self._after and len(self.requests) == self._last + 1:
+            self._backend.call(request)
+        raise Died
+
+    async def call_async(self, request: Request) -> Response:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self._backend.close()
+
+
+@contextmanager
+def office(mail: MailServer) -> Iterator[tuple[Runtime, Clock]]:
+    clock = Clock()
+    # An issuer of somewhere else, as a key of our own takes long to make.
+    settings: dict[str, Any] = {"memory": True, "smtp_url": mail.url}
+    settings |= {"issuer": "https://issuer.example.org", "audience": "tests"}
+    runtime = Runtime.open(Settings(**settings), [system], clock=clock)
+    try:
+        runtime.blocking.ensure_tables(events_table, notes_table, task_management)
+        yield runtime, clock
+    finally:
+        runtime.close()
+
+
+def some_work(store: Store) -> None:
+    """Two are assigned a task, one of them starts it."""
+    for name, group in (("ada", Group.ADMINS), ("grace", Group.MEMBERS), ("linus", Group.MEMBERS)):
+        store.create(User(user_id=name, email=f"{name}@example.org", groups=frozenset({group})))
+    task = store.create(
+        Task(task_id="t-1", title="Deploy", description="", priority=Priority.LOW, created_by="ada", updated_by="ada")
+    )
+    for name in ("grace", "linus"):
+        assignment = Assignment(task_id="t-1", assigned_to=name, assigned_by="ada")
+        store.transact(Check(User.by_id(user_id=name)), Create(assignment))
+    store.update(task, status=Status.IN_PROGRESS, updated_by="grace")
+
+
+def consumer(runtime: Runtime, clock: Clock, mail: MailServer, name: str, backend: Any = None) -> Consumer:
+    """A consumer as a process of its own has it."""
+    store = Store(backend or runtime.blocking._backend, clock=clock)
+    mailer = Mailer(
+        store,
+        SmtpCarrier(mail.url),
+        sender_from("tasks@example.org"),
+        clock=lambda: datetime.fromtimestamp(clock(), UTC),
+    )
+    found = handlers.consumers(replace(runtime, blocking=store, mailer=mailer))
+    each = next(each for each in found if each.name == name)
+    table: Table = each.table
+    return Consumer(store, table, each.handler, name=name, notes=notes_table, batch_size=each.batch_size)
+
+
+def every_moment(work: Callable[[int | None, bool], int]) -> None:
+    """Have work done with an end at each of its requests, before and after it; without an end it says how many."""
+    for last in range(work(None, False)):
+        for after in (False, True):
+            work(last, after)
+
+
+TYPES = ["TaskCreated", "TaskAssigned", "TaskAssigned", "TaskStatusUpdated"]
+
+
+def events(store: Store) -> list[Event]:
+    return list(store.iterate(Event.of_source(source="tasks")))[::-1]
+
+
+@pytest.mark.requirement("TM7")
+def test_a_publisher_that_dies_loses_no_event_and_makes_none_twice() -> None:
+    mail = MailServer()
+
+    def publish(last: int | None, after: bool) -> int:
+        with office(mail) as (runtime, clock):
+            some_work(runtime.blocking)
+            mortal = Mortal(runtime.blocking._backend, last, after=after)
+            first = consumer(runtime, clock, mail, "tasks.events", mortal)
+            if last is None:
+                first.run_once()
+            else:
+                with pytest.raises(Died):
+                    first.run_once()
+                clock.advance(120)
+                consumer(runtime, clock, mail, "tasks.events").run_once()
+            found = events(runtime.blocking)
+            assert [event.type for event in found] == TYPES, mortal.requests[-1]
+            # Nothing was made twice and put over itself: a subscriber would have seen that.
+            seen: list[str] = []
+            watcher = Consumer(
+                runtime.blocking,
+                events_table,
+                lambda changes, effects: seen.extend(change.kind for change in changes),
+                name="watcher",
+                notes=notes_table,
+            )
+            watcher.run_once()
+            assert seen == ["INSERT"] * len(TYPES)
+            return len(mortal.requests)
+
+    every_moment(publish)
+
+
+@pytest.mark.requirement("TM8")
+def test_a_mailer_that_dies_loses_no_letter_and_repeats_one_only_in_the_gap() -> None:
+    """The gap is between the server's acceptance and the record of it; what is repeated has the same Message-ID."""
+    expected = sorted(
+        ["Assigned to you: Deploy grace", "Assigned to you: Deploy linus"]
+        + [f"In progress: Deploy {name}" for name in ("ada", "grace", "linus")]
+    )
+    repeated: list[str] = []
+    with MailServer() as mail:
+
+        def send(last: int | None, after: bool) -> int:
+            mail.received.clear()
+            with office(mail) as (runtime, clock):
+                some_work(runtime.blocking)
+                consumer(runtime, clock, mail, "tasks.events").run_once()
+                mortal = Mortal(runtime.blocking._backend, last, after=after)
+                first = consumer(runtime, clock, mail, "tasks.mail", mortal)
+                if last is None:
+                    first.run_once()
+                else:
+                    with pytest.raises(Died):
+                        first.run_once()
+                    clock.advance(120)
+                    second = consumer(runtime, clock, mail, "tasks.mail")
+                    second.run_once()
+                    assert second.dead_letters() == []
+                by_id = {each.message_id: each for each in mail.received}
+                told = sorted(
+                    f"{each.message['Subject']} {each.recipient.partition('@')[0]}" for each in by_id.values()
+                )
+                assert told == expected, mortal.requests[-1]
+                twice = len(mail.received) - len(by_id)
+                assert twice == (1 if last is not None and not after and is_record(mortal.requests[-1]) else 0)
+                repeated.extend(["once"] * twice)
+                return len(mortal.requests)
+
+        every_moment(send)
+    assert len(repeated) == len(expected)
+
+
+def is_record(request: Request) -> bool:
+    """Whether a request says that a letter has been sent."""
+    values = request.body.get("ExpressionAttributeValues", {}).values()
+    return request.operation == "UpdateItem" and {"S": "sent"} in values
+
+
+@pytest.mark.requirement("TM7", "TM8")
+def test_a_place_in_the_stream_that_is_lost_sends_nothing_again() -> None:
+    """Checkpoints are set back to the beginning: everything is read again."""
+    with MailServer() as mail, office(mail) as (runtime, clock):
+        some_work(runtime.blocking)
+        for name in ("tasks.events", "tasks.mail"):
+            consumer(runtime, clock, mail, name).run_once()
+        sent, found = list(mail.received), events(runtime.blocking)
+        assert len(sent) == 5
+        for name in ("tasks.events", "tasks.mail"):
+            checkpoints = Consumer(runtime.blocking, events_table, lambda *_: None, name=name, notes=notes_table)
+            for note in runtime.blocking._run(checkpoints._worker.desk.load()):
+                assert runtime.blocking.delete(note)
+        for name in ("tasks.events", "tasks.mail"):
+            assert consumer(runtime, clock, mail, name).run_once().records > 0
+        assert mail.received == sent
+        assert events(runtime.blocking) == found

@@ -1,0 +1,54 @@
+"""What mail about tasks says, word for word."""
+
+from __future__ import annotations
+
+import pytest
+
+from tablewright.systems.tasks import letters
+from tablewright.systems.tasks.model import Group, Priority, Status, Task, User
+
+TASK = Task(
+    task_id="t-1",
+    title="Fix the login page",
+    description="It asks for the password twice.",
+    priority=Priority.HIGH,
+    created_by="ada",
+    updated_by="ada",
+)
+GRACE = User(user_id="grace", email="grace@example.org", groups=frozenset({Group.MEMBERS}))
+ADA = User(user_id="ada", email="ada@example.org", groups=frozenset({Group.ADMINS}))
+
+
+def test_an_assignment() -> None:
+    letter = letters.assigned(TASK, GRACE, "ada")
+    assert (letter.recipient, letter.subject) == ("grace@example.org", "Assigned to you: Fix the login page")
+    assert letter.text == (
+        "A task was assigned to you: Fix the login page\n\n"
+        "Priority:     HIGH\n"
+        "Status:       OPEN\n"
+        "Assigned by:  ada\n"
+        "Task:         t-1\n\n"
+        "It asks for the password twice.\n\n"
+        "-- \nYou get this because the task was assigned to you.\n"
+    )
+    assert "Assigned by:  you\n" in letters.assigned(TASK, ADA, "ada").text
+
+
+def test_a_status() -> None:
+    letter = letters.status_changed(TASK, ADA, "OPEN", "IN_PROGRESS", "grace")
+    assert (letter.recipient, letter.subject) == ("ada@example.org", "In progress: Fix the login page")
+    assert letter.text == (
+        "A task is in progress: Fix the login page\n\n"
+        "Status:       IN_PROGRESS (before: OPEN)\n"
+        "Changed by:   grace\n"
+        "Task:         t-1\n\n"
+        "-- \nYou get this because you created the task.\n"
+    )
+    own = letters.status_changed(TASK, GRACE, "OPEN", "IN_PROGRESS", "grace").text
+    assert "Changed by:   you\n" in own
+    assert own.endswith("You get this because the task is assigned to you.\n")
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_every_status_has_words(status: Status) -> None:
+    assert letters.status_changed(TASK, GRACE, "OPEN", status, "ada").text
