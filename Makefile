@@ -1,9 +1,10 @@
-# make up      run the engine's server on ./data        make test       everything but the slow tier
-#              (DATA=folder PORT=number)
+# make up      run the systems on ./data, with demo     make test       everything but the slow tier
+#              data (DATA=folder PORT=number)
 # make check   format, lint and types                   make test-slow  the slow tier alone
 # make format  rewrite the sources in the house format  make bench      docs/benchmarks.md (PART=http: one part)
+# make docs    docs/systems, from the models            make requirements   docs/requirements.md, from the tests
 #
-# One virtual environment, two stamps: `up` needs the runtime dependencies only, the rest needs the
+# One virtual environment, two stamps: `up` needs the systems' dependencies only, the rest needs the
 # development tools too. A stamp is renewed when pyproject.toml changes, so a second call installs nothing.
 
 PYTHON ?= python3
@@ -14,14 +15,15 @@ DEV := $(VENV)/.dev-installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 DATA ?= ./data
-PORT ?= 8000
+PORT ?= 8080
 PART ?=
+SYSTEMS := $(patsubst src/tablewright/systems/%/model.py,tablewright.systems.%,$(wildcard src/tablewright/systems/*/model.py))
 
-.PHONY: up test test-slow check format requirements bench clean
+.PHONY: up test test-slow check format docs requirements bench clean
 .DELETE_ON_ERROR:
 
 up: $(RUNTIME)
-	$(BIN)/tablewright serve --data '$(DATA)' --port $(PORT)
+	$(BIN)/tablewright up --demo --data '$(DATA)' --port $(PORT)
 
 test: check
 	$(BIN)/pytest -n $(WORKERS)
@@ -37,6 +39,9 @@ check: $(DEV)
 format: $(DEV)
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
+
+docs: $(DEV)
+	$(BIN)/tablewright docs $(SYSTEMS) --out docs/systems
 
 requirements: $(DEV)
 	$(BIN)/python tools/requirements.py
@@ -54,7 +59,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(RUNTIME): pyproject.toml | $(BIN)/python
-	$(PIP) --editable .
+	$(PIP) --editable '.[systems]'
 	@touch $@
 
 $(DEV): pyproject.toml | $(BIN)/python

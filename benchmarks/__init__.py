@@ -2,6 +2,7 @@
 
 in_process   boto3 without a socket: Tablewright against moto
 http         sixteen connections: Tablewright's server against dynalite, dynoxide and moto's server
+store        the store against boto3 with the peers, against `engine.call`, and against PynamoDB and pydynox
 scale        a million items against ten thousand, and memory
 startup      from nothing to the first write, over a bare interpreter
 

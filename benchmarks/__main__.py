@@ -3,9 +3,10 @@
 import argparse
 import time
 
-from benchmarks import in_process, over_http, report, scale, startup
+from benchmarks import engagement, in_process, over_http, report, scale, services, startup, store, support
 
-PARTS = {module.PART: module.measure for module in (in_process, over_http, scale, startup)}
+MODULES = (in_process, over_http, store, services, support, engagement, scale, startup)
+PARTS = {module.PART: module.measure for module in MODULES}
 
 
 def main() -> None:

@@ -107,7 +107,7 @@ def run(load: Load) -> Result:
             now = time.perf_counter()
             if now >= started:
                 latencies.append(now - connection.sent_at)
-            if answer[9:12] != b"200":
+            if answer[9:10] != b"2":
                 failed += 1
                 first_failure = first_failure or answer.decode("utf-8", "replace")
             if connection.closing:

@@ -1,16 +1,28 @@
-"""The benchmarks measure what they say: the load generator counts answers, the page keeps its other parts."""
+"""The benchmarks measure what they say.
+
+The load generator counts answers, the page keeps its other parts, and those who are compared do the same work.
+"""
 
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import load, report, workload
+from benchmarks import load, orders, packages, report, store, store_targets, workload
 from benchmarks.report import Section
+from benchmarks.store_targets import Place, Target
+from tablewright import Engine
+from tablewright.store.flow import Request
+from tablewright.wire.server import serve_in_thread
 
+ROOT = Path(__file__).resolve().parent.parent
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 REFUSED = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\nno"
 
@@ -110,3 +122,148 @@ def test_every_write_of_a_cycle_changes_its_items(operation: str) -> None:
             identity = put["Item"]["sk"]["S"]
             assert items.get(identity) != put["Item"]
             items[identity] = put["Item"]
+
+
+# -- the part `store` -----------------------------------------------------------------------------------------------
+
+EMBEDDED = [store_targets.StoreTarget, store_targets.EngineTarget]
+CLIENTS = [
+    store_targets.StoreTarget,
+    store_targets.Boto3Target,
+    store_targets.PynamodbTarget,
+    store_targets.PydynoxTarget,
+]
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[Engine, Place]]:
+    with Engine.open() as engine, serve_in_thread(engine) as url:
+        yield engine, Place(url)
+
+
+def made(kind: type[Target], place: Place) -> Target:
+    """A target with forty orders."""
+    packages.activate()
+    if kind is store_targets.PydynoxTarget:
+        pytest.importorskip("pydynox", reason="pydynox is installed by `make bench`")
+    target = kind(place)
+    target.fill(40)
+    return target
+
+
+def stored(engine: Engine, n: int) -> Any:
+    return engine.call("GetItem", {"TableName": orders.orders.name, "Key": orders.key(n)}).get("Item")
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_all_clients_put_the_same_item(kind: type[Target], server: tuple[Engine, Place]) -> None:
+    engine, place = server
+    target = made(kind, place)
+    target.put(7, 3)()
+    target.close()
+    assert stored(engine, 7) == orders.order(7, 3).item()
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_all_clients_read_what_they_are_asked_for(kind: type[Target], server: tuple[Engine, Place]) -> None:
+    target = made(kind, server[1])
+    one, ten = target.get(7)(), target.query(23)()
+    target.close()
+    assert number_of(one) == 7
+    assert [number_of(each) for each in items_of(ten)] == list(range(20, 30))
+
+
+@pytest.mark.parametrize("kind", EMBEDDED)
+def test_embedded_targets_read_what_they_are_asked_for(kind: type[Target], tmp_path: Path) -> None:
+    for place in (Place(), Place(folder=tmp_path)):
+        target = made(kind, place)
+        target.put(7, 3)()
+        assert number_of(target.get(7)()) == 7
+        assert [number_of(each) for each in items_of(target.query(23)())] == list(range(20, 30))
+        assert target.engine is not None
+        assert stored(target.engine, 7) == orders.order(7, 3).item()
+        target.close()
+
+
+def number_of(answer: Any) -> int:
+    """The number of an order, whatever a target gives for it."""
+    item = answer.get("Item", answer) if isinstance(answer, dict) else answer
+    return int(item["number"]["N"] if isinstance(item, dict) else item.number)
+
+
+def items_of(answer: Any) -> list[Any]:
+    if isinstance(answer, list):
+        return answer
+    return list(answer["Items"] if isinstance(answer, dict) else answer.items)
+
+
+def test_the_engine_is_called_with_the_requests_of_the_store() -> None:
+    asked: list[Request] = []
+    target = made(store_targets.StoreTarget, Place())
+    backend = target.store._backend
+
+    class Listening:
+        def call(self, request: Request) -> Any:
+            asked.append(request)
+            return backend.call(request)
+
+    target.store._backend = Listening()  # type: ignore[assignment]
+    sent = made(store_targets.EngineTarget, Place())
+    for operation in store.OPERATIONS:
+        asked.clear()
+        for call in target.calls(operation, 40, seed=1):
+            call()
+        replayed = [call.args for call in sent.calls(operation, 40, seed=1)]  # type: ignore[attr-defined]
+        assert [(request.operation, request.body) for request in asked] == replayed
+        assert len(asked) == (80 if operation == "put" else 40)
+    backend.close()
+    sent.close()
+
+
+def test_parts_import_nothing_of_what_they_measure() -> None:
+    """The process of the part `scale` is weighed, and imports the modules of all parts."""
+    program = "import sys, benchmarks.__main__; print(sorted(name for name in sys.modules if 'tablewright' in name))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "[]\n"
+
+
+def test_awaited_calls_are_made() -> None:
+    target = made(store_targets.AsyncStoreTarget, Place())
+    assert target.run(target.calls("put", 40, seed=1), 0.05) > 0
+    assert target.engine is not None
+    assert {stored(target.engine, n)["revision"]["N"] for n in range(40)} != {"0"}
+    target.close()
+
+
+def test_every_put_of_a_cycle_changes_its_order() -> None:
+    target = made(store_targets.EngineTarget, Place())
+    assert target.engine is not None
+    puts = [call.args[1]["Item"] for call in target.calls("put", 40, seed=1)]  # type: ignore[attr-defined]
+    target.close()
+    for n in range(40):
+        revisions = [put for put in puts * 2 if put["number"] == {"N": str(n)}]
+        assert len(revisions) == 4
+        assert all(before != after for before, after in pairwise(revisions))
+
+
+def test_the_fastest_peer_of_each_row_counts() -> None:
+    rates = {
+        "get": {
+            store.FOLDER: [100.0, 160.0],
+            store.MEMORY: [200.0, 320.0],
+            store.ASYNC: [50.0, 80.0],
+            store.ENGINE: [500.0, 800.0],
+            store.ENDPOINT: [10.0, 16.0],
+            store.PYNAMODB: [5.0, 8.0],
+            "boto3 with one": [2.0, 3.2],
+            "boto3 with two": [10.0, 16.0],
+        }
+    }
+    rows = [[row[0], row[2].partition(":")[0], *row[3:]] for row in store.section(rates).rows]
+    assert rows == [
+        ["get, data folder", "boto3 with two", "10×", "15×", "**missed**"],  # noqa: RUF001
+        ["get, memory", "boto3 with two", "20×", "15×", "reached"],  # noqa: RUF001
+        ["get, AsyncStore, memory", "boto3 with two", "5.00×", "15×", "**missed**"],  # noqa: RUF001
+        ["get, memory: cost", "engine.call", "2.50", "≤ 2", "**missed**"],
+        ["get, own server", "PynamoDB", "2.00×", "", ""],  # noqa: RUF001
+    ]

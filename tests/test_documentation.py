@@ -3,19 +3,25 @@
 For each page, in a temporary folder and from top to bottom:
 
 - ```python blocks run in one namespace, so that a later block may use the names of an earlier one;
-- ```console blocks run the commands behind `$ `, which have to succeed;
+- ```console blocks run the commands behind `$ `, which have to succeed; a command goes on behind a `\\` at the end of a
+  line, and what it exports is there for the next one;
+- in a console block behind `<!-- with answers -->`, what stands below a command is what it answers; JSON may be laid
+  out otherwise, and `...` in one of its texts stands for anything;
 - a python block behind `<!-- file: NAME -->` is written to that file, for a command further down;
 - a block behind `<!-- not run: REASON -->` is left alone.
 
-Where a block talks to a server on port 8000, one is started for the page, on a port of its own.
+Where a block talks to a server on port 8000 (`tablewright serve`) or 8080 (`tablewright up`), one is started for the
+page, on a port of its own.
 """
 
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +30,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-DOCUMENTED_ADDRESS = "http://127.0.0.1:8000"
+# The addresses that pages have, and the command that makes a server for them.
+SERVERS = {
+    "http://127.0.0.1:8000": ("serve", "--memory"),
+    "http://127.0.0.1:8080": ("up",),
+}
+WITH_ANSWERS = "with answers"
 
 BLOCK = re.compile(
     r"(?:<!-- (?P<note>[^\n]*?) -->\n+)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
@@ -52,51 +63,114 @@ def blocks(page: str) -> list[Block]:
 
 def run_page(path: Path, folder: Path) -> None:
     runnable = [block for block in blocks(path.read_text("utf-8")) if block.runs]
-    needs_server = any(DOCUMENTED_ADDRESS in block.text for block in runnable)
-    with server() if needs_server else no_server() as address:
+    with ExitStack() as servers:
+        addresses = {
+            documented: servers.enter_context(server(folder, *command))
+            for documented, command in SERVERS.items()
+            if any(documented in block.text for block in runnable)
+        }
         namespace: dict[str, Any] = {"__name__": path.stem}
+        shell = Shell(folder)
         for block in runnable:
-            run_block(block, block.text.replace(DOCUMENTED_ADDRESS, address), path, folder, namespace)
+            text = block.text
+            for documented, address in addresses.items():
+                text = text.replace(documented, address)
+            run_block(block, text, path, shell, namespace)
 
 
-def run_block(block: Block, text: str, path: Path, folder: Path, namespace: dict[str, Any]) -> None:
+def run_block(block: Block, text: str, path: Path, shell: "Shell", namespace: dict[str, Any]) -> None:
     if block.note.startswith("file: "):
-        (folder / block.note.removeprefix("file: ")).write_text(text)
+        (shell.folder / block.note.removeprefix("file: ")).write_text(text)
     elif block.language == "python":
         # The empty lines make a traceback show the line of the page.
         exec(compile("\n" * (block.line - 1) + text, str(path), "exec"), namespace)
     else:
-        for line in text.splitlines():
-            if line.startswith("$ "):
-                run_command(line.removeprefix("$ "), f"{path.name}:{block.line}", folder)
+        for command, shown in commands(text):
+            place = f"{path.name}:{block.line}: {command}"
+            answer = shell.run(command, place)
+            if block.note == WITH_ANSWERS:
+                assert is_answer(shown, answer), f"{place}\nshown:\n{shown}\nanswered:\n{answer}"
 
 
-def run_command(command: str, place: str, folder: Path) -> None:
-    scripts = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}
-    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, f"{place}: {command}\n{done.stdout}{done.stderr}"
+def commands(text: str) -> list[tuple[str, str]]:
+    """The commands of a console block, each with what is shown below it."""
+    found: list[tuple[str, str]] = []
+    goes_on = False
+    for line in text.splitlines():
+        if goes_on:
+            command, shown = found.pop()
+            found.append((f"{command}\n{line}", shown))
+        elif line.startswith("$ "):
+            found.append((line.removeprefix("$ "), ""))
+        elif found:
+            command, shown = found.pop()
+            found.append((command, f"{shown}{line}\n"))
+        goes_on = line.endswith("\\") and (goes_on or line.startswith("$ "))
+    return found
+
+
+def is_answer(shown: str, answer: str) -> bool:
+    """Whether a command answered what is shown."""
+    try:
+        return is_like(json.loads(shown), json.loads(answer))
+    except json.JSONDecodeError:
+        return shown.strip() == answer.strip()
+
+
+def is_like(shown: Any, found: Any) -> bool:
+    if isinstance(shown, dict) and isinstance(found, dict):
+        return shown.keys() == found.keys() and all(is_like(shown[name], found[name]) for name in shown)
+    if isinstance(shown, list) and isinstance(found, list):
+        return len(shown) == len(found) and all(map(is_like, shown, found))
+    if isinstance(shown, str) and isinstance(found, str) and "..." in shown:
+        return re.fullmatch(".*".join(map(re.escape, shown.split("..."))), found, re.DOTALL) is not None
+    return type(shown) is type(found) and bool(shown == found)
+
+
+class Shell:
+    """Runs commands in a folder; what one of them exports is there for the next one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        scripts = str(Path(sys.executable).parent)
+        self._environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}
+
+    def run(self, command: str, place: str) -> str:
+        """The output of a command, which has to succeed."""
+        with tempfile.NamedTemporaryFile() as exported:
+            done = subprocess.run(
+                f"{command}\nstatus=$?\nenv -0 > {exported.name}\nexit $status",
+                shell=True,
+                cwd=self.folder,
+                env=self._environment,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert done.returncode == 0, f"{place}\n{done.stdout}{done.stderr}"
+            lines = exported.read().decode().split("\0")
+        self._environment = dict(line.split("=", 1) for line in lines if "=" in line)
+        return done.stdout
 
 
 @contextmanager
-def no_server() -> Iterator[str]:
-    yield DOCUMENTED_ADDRESS
-
-
-@contextmanager
-def server() -> Iterator[str]:
-    """A server of our own, which says where it listens in its first line."""
+def server(folder: Path, *command: str) -> Iterator[str]:
+    """A server of our own, which says where it listens."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tablewright", "serve", "--memory", "--port", "0"],
+        [sys.executable, "-m", "tablewright", *command, "--port", "0"],
+        cwd=folder,
+        env={**os.environ, "TABLEWRIGHT_LOG_LEVEL": "WARNING"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
     try:
         assert process.stdout is not None
-        first = process.stdout.readline()
-        found = re.search(r"http://[\w.]+:\d+", first)
-        assert found, f"no address in {first!r}"
+        said = ""
+        while (found := re.search(r"http://[\w.]+:\d+", said)) is None:
+            line = process.stdout.readline()
+            assert line, f"no address in {said!r}"
+            said += line
         yield found[0]
     finally:
         process.terminate()
@@ -138,3 +212,44 @@ def test_the_runner_skips_writes_and_runs(tmp_path: Path, monkeypatch: pytest.Mo
         "```python\nassert open('out.txt').read() == 'made\\n'\n```\n"
     )
     run_page(page, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shown", "answered"),
+    [
+        ("made", "made\n"),
+        ('{"a": 1, "b": ["x..."]}', '{"b":["xyz"],"a":1}'),
+        ('{"id": "..."}', '{"id":""}'),
+        ("", ""),
+    ],
+)
+def test_the_runner_knows_an_answer(shown: str, answered: str) -> None:
+    assert is_answer(shown, answered)
+
+
+@pytest.mark.parametrize(
+    ("shown", "answered"),
+    [
+        ("made", "mode"),
+        ('{"a": 1}', '{"a": 1, "b": 2}'),
+        ('{"a": 1}', '{"a": true}'),
+        ('{"a": "x..."}', '{"a": "yx"}'),
+        ('{"a": [1]}', '{"a": [1, 2]}'),
+        ('{"a": "..."}', '{"a": null}'),
+        ("", "something"),
+    ],
+)
+def test_the_runner_knows_what_is_no_answer(shown: str, answered: str) -> None:
+    assert not is_answer(shown, answered)
+
+
+def test_the_runner_compares_answers_and_keeps_what_is_exported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("<!-- with answers -->\n```console\n$ export NAME=Ada && \\\n  true\n$ echo $NAME\nAda\n```\n")
+    run_page(page, tmp_path)
+    page.write_text("<!-- with answers -->\n```console\n$ echo Ada\nBob\n```\n")
+    with pytest.raises(AssertionError, match=r"page\.md:3: echo Ada"):
+        run_page(page, tmp_path)
