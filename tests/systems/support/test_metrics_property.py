@@ -67,7 +67,9 @@ class Office:
         return self.clock[0]
 
     def another_store(self) -> Store:
-        return Store(EmbeddedBackend(self.engine, owned=False), clock=self.time, entropy=Still(0))
+        # Each has chances of its own, or all consumers would take themselves for one and the same.
+        own = Still(self.chance.getrandbits(64))
+        return Store(EmbeddedBackend(self.engine, owned=False), clock=self.time, entropy=own)
 
     def consumer(self) -> Consumer:
         size = self.chance.choice([1, 3, 100])
