@@ -182,7 +182,7 @@ def test_logs_are_lines_of_json_without_personal_data() -> None:
         ("/tickets", 200),
         ("/tickets/{ticket_id}", 422),
     ]
-    for secret in ("333", "hunter2", "bond", "Bearer", "agent-007"):
+    for secret in ("333 1234567", "3331234567", "333%20", "hunter2", "bond", "Bearer", "agent-007"):
         assert secret not in stream.getvalue()
 
 

@@ -57,10 +57,11 @@ def test_orphans_are_removed_once_they_are_old_enough(shelf: Shelf, clock: Clock
 def test_an_item_that_expires_leaves_its_blob_to_the_collection(engine: Engine, clock: Clock) -> None:
     store = Store.on(engine, clock=clock)
     store.ensure_tables(papers)
-    soon = datetime.fromtimestamp(clock() + 60, UTC)
-    store.put(Paper(folder="f", paper_id="1", body=A, ttl=soon))
+    in_three_days = datetime.fromtimestamp(clock() + 3 * DAY.total_seconds(), UTC)
+    store.put(Paper(folder="f", paper_id="1", body=A, ttl=in_three_days))
     clock.now += 2 * DAY.total_seconds()
-    assert store.collect_orphans(papers, dry_run=False).orphans.blobs == 0, "it has not been swept yet"
+    assert store.collect_orphans(papers, dry_run=False).orphans.blobs == 0, "it has not expired yet"
+    clock.now += 2 * DAY.total_seconds()
     engine.sweep()
     assert store.collect_orphans(papers, dry_run=False).removed.blobs == 1
     assert store.collect_orphans(papers).total == Usage()

@@ -28,7 +28,7 @@ from tablewright.runtime.workers import Consuming, Workers
 from tablewright.store import Aspect
 
 # What any route that asks for a caller may answer.
-_COMMON = (400, 401, 403, 408, 413, 422, 429, 500, 503)
+_COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
 
 _log = logging.getLogger(__name__)
 

@@ -145,13 +145,13 @@ def _app(route: APIRoute) -> ASGIApp | None:
 
 
 async def _body(request: Request) -> Any:
-    """The body as JSON; as bytes, which no field takes, when it says that it is something else."""
+    """The body as JSON, which it has to say that it is: curl, for one, says that it is a form unless it is told."""
     content = await request.body()
     if not content:
         return PydanticUndefined
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not kind.startswith("application/") or not (kind == "application/json" or kind.endswith("+json")):
-        return content
+        raise HTTPException(415, "send JSON, and say so: Content-Type: application/json")
     try:
         return _decoder.decode(content.decode("utf-8"))
     except (ValueError, RecursionError):
