@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -124,8 +125,14 @@ class Engine:
             else:
                 durable.set_exception(InternalServerError(error.message))
 
+        thread = threading.get_ident()
+
         def report(error: InternalServerError | None) -> None:
-            loop.call_soon_threadsafe(resolve, error)
+            # Whoever commits is most often this loop itself, which need not be woken up for it.
+            if threading.get_ident() == thread:
+                resolve(error)
+            else:
+                loop.call_soon_threadsafe(resolve, error)
 
         batch.when_durable(report)
         loop.call_soon(self.flush)
