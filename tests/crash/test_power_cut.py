@@ -24,6 +24,8 @@ from tablewright.engine.errors import ConditionalCheckFailedException, InternalS
 from tablewright.engine.operations import OPERATIONS
 from tablewright.wire import boto
 from tablewright.wire.server import serve_in_thread
+from tests.engine.table_requests import on_demand
+from tests.threads import run_threads
 
 
 class Disk:
@@ -57,15 +59,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
 @pytest.fixture
 def engine(disk: Disk, tmp_path: Path) -> Iterator[Engine]:
     with Engine.open(tmp_path / "data") as opened:
-        opened.call(
-            "CreateTable",
-            {
-                "TableName": "things",
-                "BillingMode": "PAY_PER_REQUEST",
-                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            },
-        )
+        opened.call("CreateTable", on_demand(TableName="things"))
         yield opened
 
 
@@ -100,14 +94,6 @@ class Told:
         left = {number: names(self._disk.copy(number)) for number in {number for _, number in self._names}}
         for name, number in self._names:
             assert name in left[number], f"{name} was told, and sync {number} had not brought it to disk"
-
-
-def run_threads(*work: Callable[[], None]) -> None:
-    threads = [threading.Thread(target=function) for function in work]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def test_what_threads_were_told_survives_a_power_cut(engine: Engine, disk: Disk) -> None:

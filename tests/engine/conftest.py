@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,19 +10,10 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.engine.errors import DynamoError, ValidationException
+from tests.clocks import Clock
 
 Item = dict[str, dict[str, Any]]
 Request = dict[str, Any]
-
-
-class Clock:
-    """The time, as a test sets it."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Database:
@@ -118,6 +110,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def db(clock: Clock) -> Iterator[Database]:
-    with Engine.open(clock=clock) as engine:
-        yield Database(engine, clock)
+def engine(clock: Clock) -> Iterator[Engine]:
+    with Engine.open(clock=clock, entropy=random.Random(7)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def db(engine: Engine, clock: Clock) -> Database:
+    return Database(engine, clock)

@@ -1,4 +1,4 @@
-"""Short ways to write table definitions, for the tests of the operations on tables."""
+"""Short ways to write the requests of the operations on tables."""
 
 from __future__ import annotations
 
@@ -11,14 +11,8 @@ from tablewright.engine import Engine
 from tablewright.engine.errors import DynamoError, ValidationException
 
 INVALID = "One or more parameter values were invalid: "
-
-
-class Clock:
-    def __init__(self, now: float = 1_800_000_000.0) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
+NEW_IMAGE = {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
+NEW_AND_OLD_IMAGES = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
 
 
 def attributes(*names: str) -> list[dict[str, str]]:
@@ -60,6 +54,27 @@ def provisioned(read: int = 5, write: int = 5, **members: Any) -> dict[str, Any]
     request = on_demand(ProvisionedThroughput=capacity(read, write), **members)
     del request["BillingMode"]
     return request
+
+
+def with_index(request: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """The table with the global index ``gsi`` over ``g``."""
+    return {
+        **request,
+        "AttributeDefinitions": attributes("pk", "g"),
+        "GlobalSecondaryIndexes": [index("gsi", "g", **members)],
+    }
+
+
+def index_update(**members: Any) -> list[dict[str, Any]]:
+    return [{"Update": {"IndexName": "gsi", **members}}]
+
+
+def index_creation(name: str = "new", *names: str, **members: Any) -> list[dict[str, Any]]:
+    return [{"Create": index(name, *(names or ("n",)), **members)}]
+
+
+def index_deletion(name: str = "gsi") -> list[dict[str, Any]]:
+    return [{"Delete": {"IndexName": name}}]
 
 
 def create(engine: Engine, request: dict[str, Any]) -> dict[str, Any]:

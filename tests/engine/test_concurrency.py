@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,6 +21,8 @@ from tablewright.engine.errors import (
     InternalServerError,
     TransactionCanceledException,
 )
+from tests.engine.table_requests import on_demand
+from tests.threads import run_threads
 
 THREADS = 16
 
@@ -42,36 +43,7 @@ def on_disk(tmp_path: Path) -> Iterator[Engine]:
 
 
 def create(engine: Engine, name: str) -> None:
-    engine.call(
-        "CreateTable",
-        {
-            "TableName": name,
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        },
-    )
-
-
-def run_threads(*work: Callable[[], None]) -> None:
-    """Runs each in a thread of its own, all from the same moment; what one of them raises is raised here."""
-    errors: list[BaseException] = []
-    together = threading.Barrier(len(work))
-
-    def run(function: Callable[[], None]) -> None:
-        try:
-            together.wait()
-            function()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(function,)) for function in work]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    engine.call("CreateTable", on_demand(TableName=name))
 
 
 def putting(key: str, **attributes: str) -> dict[str, Any]:

@@ -12,22 +12,11 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.engine.errors import ResourceNotFoundException, ValidationException
+from tests.clocks import Clock
+from tests.engine.table_requests import NEW_AND_OLD_IMAGES, attributes, index, on_demand
 
-NOW = 1_800_000_000
+NOW = int(Clock().now)
 YEAR = 365 * 24 * 3600
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = float(NOW)
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
@@ -40,24 +29,13 @@ def engine(clock: Clock) -> Iterator[Engine]:
 
 
 def create(engine: Engine, stream: bool = True) -> None:
-    request: dict[str, Any] = {
-        "TableName": "sessions",
-        "AttributeDefinitions": [
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "user", "AttributeType": "S"},
-        ],
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "BillingMode": "PAY_PER_REQUEST",
-        "GlobalSecondaryIndexes": [
-            {
-                "IndexName": "by_user",
-                "KeySchema": [{"AttributeName": "user", "KeyType": "HASH"}],
-                "Projection": {"ProjectionType": "ALL"},
-            }
-        ],
-    }
+    request = on_demand(
+        TableName="sessions",
+        AttributeDefinitions=attributes("pk", "user"),
+        GlobalSecondaryIndexes=[index("by_user", "user")],
+    )
     if stream:
-        request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+        request["StreamSpecification"] = NEW_AND_OLD_IMAGES
     engine.call("CreateTable", request)
 
 

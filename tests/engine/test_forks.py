@@ -12,20 +12,13 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.engine.data_folder import StorageError
+from tests.engine.table_requests import on_demand
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
 
 
 def create(engine: Engine) -> None:
-    engine.call(
-        "CreateTable",
-        {
-            "TableName": "things",
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        },
-    )
+    engine.call("CreateTable", on_demand(TableName="things"))
 
 
 def put(engine: Engine, number: int) -> None:

@@ -14,6 +14,7 @@ import pytest
 import tablewright.engine
 from tablewright.engine import Engine
 from tablewright.engine.errors import DynamoError
+from tests.engine.table_requests import NEW_AND_OLD_IMAGES, on_demand, with_index
 
 SOURCES = str(Path(tablewright.engine.__file__).parent)
 PUT: tuple[str, dict[str, Any]] = ("PutItem", {"TableName": "things", "Item": {"pk": {"S": "a"}, "g": {"S": "1"}}})
@@ -71,23 +72,8 @@ def pair(number: int) -> dict[str, Any]:
 @pytest.mark.parametrize(("kind", "stride"), [("put", 1), ("get", 1), ("transaction", 5)])
 def test_a_call_may_be_broken_off_at_any_moment(tmp_path: Path, kind: str, stride: int) -> None:
     with Engine.open(tmp_path / "data") as engine:
-        names = [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "g")]
-        index = {
-            "IndexName": "gsi",
-            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "ALL"},
-        }
-        engine.call(
-            "CreateTable",
-            {
-                "TableName": "things",
-                "BillingMode": "PAY_PER_REQUEST",
-                "AttributeDefinitions": names,
-                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-                "GlobalSecondaryIndexes": [index],
-                "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-            },
-        )
+        table = on_demand(TableName="things", StreamSpecification=NEW_AND_OLD_IMAGES)
+        engine.call("CreateTable", with_index(table))
         calls: dict[str, Callable[[int], object]] = {
             "put": lambda number: engine.call(*PUT),
             "get": lambda number: engine.call(*GET),

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from tablewright.engine.errors import ValidationException
+from tablewright.engine.expressions import bind_bounds
 from tablewright.engine.legacy import (
     AttributeUpdates,
+    bounds_from_key_conditions,
     condition_from_expected,
     condition_from_filter,
-    parse_key_conditions,
     projection_from_attributes,
 )
 
@@ -203,21 +204,17 @@ def key_condition(operator: str, *values: Value) -> dict[str, Any]:
     return {"ComparisonOperator": operator, "AttributeValueList": list(values)}
 
 
+def bound(conditions: dict[str, Any]) -> tuple[dict[str, Value], list[tuple[str, str, tuple[Value, ...]]]]:
+    return bind_bounds(bounds_from_key_conditions(conditions), ("pk",), ("sk",))
+
+
 def test_key_conditions_are_a_partition_and_a_range() -> None:
-    condition = parse_key_conditions(
-        {"sk": key_condition("BEGINS_WITH", {"S": "x"}), "pk": key_condition("EQ", {"N": "1.0"})},
-        ("pk",),
-        ("sk",),
-    )
-    assert condition.partition == {"pk": {"N": "1"}}
-    assert condition.sort == [("sk", "begins_with", ({"S": "x"},))]
+    partition, sort = bound({"sk": key_condition("BEGINS_WITH", {"S": "x"}), "pk": key_condition("EQ", {"N": "1.0"})})
+    assert partition == {"pk": {"N": "1"}}
+    assert sort == [("sk", "begins_with", ({"S": "x"},))]
     for operator, symbol in (("EQ", "="), ("LT", "<"), ("LE", "<="), ("GT", ">"), ("GE", ">=")):
-        condition = parse_key_conditions(
-            {"pk": key_condition("EQ", {"S": "x"}), "sk": key_condition(operator, {"S": "x"})},
-            ("pk",),
-            ("sk",),
-        )
-        assert condition.sort == [("sk", symbol, ({"S": "x"},))]
+        _, sort = bound({"pk": key_condition("EQ", {"S": "x"}), "sk": key_condition(operator, {"S": "x"})})
+        assert sort == [("sk", symbol, ({"S": "x"},))]
 
 
 @pytest.mark.parametrize(
@@ -246,7 +243,7 @@ def test_key_conditions_are_a_partition_and_a_range() -> None:
 )
 def test_key_conditions_that_do_not_fit(conditions: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationException) as caught:
-        parse_key_conditions(conditions, ("pk",), ("sk",))
+        bound(conditions)
     assert caught.value.message == message
 
 

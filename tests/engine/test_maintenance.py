@@ -14,6 +14,7 @@ import pytest
 
 from tablewright.engine import Engine, maintenance
 from tablewright.engine.database import Database
+from tests.engine.table_requests import on_demand
 
 
 @pytest.fixture
@@ -23,15 +24,7 @@ def engine() -> Iterator[Engine]:
 
 
 def create(engine: Engine, name: str = "things") -> None:
-    engine.call(
-        "CreateTable",
-        {
-            "TableName": name,
-            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            "BillingMode": "PAY_PER_REQUEST",
-        },
-    )
+    engine.call("CreateTable", on_demand(TableName=name))
 
 
 def enable_ttl(engine: Engine) -> None:

@@ -49,6 +49,23 @@ def put(sk: str, **more: Any) -> dict[str, Any]:
 
 OF_A = {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": A}}
 
+TRANSACTION: tuple[str, dict[str, Any]] = (
+    "TransactWriteItems",
+    {
+        "TransactItems": [
+            {"Put": put("4", l=B)},
+            {
+                "ConditionCheck": {
+                    "TableName": "table",
+                    "Key": key("1"),
+                    "ConditionExpression": "attribute_exists(pk)",
+                }
+            },
+        ],
+        "ClientRequestToken": "token",
+    },
+)
+
 # Something of every operation that consumes capacity.
 REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("PutItem", put("1", g=A, l=A)),
@@ -86,38 +103,8 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
             }
         },
     ),
-    (
-        "TransactWriteItems",
-        {
-            "TransactItems": [
-                {"Put": put("4", l=B)},
-                {
-                    "ConditionCheck": {
-                        "TableName": "table",
-                        "Key": key("1"),
-                        "ConditionExpression": "attribute_exists(pk)",
-                    }
-                },
-            ],
-            "ClientRequestToken": "token",
-        },
-    ),
-    (
-        "TransactWriteItems",
-        {
-            "TransactItems": [
-                {"Put": put("4", l=B)},
-                {
-                    "ConditionCheck": {
-                        "TableName": "table",
-                        "Key": key("1"),
-                        "ConditionExpression": "attribute_exists(pk)",
-                    }
-                },
-            ],
-            "ClientRequestToken": "token",
-        },
-    ),
+    TRANSACTION,
+    TRANSACTION,  # again, with the same token
     ("TransactGetItems", {"TransactItems": [{"Get": {"TableName": "table", "Key": key("4")}}]}),
     ("ExecuteStatement", {"Statement": "SELECT * FROM \"table\" WHERE pk = 'a'"}),
     ("ExecuteStatement", {"Statement": "INSERT INTO \"table\" VALUE {'pk': 'a', 'sk': '5', 'g': 'z'}"}),

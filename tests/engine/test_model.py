@@ -54,6 +54,7 @@ from tests.engine.model import (
     updates,
     with_expressions,
 )
+from tests.engine.table_requests import on_demand
 
 # -- what may happen -----------------------------------------------------------------------------------------
 
@@ -100,15 +101,7 @@ class Machine(RuleBasedStateMachine):
     @initialize(items=st.lists(st.tuples(raw_keys, attributes), min_size=5, max_size=25))
     def create_tables(self, items: list[tuple[tuple[str, int], Item]]) -> None:
         call = self.engine.call
-        call(
-            "CreateTable",
-            {
-                "TableName": "plain",
-                "BillingMode": "PAY_PER_REQUEST",
-                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-                "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-            },
-        )
+        call("CreateTable", on_demand(TableName="plain"))
         call(
             "CreateTable",
             {

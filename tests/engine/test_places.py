@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tablewright.engine import Engine, database
+from tests.engine.table_requests import attributes, index, on_demand
 
-TABLE = {
-    "TableName": "things",
-    "AttributeDefinitions": [
-        {"AttributeName": "pk", "AttributeType": "S"},
-        {"AttributeName": "group", "AttributeType": "S"},
-    ],
-    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-    "BillingMode": "PAY_PER_REQUEST",
-}
-INDEX = {
-    "IndexName": "by-group",
-    "KeySchema": [{"AttributeName": "group", "KeyType": "HASH"}],
-    "Projection": {"ProjectionType": "ALL"},
+INDEXED = {
+    "AttributeDefinitions": attributes("pk", "group"),
+    "GlobalSecondaryIndexes": [index("by-group", "group")],
 }
 
 
 @pytest.mark.parametrize("indexed", [False, True])
 def test_keys_that_want_one_place_all_have_one(monkeypatch: pytest.MonkeyPatch, indexed: bool) -> None:
     monkeypatch.setattr(database, "row_id", lambda key: 7)
-    definition: dict[str, Any] = {**TABLE, "GlobalSecondaryIndexes": [INDEX]} if indexed else dict(TABLE)
-    if not indexed:
-        definition["AttributeDefinitions"] = TABLE["AttributeDefinitions"][:1]
     with Engine.open() as engine:
-        engine.call("CreateTable", definition)
+        engine.call("CreateTable", on_demand(TableName="things", **(INDEXED if indexed else {})))
         for turn in ("first", "second"):
             for name in "abcde":
                 item = {"pk": {"S": name}, "group": {"S": "g"}, "turn": {"S": turn}}

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tablewright.engine import Engine
 from tablewright.engine.errors import ResourceNotFoundException
-from tests.engine.conftest import Clock, Database
+from tests.clocks import Clock
+from tests.engine.conftest import Database
 
 INVALID = "One or more parameter values were invalid: "
 MISMATCH = "The provided key element does not match the schema"

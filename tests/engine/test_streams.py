@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +16,21 @@ from tablewright.engine.errors import (
     TrimmedDataAccessException,
     ValidationException,
 )
+from tests.clocks import Clock
+from tests.engine.table_requests import on_demand
 
 HOUR = 3600.0
 START = 1_800_000_000.25
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def engine(clock: Clock) -> Iterator[Engine]:
-    with Engine.open(clock=clock) as opened:
-        yield opened
+    return Clock(START)
 
 
 def create(engine: Engine, view: str | None = "NEW_AND_OLD_IMAGES", name: str = "music") -> str:
     """A table, with a stream of that view type; the stream's ARN."""
-    request: dict[str, Any] = {
-        "TableName": name,
-        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        "BillingMode": "PAY_PER_REQUEST",
-    }
+    request = on_demand(TableName=name)
     if view is not None:
         request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": view}
     description = engine.call("CreateTable", request)["TableDescription"]

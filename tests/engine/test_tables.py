@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,9 @@ from tablewright.engine.errors import (
     ResourceNotFoundException,
     ValidationException,
 )
+from tests.clocks import Clock
 from tests.engine.table_requests import (
     INVALID,
-    Clock,
     attributes,
     capacity,
     create,
@@ -33,17 +31,6 @@ from tests.engine.table_requests import (
 )
 
 ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/music"
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def engine(clock: Clock) -> Iterator[Engine]:
-    with Engine.open(clock=clock, entropy=random.Random(7)) as opened:
-        yield opened
 
 
 # -- creation -----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 from tablewright.engine.errors import ConditionalCheckFailedException, ResourceNotFoundException
 from tablewright.engine.values import NESTED_TOO_DEEPLY
 from tests.engine.conftest import Database
+from tests.engine.table_requests import attributes, index_creation
 
 INVALID = "One or more parameter values were invalid: "
 COUNTED = "1 validation error detected: "
@@ -161,31 +162,15 @@ def test_an_old_item_that_does_not_fit_a_new_index_can_be_updated(db: Database) 
     db.put(pk=A, g={"N": "1"}, h={"S": "x" * 70_000})
     db(
         "UpdateTable",
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in "gh"],
-        GlobalSecondaryIndexUpdates=[
-            {
-                "Create": {
-                    "IndexName": "by_g",
-                    "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-                    "Projection": {"ProjectionType": "ALL"},
-                }
-            }
-        ],
+        AttributeDefinitions=attributes("g", "h"),
+        GlobalSecondaryIndexUpdates=index_creation("by_g", "g"),
     )
     db.engine.sweep()
     db("UpdateItem", Key=KEY, UpdateExpression="SET n = :v", ExpressionAttributeValues=ONE)
     db(
         "UpdateTable",
-        AttributeDefinitions=[{"AttributeName": "h", "AttributeType": "S"}],
-        GlobalSecondaryIndexUpdates=[
-            {
-                "Create": {
-                    "IndexName": "by_h",
-                    "KeySchema": [{"AttributeName": "h", "KeyType": "HASH"}],
-                    "Projection": {"ProjectionType": "ALL"},
-                }
-            }
-        ],
+        AttributeDefinitions=attributes("h"),
+        GlobalSecondaryIndexUpdates=index_creation("by_h", "h"),
     )
     db.engine.sweep()
     db("UpdateItem", Key=KEY, UpdateExpression="SET n = n + :v", ExpressionAttributeValues=ONE)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tablewright.engine import Engine, backfill, database
+from tests.engine.table_requests import NEW_AND_OLD_IMAGES, attributes, index, key, on_demand
 
 NOW = 1_800_000_000.0
 
@@ -20,22 +20,15 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.setattr(database, "row_id", lambda key: places.setdefault(key, len(places) + 1))
     with Engine.open(tmp_path / "data", clock=lambda: NOW) as opened:
         opened._maintenance.stop()
-        opened.call(
-            "CreateTable",
-            {
-                "TableName": "things",
-                "BillingMode": "PAY_PER_REQUEST",
-                "AttributeDefinitions": [
-                    {"AttributeName": "pk", "AttributeType": "S"},
-                    {"AttributeName": "sk", "AttributeType": "N"},
-                    {"AttributeName": "kind", "AttributeType": "S"},
-                ],
-                "KeySchema": key("pk", "sk"),
-                "GlobalSecondaryIndexes": [index("by-kind", "kind", "pk")],
-                "LocalSecondaryIndexes": [index("by-pk-and-kind", "pk", "kind")],
-                "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-            },
+        definition = on_demand(
+            TableName="things",
+            AttributeDefinitions=attributes("pk", "sk:N", "kind"),
+            KeySchema=key("pk", "sk"),
+            GlobalSecondaryIndexes=[index("by-kind", "kind", "pk")],
+            LocalSecondaryIndexes=[index("by-pk-and-kind", "pk", "kind")],
+            StreamSpecification=NEW_AND_OLD_IMAGES,
         )
+        opened.call("CreateTable", definition)
         opened.call(
             "UpdateTimeToLive",
             {"TableName": "things", "TimeToLiveSpecification": {"AttributeName": "expires", "Enabled": True}},
@@ -44,14 +37,6 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
             put(opened, number)
             put(opened, number, text="changed")
         yield opened
-
-
-def key(partition: str, sort: str) -> list[dict[str, str]]:
-    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
-
-
-def index(name: str, partition: str, sort: str) -> dict[str, Any]:
-    return {"IndexName": name, "KeySchema": key(partition, sort), "Projection": {"ProjectionType": "ALL"}}
 
 
 def put(engine: Engine, number: int, text: str = "first") -> None:
@@ -202,12 +187,4 @@ def test_what_was_disabled_or_deleted_leaves_nothing_behind(engine: Engine, chan
 
 
 def create_plain(engine: Engine) -> None:
-    engine.call(
-        "CreateTable",
-        {
-            "TableName": "plain",
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
-            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-        },
-    )
+    engine.call("CreateTable", on_demand(TableName="plain"))

@@ -392,3 +392,15 @@ def test_numbers_are_written_plainly_and_never_rounded(value: Decimal) -> None:
 )
 def test_what_an_annotation_is_stored_as(annotation: Any, types: set[str | None]) -> None:
     assert stored_types(annotation) == types
+
+
+def test_members_of_a_tuple_are_stored_each_as_its_own_type() -> None:
+    class Span(Entity, table=Table("spans", "id")):
+        id: str
+        times: tuple[EpochMillis, EpochSeconds, datetime]
+
+    moment = datetime(2026, 1, 15, tzinfo=UTC)
+    span = Span(id="1", times=(moment, moment, moment))
+    stored = [{"N": "1768435200000"}, {"N": "1768435200"}, {"S": "2026-01-15T00:00:00.000000Z"}]
+    assert span.item()["times"] == {"L": stored}
+    assert Span.of(span.item()) == span

@@ -49,7 +49,7 @@ class Status(StrEnum):
 
 def table(**options: Any) -> Table:
     indexes = [GlobalIndex("GSI1", "GSI1PK", "GSI1SK"), LocalIndex("LSI1", "LSI1SK")]
-    return Table("T", "PK", "SK", **{"indexes": indexes, **options})
+    return Table("Rows", "PK", "SK", **{"indexes": indexes, **options})
 
 
 def declared(fields: dict[str, Any], where: Table | None = None, **options: Any) -> type[Entity]:
@@ -136,7 +136,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a key that the table does not have": (
         lambda: declared({}, keys=Keys(**KEYS, GSI9PK="X")),
-        "Row.keys, GSI9PK is part of no key of table 'T'; its keys have PK, SK, GSI1PK, GSI1SK, LSI1SK",
+        "Row.keys, GSI9PK is part of no key of table 'Rows'; its keys have PK, SK, GSI1PK, GSI1SK, LSI1SK",
     ),
     "a key that is not text": (
         lambda: declared({}, table(types={"SK": "N"})),
@@ -228,11 +228,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "expiry where nothing expires": (
         lambda: declared({"ttl": (ExpiresAt, None)}),
-        "Row.ttl expires, but table 'T' has no ttl='ttl'",
+        "Row.ttl expires, but table 'Rows' has no ttl='ttl'",
     ),
     "expiry in another attribute": (
         lambda: declared({"gone": (ExpiresAt, None)}, table(ttl="ttl")),
-        "Row.gone is stored in 'gone', but the time to live of table 'T' is in 'ttl'; give the field Attr(\"ttl\")",
+        "Row.gone is stored in 'gone', but the time to live of table 'Rows' is in 'ttl'; give the field Attr(\"ttl\")",
     ),
     "expiry as text": (
         lambda: declared({"ttl": (Annotated[datetime | None, Expiry()], None)}, table(ttl="ttl")),
@@ -248,7 +248,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a unique field where no guard can be": (
         lambda: declared({"PK": int, "name": Annotated[str, Unique()]}, table(types={"PK": "N"}), keys=Keys(SK="ROW")),
-        "table 'T': PK is a number, so there is no place for guards and counters of the store",
+        "table 'Rows': PK is a number, so there is no place for guards and counters of the store",
     ),
     "numbered text": (
         lambda: declared({"n": Annotated[str, Numbered("id")]}),
@@ -274,7 +274,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     # patterns
     "an unknown index": (
         lambda: declared({}, by=Query("GSI9")),
-        "Row.by: table 'T' has no index 'GSI9'; it has GSI1, LSI1",
+        "Row.by: table 'Rows' has no index 'GSI9'; it has GSI1, LSI1",
     ),
     "an index that it is never in": (
         lambda: declared({}, keys=Keys(**KEYS, GSI1PK="X"), by=Query("GSI1")),
@@ -285,8 +285,8 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "Row.by: a global index cannot be read consistently; read by the primary key instead",
     ),
     "a query where there is one item": (
-        lambda: declared({}, Table("T", "PK"), keys=Keys(PK="ROW#{id}"), by=Query()),
-        "Row.by: table 'T' has one item for each key; use Get",
+        lambda: declared({}, Table("Rows", "PK"), keys=Keys(PK="ROW#{id}"), by=Query()),
+        "Row.by: table 'Rows' has one item for each key; use Get",
     ),
     "a fixed field that is not there": (
         lambda: declared({}, by=Query(fixed={"status": "x"})),
@@ -334,37 +334,49 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     # tables
     "two indexes of one name": (
-        lambda: Table("T", "PK", indexes=[GlobalIndex("A", "x"), GlobalIndex("A", "y")]),
-        "table 'T' has two indexes of the name 'A'; rename one",
+        lambda: Table("Rows", "PK", indexes=[GlobalIndex("GSI1", "x"), GlobalIndex("GSI1", "y")]),
+        "table 'Rows' has two indexes of the name 'GSI1'; rename one",
     ),
     "one attribute for both parts of a key": (
-        lambda: Table("T", "PK", "PK"),
-        "table 'T': 'PK' cannot be both partition and sort key",
+        lambda: Table("Rows", "PK", "PK"),
+        "table 'Rows': 'PK' cannot be both partition and sort key",
     ),
     "a local index without a sort key": (
-        lambda: Table("T", "PK", indexes=[LocalIndex("A", "x")]),
-        "table 'T' has no sort key, so it has no local indexes; use GlobalIndex",
+        lambda: Table("Rows", "PK", indexes=[LocalIndex("LSI1", "x")]),
+        "table 'Rows' has no sort key, so it has no local indexes; use GlobalIndex",
     ),
     "a stream of an unknown kind": (
-        lambda: Table("T", "PK", stream="ALL"),
-        "table 'T': a stream is one of KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES",
+        lambda: Table("Rows", "PK", stream="ALL"),
+        "table 'Rows': a stream is one of KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES",
     ),
     "a type of what is no key": (
-        lambda: Table("T", "PK", types={"x": "N"}),
-        "table 'T': 'x' is part of no key; only key attributes have types in a table",
+        lambda: Table("Rows", "PK", types={"x": "N"}),
+        "table 'Rows': 'x' is part of no key; only key attributes have types in a table",
     ),
     "an unknown type": (
-        lambda: Table("T", "PK", types={"PK": "SS"}),
-        "table 'T': 'PK' is one of S, N, B, not 'SS'",
+        lambda: Table("Rows", "PK", types={"PK": "SS"}),
+        "table 'Rows': 'PK' is one of S, N, B, not 'SS'",
     ),
-    "an index without a key": (lambda: GlobalIndex("A", []), "index 'A' needs a partition key"),
+    "a table of too short a name": (
+        lambda: Table("T", "PK"),
+        "table 'T': DynamoDB takes names of 3 to 255 characters, of letters, digits, '_', '.' and '-'; choose such",
+    ),
+    "a table of too long a name": (lambda: Table("t" * 256, "PK"), "DynamoDB takes names of 3 to 255 characters"),
+    "a table of a name with a space": (lambda: Table("my table", "PK"), "table 'my table': DynamoDB takes names"),
+    "a table of a name with an accent": (lambda: Table("café", "PK"), "table 'café': DynamoDB takes names"),
+    "an index of a name with a slash": (
+        lambda: GlobalIndex("by/shop", "shop"),
+        "index 'by/shop': DynamoDB takes names",
+    ),
+    "a local index of a short name": (lambda: LocalIndex("by", "shop"), "index 'by': DynamoDB takes names"),
+    "an index without a key": (lambda: GlobalIndex("GSI1", []), "index 'GSI1' needs a partition key"),
     "an index with five attributes": (
-        lambda: GlobalIndex("A", list("abcde")),
-        "index 'A': a key has at most 4 attributes of each kind",
+        lambda: GlobalIndex("GSI1", list("abcde")),
+        "index 'GSI1': a key has at most 4 attributes of each kind",
     ),
     "an index with an attribute twice": (
-        lambda: GlobalIndex("A", ["a", "b"], "a"),
-        "index 'A' has an attribute twice in its key",
+        lambda: GlobalIndex("GSI1", ["a", "b"], "a"),
+        "index 'GSI1' has an attribute twice in its key",
     ),
 }
 
@@ -389,7 +401,7 @@ def test_a_refused_entity_is_not_part_of_its_table() -> None:
 def test_two_entities_of_one_type_are_refused() -> None:
     where = table(type_attribute="type")
     declared({}, where)
-    with pytest.raises(ModelError, match="Row: table 'T' has an entity of the type 'Row' already; say type_name="):
+    with pytest.raises(ModelError, match="Row: table 'Rows' has an entity of the type 'Row' already; say type_name="):
         declared({}, where)
     declared({}, where, type_name="Other")
 
@@ -397,7 +409,7 @@ def test_two_entities_of_one_type_are_refused() -> None:
 def test_entities_whose_keys_can_be_equal_need_a_type_attribute() -> None:
     where = table()
     declared({}, where)
-    message = "Row and Row can have the same key in table 'T', and nothing tells their items apart"
+    message = "Row and Row can have the same key in table 'Rows', and nothing tells their items apart"
     with pytest.raises(ModelError, match=message):
         declared({}, where, type_name="Other")
     with pytest.raises(ModelError, match=message):
@@ -466,7 +478,7 @@ class Spread(Entity, table=SHARED):
     keys = Keys(PK=sharded("SPREAD#{id}", 2), SK="SPREAD")
 
 
-class Elsewhere(Entity, table=Table("U", "id")):
+class Elsewhere(Entity, table=Table("Others", "id")):
     id: str
 
 
@@ -490,10 +502,10 @@ def test_members_of_a_collection_may_name_the_partition_differently() -> None:
         ({}, Gather(), "Whole has no members; declare some"),
         ({"head": str}, Gather(), "Whole.head must be an entity, a list of one kind of entity, or an entity or None"),
         ({"parts": list[str]}, Gather(), "Whole.parts must be an entity, a list of one kind of entity"),
-        ({"head": Head, "x": Elsewhere}, Gather(), "Whole: T and U are two tables; one query reads one"),
+        ({"head": Head, "x": Elsewhere}, Gather(), "Whole: Others and Rows are two tables; one query reads one"),
         ({"head": Head, "x": Stranger}, Gather(), "Whole.of: Head, Stranger are in different partitions"),
         ({"head": Head, "parts": list[Part]}, Gather("GSI1"), "Whole.of: Part is never in index 'GSI1'"),
-        ({"head": Head}, Gather("GSI9"), "Whole.of: table 'T' has no index 'GSI9'"),
+        ({"head": Head}, Gather("GSI9"), "Whole.of: table 'Rows' has no index 'GSI9'"),
         ({"head": Head}, Gather("GSI1", consistent=True), "Whole.of: a global index cannot be read consistently"),
         ({"x": list[Spread]}, Gather(), "Whole.of: PK is sharded, so there is no one partition to read"),
     ],

@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from tablewright.model import (
+    Claim,
     Design,
     Entity,
     Get,
@@ -60,10 +61,50 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
         "reaction 'tell': a kind is one of INSERT, MODIFY, REMOVE, not 'INSERTED'",
     ),
     (lambda: Reaction("tell", Order, kinds=frozenset()), "reaction 'tell' is to nothing"),
-    (lambda: Traffic(per_second=-1), "traffic is not negative: -1 a second"),
+    (lambda: Traffic(per_second=-1), "Traffic(per_second=...) is a number from 0 to 1,000,000,000, not -1"),
+    (lambda: Traffic(per_second=float("nan")), "Traffic(per_second=...) is a number from 0 to 1,000,000,000, not nan"),
+    (lambda: Traffic(per_second=float("inf")), "Traffic(per_second=...) is a number from 0 to 1,000,000,000, not inf"),
+    (
+        lambda: Traffic(per_second=1, peak=float("inf")),
+        "Traffic(peak=...) is a number from 0 to 1,000,000,000, not inf",
+    ),
+    (
+        lambda: Traffic(per_second=1, peak=float("nan")),
+        "Traffic(peak=...) is a number from 0 to 1,000,000,000, not nan",
+    ),
+    (lambda: Traffic(per_second=1, hottest=float("nan")), "Traffic(hottest=...) is a number from 0 to 1, not nan"),
+    (
+        lambda: Traffic(per_second=cast("Any", "1")),
+        "Traffic(per_second=...) is a number from 0 to 1,000,000,000, not '1'",
+    ),
     (lambda: Traffic(per_second=10, peak=5), "a peak is at least the average: 5 is less than 10"),
-    (lambda: Traffic(per_second=1, hottest=20), "hottest is a share, from 0 to 1, not 20"),
-    (lambda: Volume(items=-1, size=100), "a volume is not negative: -1 items of 100 bytes"),
+    (lambda: Traffic(per_second=1, hottest=20), "Traffic(hottest=...) is a number from 0 to 1, not 20"),
+    (
+        lambda: Design("Shop", tables=[orders, Table("orders", "id")]),
+        "Shop has two tables of the name 'orders', and there can be one; keep their entities in one Table",
+    ),
+    (lambda: Design("Shop", tables=[orders, orders]), "Shop has two tables of the name 'orders'"),
+    (lambda: Volume(items=-1, size=100), "Volume(items=...) is a whole number from 0 to 1,000,000,000,000,000, not -1"),
+    (
+        lambda: Volume(items=cast("Any", float("inf")), size=100),
+        "Volume(items=...) is a whole number from 0 to 1,000,000,000,000,000, not inf",
+    ),
+    (
+        lambda: Volume(items=1, size=cast("Any", float("nan"))),
+        "Volume(size=...) is a whole number from 0 to 1,000,000,000, not nan",
+    ),
+    (
+        lambda: Volume(items=1, size=1, distinct={"PK": -4}),
+        "Volume(distinct={'PK': ...}) is a whole number from 0 to 1,000,000,000,000,000, not -4",
+    ),
+    (
+        lambda: Volume(items=1, size=1, distinct={"PK": 0}),
+        "Volume(distinct={'PK': ...}) is a number of values, at least 1",
+    ),
+    (
+        lambda: Claim("costs", write_price=float("nan")),
+        "Claim(write_price=...) is a number from 0 to 1,000,000,000, not nan",
+    ),
     (
         lambda: design(volume={Order: Volume(items=1, size=1, distinct={"shop": 3})}),
         "Shop, volume of Order: shop is no partition key of table 'orders'; there are PK, GSI1PK",

@@ -244,17 +244,17 @@ def test_an_absent_key_field_leaves_the_item_out_of_the_index() -> None:
 
 
 def test_guards_find_a_place_beside_keys_of_any_type_but_numbers() -> None:
-    binary = Table("b", "id", "at", types={"id": "B", "at": "N"})
+    binary = Table("blobs", "id", "at", types={"id": "B", "at": "N"})
     key = binary.internal_key("unique", "x")
     assert key == {"id": {"B": "JCN1bmlxdWUjeA=="}, "at": {"N": "0"}}
     assert binary.is_internal(key)
     assert not binary.is_internal({"id": {"B": "YQ=="}})
     with pytest.raises(ModelError, match="id is a number, so there is no place for guards"):
-        Table("n", "id", types={"id": "N"}).internal_key("unique")
+        Table("numbers", "id", types={"id": "N"}).internal_key("unique")
 
 
 def test_the_key_of_a_guard_has_room_for_values_of_any_length() -> None:
-    where = Table("t", "id")
+    where = Table("things", "id")
     keys = [where.internal_key("unique", "x" * length)["id"]["S"] for length in (2039, 2040, 2041)]
     assert [len(key) for key in keys] == [2048, 75, 75]
     assert keys[1] != keys[2]

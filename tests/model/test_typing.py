@@ -44,7 +44,7 @@ from tablewright.model import Get, Lookup, Query, Table
 ticket: Lookup[Ticket] = Call.by_id(call_id="c-9")  # error: assignment
 Call(user_id=1, call_id="c")                        # error: call-arg, arg-type
 Query("index", rnage="x")                           # error: call-arg
-Table("t", "PK", indexes=["GSI1"])                  # error: list-item
+Table("rows", "PK", indexes=["GSI1"])                  # error: list-item
 """
 
 

@@ -8,30 +8,23 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
 import pytest
 
 from tablewright.engine import Engine
 from tablewright.model import Entity, Table, schema_of
 from tablewright.model.schema import Item
-from tablewright.store import Store
+from tablewright.store import FolderBlobs, Store
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.flow import Backend, Request
+from tests.clocks import Clock
 from tests.store import endpoints
 from tests.store.members import assert_in_step, people
 from tests.store.models import TABLES, calls, desk
+from tests.store.papers import Shelf, shelved
 
 _numbers = count()
-
-
-class Clock:
-    """A time that passes when a test says so."""
-
-    def __init__(self, now: float) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Bench:
@@ -119,3 +112,12 @@ def written(bench: Bench) -> Iterator[Bench]:
     bench.create(people)
     yield bench
     assert_in_step(bench, people, calls, desk)
+
+
+@pytest.fixture
+def shelf(bench: Bench, tmp_path: Path) -> Iterator[Shelf]:
+    """A store with a folder of blobs; after the test, nothing is outside of its item that should not be."""
+    shelf = shelved(bench, FolderBlobs(tmp_path / "blobs"))
+    yield shelf
+    shelf.assert_tidy()
+    shelf.assert_small()

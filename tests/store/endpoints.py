@@ -86,18 +86,24 @@ def started(endpoint: str, engine: Engine) -> Iterator[Backend]:
 
 
 @contextmanager
-def moto_server() -> Iterator[Backend]:
+def moto_url() -> Iterator[str]:
+    """The address of a server of moto's, which has DynamoDB and S3."""
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    # All of moto's servers in a process share one state.
-    urlopen(f"{url}/moto-api/reset", data=b"").close()
-    with _connected(url) as backend:
-        yield backend
+    yield f"http://{host}:{port}"
     server.stop()
+
+
+@contextmanager
+def moto_server() -> Iterator[Backend]:
+    with moto_url() as url:
+        # All of moto's servers in a process share one state.
+        urlopen(f"{url}/moto-api/reset", data=b"").close()
+        with _connected(url) as backend:
+            yield backend
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from tablewright.model import (
 from tablewright.model.schema import Item
 from tablewright.store import Blobs, IdempotencyRecord, ServiceError, Store
 from tablewright.store.context import Context
-from tablewright.store.flow import Backend, Flow, Request, Sleep, Work
+from tablewright.store.flow import Backend, Flow, Request, Response, Sleep, Work
 from tablewright.store.outside import references
 
 if TYPE_CHECKING:
@@ -113,6 +113,19 @@ def long(mark: str, size: int = 3 * THRESHOLD) -> str:
     return (mark + "-") * (size // (len(mark) + 1) + 1)
 
 
+A, B, C = long("a"), long("b"), long("c")
+BY_ID = Paper.by_id(folder="f", paper_id="1")
+
+
+def paper(**fields: Any) -> Paper:
+    """The paper of ``BY_ID``, unless the fields say otherwise."""
+    return Paper(**{"folder": "f", "paper_id": "1", **fields})
+
+
+def contract(**fields: Any) -> Contract:
+    return Contract(**{"folder": "f", "number": "1", "code": "c-1", "text": A, **fields})
+
+
 @dataclass(slots=True)
 class Shelf:
     """A store with an object store, and ways round both."""
@@ -163,6 +176,10 @@ class Shelf:
             inside = {name for name in ("body", "scan", "text") if name in item}
             assert item_size(item) <= THRESHOLD or all(item_size({n: item[n]}) < 400 for n in inside)
 
+    def answer(self, request: Request) -> Response:
+        """What a request gets, to the service or beside it."""
+        return request.perform() if isinstance(request, Work) else self.backend.call(request)
+
     def steps(self, flow: Flow[Any]) -> Iterator[Callable[[], None]]:
         """A flow, step by step: each is to be carried out by the caller, or not."""
         answer: Any = None
@@ -175,7 +192,7 @@ class Shelf:
             if isinstance(step, Sleep):
                 return
             try:
-                answer = step.perform() if isinstance(step, Work) else self.backend.call(step)
+                answer = self.answer(step)
             except ServiceError as refused:
                 error = refused
 
@@ -185,6 +202,12 @@ class Shelf:
                 step = flow.send(answer) if error is None else flow.throw(error)
             except StopIteration:
                 return
+
+
+def read(shelf: Shelf, **key: str) -> Paper:
+    found = shelf.store.get(Paper.by_id(**{"folder": "f", "paper_id": "1", **key}), consistent=True)
+    assert found is not None
+    return found
 
 
 def shelved(bench: Bench, blobs: Blobs, table: Table = papers) -> Shelf:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,21 +13,19 @@ import pytest
 from tablewright.store import Blobs, FolderBlobs, MemoryBlobs, S3Blobs, ServiceError, Store, blobs_at, sizes_outside
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.blobs import Entry, delete_blobs, get_blobs, made_at, new_name, put_blobs
-from tests.store.conftest import Bench, Clock
+from tests.clocks import Clock
+from tests.store import endpoints
+from tests.store.conftest import Bench
 from tests.store.papers import Paper, long, papers, shelved
+from tests.threads import run_threads
 
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with endpoints.moto_url() as url:
+        yield url
 
 
 def bucket(endpoint: str, name: str, prefix: str = "") -> S3Blobs:
@@ -170,21 +167,12 @@ def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path: Path, monkeypatch: 
 
 def test_threads_make_folders_at_once(tmp_path: Path) -> None:
     blobs = FolderBlobs(tmp_path / "blobs")
-    failures: list[BaseException] = []
 
     def work() -> None:
-        try:
-            for _ in range(20):
-                blobs.put(new_name("Tickets", "Ticket", 1.0), b"x")
-        except BaseException as error:
-            failures.append(error)
+        for _ in range(20):
+            blobs.put(new_name("Tickets", "Ticket", 1.0), b"x")
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    run_threads(*[work] * 8)
     assert len(blobs.entries("Tickets/", None, 1000)) == 160
 
 

@@ -15,7 +15,8 @@ from tablewright.model import Selection
 from tablewright.store import InvalidCursor, Page, Store
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.flow import Request, Response
-from tests.store.conftest import Bench, Clock
+from tests.clocks import Clock
+from tests.store.conftest import Bench
 from tests.store.models import TABLES, Call, Session, Ticket, TicketStatus
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)

@@ -14,8 +14,8 @@ LISTED = [(endpoint, test) for endpoint, known in KNOWN_DIFFERENCES.items() for 
 
 @pytest.mark.parametrize(("endpoint", "test"), LISTED)
 def test_every_difference_is_shown_by_a_test_that_runs_there(endpoint: str, test: str) -> None:
-    folder = Path(__file__).parent
-    found = [re.search(rf"^def {test}\((.*?)\) ->", path.read_text("utf-8"), re.M) for path in folder.glob("test_*.py")]
+    paths = Path(__file__).parent.rglob("test_*.py")
+    found = [re.search(rf"^def {test}\((.*?)\) ->", path.read_text("utf-8"), re.M) for path in paths]
     (definition,) = [match[1] for match in found if match is not None]
     # A fixture that runs on all endpoints.
     assert re.search(r"\b(bench|store|written|backend|any_desk):", definition)

@@ -22,7 +22,8 @@ from tablewright.store.outside import references
 from tablewright.store.transactions import transact
 from tablewright.store.updates import update, upsert
 from tablewright.store.writes import create, delete, put
-from tests.store.conftest import Bench, Clock
+from tests.clocks import Clock
+from tests.store.conftest import Bench
 from tests.store.papers import THRESHOLD, Paper, Shelf, papers, shelved
 
 ids = st.sampled_from(["1", "2"])
@@ -64,7 +65,7 @@ class Shelves(RuleBasedStateMachine):
                     step = flow.send(None)
                     continue
                 try:
-                    answer = step.perform() if isinstance(step, Work) else self.shelf.backend.call(step)
+                    answer = self.shelf.answer(step)
                 except ServiceError as error:
                     step = flow.throw(error)
                     continue

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from itertools import combinations_with_replacement, count, permutations
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,10 @@ from tablewright.store.queries import query
 from tablewright.store.transactions import transact
 from tablewright.store.updates import update, upsert
 from tablewright.store.writes import delete, put
-from tests.store.conftest import Bench, Clock
-from tests.store.papers import Contract, Paper, Shelf, long, papers, shelved
-
-A, B, C = long("a"), long("b"), long("c")
-BY_ID = Paper.by_id(folder="f", paper_id="1")
+from tests.clocks import Clock
+from tests.store.conftest import Bench
+from tests.store.papers import BY_ID, A, B, C, Contract, Paper, Shelf, long, papers, shelved
+from tests.threads import run_threads
 
 Write = Callable[[Context], Flow[Any]]
 
@@ -169,43 +168,34 @@ def test_a_collection_robs_nobody(embedded: Bench, clock: Clock) -> None:
 def test_threads_that_write_read_and_collect(bench: Bench, tmp_path: Path) -> None:
     shelf = shelved(bench, FolderBlobs(tmp_path))
     numbers = count()
-    failures: list[BaseException] = []
 
     def work(seed: int) -> None:
         chance = random.Random(seed)
-        try:
-            for _ in range(25):
-                key: dict[str, Any] = {"folder": "f", "paper_id": str(chance.randrange(3))}
-                text = long(str(next(numbers)), chance.choice([10, 1500, 5000]))
-                what = chance.randrange(6)
-                try:
-                    if what == 0:
-                        shelf.store.put(Paper(**key, body=text))
-                    elif what == 1:
-                        shelf.store.update(Paper.by_id(**key), body=text)
-                    elif what == 2:
-                        shelf.store.delete(Paper.by_id(**key))
-                    elif what == 3:
-                        shelf.store.transact(Update(Paper.by_id(**key), scan=text.encode()))
-                    elif what == 4:
-                        shelf.store.collect_orphans(papers, dry_run=False)
-                    else:
-                        for found in shelf.store.iterate(Paper):
-                            assert len(set(found.body.split("-")) - {""}) <= 1, "a text of two writers"
-                except (NotFound, Conflict):
-                    continue
-                except StoreError as error:
-                    if not any(isinstance(reason, NotFound | Conflict) for reason in getattr(error, "reasons", ())):
-                        raise
-        except BaseException as error:
-            failures.append(error)
+        for _ in range(25):
+            key: dict[str, Any] = {"folder": "f", "paper_id": str(chance.randrange(3))}
+            text = long(str(next(numbers)), chance.choice([10, 1500, 5000]))
+            what = chance.randrange(6)
+            try:
+                if what == 0:
+                    shelf.store.put(Paper(**key, body=text))
+                elif what == 1:
+                    shelf.store.update(Paper.by_id(**key), body=text)
+                elif what == 2:
+                    shelf.store.delete(Paper.by_id(**key))
+                elif what == 3:
+                    shelf.store.transact(Update(Paper.by_id(**key), scan=text.encode()))
+                elif what == 4:
+                    shelf.store.collect_orphans(papers, dry_run=False)
+                else:
+                    for found in shelf.store.iterate(Paper):
+                        assert len(set(found.body.split("-")) - {""}) <= 1, "a text of two writers"
+            except (NotFound, Conflict):
+                continue
+            except StoreError as error:
+                if not any(isinstance(reason, NotFound | Conflict) for reason in getattr(error, "reasons", ())):
+                    raise
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    run_threads(*[partial(work, seed) for seed in range(4)])
     shelf.assert_whole()
     shelf.store.collect_orphans(papers, dry_run=False, grace=timedelta(0))
     shelf.assert_tidy()

@@ -13,10 +13,10 @@ from tablewright.store import FolderBlobs, InvalidCursor, MemoryBlobs, Orphans, 
 from tablewright.store.blobs import new_name
 from tablewright.store.outside import made
 from tablewright.store.writes import put
-from tests.store.conftest import Bench, Clock
-from tests.store.papers import Contract, Paper, Shelf, long, papers, shelved
+from tests.clocks import Clock
+from tests.store.conftest import Bench
+from tests.store.papers import A, B, Contract, Paper, Shelf, papers, shelved
 
-A, B = long("a"), long("b")
 DAY = timedelta(days=1)
 
 

@@ -20,7 +20,8 @@ from tablewright.store.context import Context
 from tablewright.store.flow import Request, Response, run
 from tablewright.store.retry import ATTEMPTS
 from tablewright.wire.server import serve_in_thread
-from tests.store.conftest import Bench, Clock
+from tests.clocks import Clock
+from tests.store.conftest import Bench
 from tests.store.models import TABLES, Call, Reading, Ticket, TicketStatus, calls, meters
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)

@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from tablewright.engine import Engine
 from tablewright.model import Entity, ExpiresAt, Get, Keys, Table
-from tablewright.store import NotFound, Store
+from tablewright.store import NotFound, Store, Unreadable
 from tablewright.store.context import Context
 from tablewright.store.errors import RecordsLost, ServiceError
 from tablewright.store.flow import Flow, Request, Sleep
@@ -27,8 +26,8 @@ from tablewright.store.streams import (
     changes_of,
     describe_stream,
 )
+from tests.clocks import Clock
 from tests.store import endpoints
-from tests.store.conftest import Clock
 
 NOW = datetime.fromtimestamp(1_763_000_000, UTC)
 
@@ -146,7 +145,7 @@ def test_items_of_other_writers_are_skipped_or_given_raw(store: Store) -> None:
 def test_an_item_that_does_not_fit_its_entity_is_an_error_and_not_passed_over(store: Store) -> None:
     broken = {"PK": {"S": "ORDER#1"}, "SK": {"S": "ORDER"}, "kind": {"S": "Order"}, "total": {"S": "many"}}
     store._run(_sent("PutItem", TableName="Shop", Item=broken))
-    with pytest.raises(ValidationError):
+    with pytest.raises(Unreadable, match=r"Order order_id 1 cannot be read: "):
         changes_in(shop, read(store))
 
 

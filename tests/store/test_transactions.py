@@ -25,9 +25,10 @@ from tablewright.store import (
     VersionConflict,
 )
 from tablewright.store.context import Context
-from tablewright.store.flow import Request, Sleep
+from tablewright.store.flow import Request, Response, Sleep
 from tablewright.store.transactions import transact
 from tests.store.conftest import Bench
+from tests.store.flows import drive
 from tests.store.members import Account, Document, Line, Player, everything, people
 from tests.store.models import Call, CallStatus, Event, Ticket, TicketStatus
 
@@ -167,34 +168,27 @@ def two_creations() -> Any:
     return transact(Context(), Create(Document(document_id="d-1")), Create(Player(player_id="p-1", team="red")))
 
 
-def test_conflicts_are_tried_again_with_the_same_token() -> None:
+def test_conflicts_are_tried_again_with_the_same_request() -> None:
     flow = two_creations()
     first = next(flow)
     assert isinstance(first, Request)
     assert isinstance(flow.throw(cancelled("TransactionConflict", "None")), Sleep)
     second = flow.send(None)
-    assert second.body["ClientRequestToken"] == first.body["ClientRequestToken"]
+    assert second is first
     with pytest.raises(StopIteration):
         flow.send({})
 
 
 def test_conflicts_that_do_not_end_are_told() -> None:
-    flow = two_creations()
-    requests = 0
+    requests: list[Request] = []
 
-    def run_into_conflicts() -> None:
-        nonlocal requests
-        step = next(flow)
-        while True:
-            if isinstance(step, Sleep):
-                step = flow.send(None)
-            else:
-                requests += 1
-                step = flow.throw(cancelled("TransactionConflict", "None"))
+    def conflict(request: Request) -> Response:
+        requests.append(request)
+        raise cancelled("TransactionConflict", "None")
 
     with pytest.raises(Cancelled) as refused:
-        run_into_conflicts()
-    assert requests == 8
+        drive(two_creations(), conflict)
+    assert len(requests) == 8
     assert [type(reason) for reason in refused.value.reasons] == [Conflict, type(None)]
 
 

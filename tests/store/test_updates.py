@@ -19,10 +19,11 @@ from tablewright.store import (
     VersionConflict,
 )
 from tablewright.store.context import Context
-from tablewright.store.flow import Request, Response, Sleep
+from tablewright.store.flow import Request, Response
 from tablewright.store.operations import ATTEMPTS
 from tablewright.store.updates import update
 from tests.store.conftest import Bench
+from tests.store.flows import drive
 from tests.store.members import Account, Address, Document, Person, Player, Token, Visit, everything, people
 from tests.store.models import Call, CallStatus, Ticket, TicketStatus
 
@@ -310,28 +311,17 @@ def test_what_is_needed_is_read_and_must_not_have_changed(written: Bench, player
 
 def test_a_write_that_others_always_outrun_is_given_up(written: Bench, player: Player) -> None:
     context = Context(clock=written.clock, table_names=written.names)
-    flow = update(context, BY_ID, name="Bea")
     writes = 0
 
-    def outrun() -> None:
+    def outrun(request: Request) -> Response:
         nonlocal writes
-        step = next(flow)
-        while True:
-            if isinstance(step, Sleep):
-                step = flow.send(None)
-                continue
-            if step.operation == "UpdateItem":
-                writes += 1
-                written.store.update(BY_ID, nested={"address.city": f"city {writes}"})
-            try:
-                response = written.backend.call(step)
-            except ServiceError as error:
-                step = flow.throw(error)
-            else:
-                step = flow.send(response)
+        if request.operation == "UpdateItem":
+            writes += 1
+            written.store.update(BY_ID, nested={"address.city": f"city {writes}"})
+        return written.backend.call(request)
 
     with pytest.raises(Conflict, match="others keep changing the item"):
-        outrun()
+        drive(update(context, BY_ID, name="Bea"), outrun)
     assert writes == ATTEMPTS
     assert stored(written).name == "Ada"
 

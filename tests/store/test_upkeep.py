@@ -31,8 +31,8 @@ from tablewright.store import AsyncStore, InvalidCursor, NotUnique, Store
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.findings import Fault, Progress, Remedy, Report
 from tablewright.store.flow import Backend, Request, Response
+from tests.clocks import Clock
 from tests.store import endpoints
-from tests.store.conftest import Clock
 
 desk = Table(
     "Desk",

@@ -16,11 +16,13 @@ from tablewright.store import Create, Delete, StoreError, Update
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.context import Context
 from tablewright.store.errors import ServiceError
-from tablewright.store.flow import Flow, Sleep
+from tablewright.store.flow import Flow, Request, Response
 from tablewright.store.transactions import transact
 from tablewright.store.updates import update, upsert
 from tablewright.store.writes import create, delete, put
-from tests.store.conftest import Bench, Clock
+from tests.clocks import Clock
+from tests.store.conftest import Bench
+from tests.store.flows import Stopped, drive
 from tests.store.members import Account, Line, Player, Slot, assert_in_step, people
 
 few = st.sampled_from(["1", "2", "3"])
@@ -56,24 +58,19 @@ class Writes(RuleBasedStateMachine):
     def carry_out(self, flow: Flow[Any], requests: int) -> Any:
         """Drive a flow for so many requests at most (0: to its end); refusals are as good as any other end."""
         sent = 0
+
+        def answer(request: Request) -> Response:
+            nonlocal sent
+            if requests and sent == requests:
+                raise Stopped
+            sent += 1
+            return self.bench.backend.call(request)
+
         try:
-            step = next(flow)
-            while True:
-                if isinstance(step, Sleep):
-                    step = flow.send(None)
-                    continue
-                if requests and sent == requests:
-                    flow.close()
-                    return None
-                sent += 1
-                try:
-                    response = self.bench.backend.call(step)
-                except ServiceError as error:
-                    step = flow.throw(error)
-                else:
-                    step = flow.send(response)
-        except StopIteration as end:
-            return end.value
+            return drive(flow, answer)
+        except Stopped:
+            flow.close()
+            return None
         except ServiceError:
             # Nothing here is the service's to refuse.
             raise

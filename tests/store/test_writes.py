@@ -20,9 +20,10 @@ from tablewright.store import (
 )
 from tablewright.store.batches import write_many
 from tablewright.store.context import Context
-from tablewright.store.flow import Request, Sleep
+from tablewright.store.flow import Request, Response, Sleep
 from tablewright.store.retry import ATTEMPTS
 from tests.store.conftest import Bench
+from tests.store.flows import drive
 from tests.store.members import Account, Document, Line, Player, Token, everything, people
 from tests.store.models import Call, CallStatus, Session, Ticket, TicketStatus
 
@@ -316,22 +317,15 @@ def test_what_was_not_processed_is_sent_again() -> None:
 
 
 def test_a_service_that_processes_nothing_is_given_up_on() -> None:
-    flow = write_many(Context(), [a_player()])
-    requests = 0
+    requests: list[Request] = []
 
-    def run_into_a_wall() -> None:
-        nonlocal requests
-        step = next(flow)
-        while True:
-            if isinstance(step, Sleep):
-                step = flow.send(None)
-            else:
-                requests += 1
-                step = flow.send({"UnprocessedItems": step.body["RequestItems"]})
+    def process_nothing(request: Request) -> Response:
+        requests.append(request)
+        return {"UnprocessedItems": request.body["RequestItems"]}
 
     with pytest.raises(Conflict, match="too busy: 1 items are left"):
-        run_into_a_wall()
-    assert requests == ATTEMPTS
+        drive(write_many(Context(), [a_player()]), process_nothing)
+    assert len(requests) == ATTEMPTS
 
 
 def test_sessions_expire_unseen(written: Bench) -> None:

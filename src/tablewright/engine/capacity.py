@@ -32,19 +32,28 @@ def read_units(size: int, consistent: bool) -> float:
     return float(units) if consistent else units / 2
 
 
-def index_writes(index: Index, before: Item | None, after: Item | None) -> list[tuple[Item, int]]:
-    """What a change costs an index, by entry: nothing when its view stays the same, two writes when an entry moves."""
+def index_writes(
+    index: Index, before: Item | None, after: Item | None, sizes: Mapping[int, int]
+) -> list[tuple[Item, int]]:
+    """What a change costs an index, by entry: nothing when its view stays the same, two writes when an entry moves.
+
+    ``sizes`` are of the items themselves, by identity: most indexes store them whole.
+    """
     old = index.entry(before) if before is not None and index.holds(before) else None
     new = index.entry(after) if after is not None and index.holds(after) else None
+
+    def size(entry: Item) -> int:
+        return sizes.get(id(entry)) or item_size(entry)
+
     if old is None:
-        return [] if new is None else [(new, write_units(item_size(new)))]
+        return [] if new is None else [(new, write_units(size(new)))]
     if new is None:
-        return [(old, write_units(item_size(old)))]
+        return [(old, write_units(size(old)))]
     if any(old[name] != new[name] for name in index.key.names):
-        return [(old, write_units(item_size(old))), (new, write_units(item_size(new)))]
+        return [(old, write_units(size(old))), (new, write_units(size(new)))]
     if same_item(old, new):
         return []
-    return [(new, write_units(max(item_size(old), item_size(new))))]
+    return [(new, write_units(max(size(old), size(new))))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +118,10 @@ class Meter:
 
     def change(self, table: Table, before: Item | None, after: Item | None, factor: int = 1) -> None:
         """A write, on the table and on every index whose stored view it changes."""
-        size = max(0 if before is None else item_size(before), 0 if after is None else item_size(after))
-        self.table(table, float(factor * write_units(size)), after or before)
+        sizes = {id(item): item_size(item) for item in (before, after) if item is not None}
+        self.table(table, float(factor * write_units(max(sizes.values(), default=0))), after or before)
         for index in table.indexes.values():
-            for entry, units in index_writes(index, before, after):
+            for entry, units in index_writes(index, before, after, sizes):
                 self.index(table, index, float(units), entry)
 
     def one(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ whether the change came from a put, an update, a transaction, a PartiQL statemen
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
@@ -105,25 +105,19 @@ class Database:
 
     def fetch(self, table: Table, key: bytes) -> Row | None:
         execute = self.storage.execute
-        columns = f"SELECT id, size, item FROM {table.rows} WHERE"
-        found = execute(f"{columns} id = ? AND key = ?", (row_id(key), key)).fetchone()
+        found = execute(table.select_row, (row_id(key), key)).fetchone()
         if found is None:
             # Another key may have come to its place before it.
-            found = execute(f"{columns} key = ?", (key,)).fetchone()
+            found = execute(f"SELECT id, size, item FROM {table.rows} WHERE key = ?", (key,)).fetchone()
         return None if found is None else Row(*found)
 
     def put_blind(self, table: Table, key: bytes, data: bytes, size: int) -> None:
         """Replace an item without looking at the old one; for tables where nothing depends on it."""
         execute = self.storage.write()
-        replace = "DO UPDATE SET size = excluded.size, item = excluded.item"
-        written = execute(
-            f"INSERT INTO {table.rows} (id, key, size, item) VALUES (?, ?, ?, ?) "
-            f"ON CONFLICT (id) {replace} WHERE key = excluded.key ON CONFLICT (key) {replace}",
-            (row_id(key), key, size, data),
-        ).rowcount
-        if not written:
+        if not execute(table.put_row, (row_id(key), key, size, data)).rowcount:
             execute(
-                f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?) ON CONFLICT (key) {replace}",
+                f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?) "
+                "ON CONFLICT (key) DO UPDATE SET size = excluded.size, item = excluded.item",
                 (key, size, data),
             )
 
@@ -153,7 +147,7 @@ class Database:
         before = None if old is None else old.item
         self._move_entries(table, key, place, before, new)
         if table.view_type is not None and not (before is not None and new is not None and same_item(before, new)):
-            self._log(table, before, new, principal)
+            self._log(table, old, new, data, principal)
 
     def _insert(self, table: Table, key: bytes, size: int, data: bytes) -> int:
         """A new row, in its own place or, where another key has that, in any; gives the place."""
@@ -170,15 +164,21 @@ class Database:
 
     def _move_entries(self, table: Table, key: bytes, place: int, before: Item | None, after: Item | None) -> None:
         execute = self.storage.execute
+        tie = b""
         for index in table.indexes.values():
-            left = table.index_key(index, before, key) if before is not None and index.holds(before) else None
-            entered = table.index_key(index, after, key) if after is not None and index.holds(after) else None
+            # Most changes touch no key, and to compare values is cheaper than to make keys of them.
+            if before is not None and after is not None and _agree(before, after, index.key.names):
+                continue
+            left = index.key.bytes_of(before) if before is not None and index.holds(before) else None
+            entered = index.key.bytes_of(after) if after is not None and index.holds(after) else None
             if left == entered:
                 continue
+            # The same for all of them, as the item's own key is.
+            tie = tie or table.tie(after or before or {}, key)
             if left is not None:
-                execute(f"DELETE FROM {index.rows} WHERE key = ?", (left,))
+                execute(f"DELETE FROM {index.rows} WHERE key = ?", (left + tie,))
             if entered is not None:
-                execute(f"INSERT INTO {index.rows} (key, id) VALUES (?, ?)", (entered, place))
+                execute(f"INSERT INTO {index.rows} (key, id) VALUES (?, ?)", (entered + tie, place))
         if table.time_to_live is not None:
             expired = expiry(before, table.time_to_live)
             expires = expiry(after, table.time_to_live)
@@ -188,17 +188,23 @@ class Database:
                 if expires is not None:
                     execute(f"INSERT OR IGNORE INTO {table.expiries} (at, id) VALUES (?, ?)", (expires, place))
 
-    def _log(self, table: Table, before: Item | None, after: Item | None, principal: str | None) -> None:
-        kind = "INSERT" if before is None else "REMOVE" if after is None else "MODIFY"
-        image = after if before is None else before
+    def _log(self, table: Table, old: Row | None, new: Item | None, data: bytes, principal: str | None) -> None:
+        """Note a change; ``data`` is what the new item is stored as."""
+        kind = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
+        image = new if old is None else old.item
         assert image is not None
         view = table.view_type
-        old = orjson.dumps(before) if before is not None and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
-        new = orjson.dumps(after) if after is not None and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
+        before = old.data if old is not None and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
+        after = data if new is not None and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
         self.storage.execute(
             "INSERT INTO log (stream, at, kind, principal, item_key, old, new) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (table.stream, self.clock(), kind, principal, orjson.dumps(table.key_of(image)), old, new),
+            (table.stream, self.clock(), kind, principal, orjson.dumps(table.key_of(image)), before, after),
         )
+
+
+def _agree(one: Item, other: Item, names: Sequence[str]) -> bool:
+    """Whether two items have the same values under some names."""
+    return [one.get(name) for name in names] == [other.get(name) for name in names]
 
 
 def expiry(item: Item | None, attribute: str) -> int | None:

@@ -65,8 +65,8 @@ def scalar_bytes(value: AttributeValue) -> bytes:
     return b64decode(content)
 
 
-def _hash(*parts: bytes) -> bytes:
-    return md5(b"Outliers" + b"".join(parts), usedforsecurity=False).digest()[:HASH_BYTES]
+def _hash(content: bytes) -> bytes:
+    return md5(b"Outliers" + content, usedforsecurity=False).digest()[:HASH_BYTES]
 
 
 def partition_bytes(parts: list[bytes]) -> bytes:
@@ -74,7 +74,7 @@ def partition_bytes(parts: list[bytes]) -> bytes:
     if len(parts) == 1:
         part = parts[0]
         return _hash(part) + min(len(part), _MAX_LENGTH).to_bytes(2) + part
-    return _hash(*parts) + b"".join(min(len(part), _MAX_LENGTH).to_bytes(2) + part for part in parts)
+    return _hash(b"".join(parts)) + b"".join([min(len(part), _MAX_LENGTH).to_bytes(2) + part for part in parts])
 
 
 def sort_bytes(part: bytes) -> bytes:
@@ -88,12 +88,15 @@ def sort_prefix(part: bytes) -> bytes:
 
 
 def key_bytes(partition: list[bytes], sort: Iterable[bytes] = ()) -> bytes:
-    return partition_bytes(partition) + b"".join(map(sort_bytes, sort))
+    key = partition_bytes(partition)
+    for part in sort:
+        key += sort_bytes(part)
+    return key
 
 
 def tie_bytes(row_key: bytes, parts: Iterable[bytes]) -> bytes:
     """What follows an index key: an order among equal ones, and the row it stands for."""
-    return _hash(*parts) + row_key
+    return _hash(b"".join(parts)) + row_key
 
 
 def row_id(key: bytes) -> int:

@@ -1,7 +1,7 @@
 """The parameters from before expressions, as the same programs that expressions become.
 
     Expected, QueryFilter, ScanFilter (+ ConditionalOperator)   a Condition
-    KeyConditions                                               a KeyCondition
+    KeyConditions                                               the bounds of a key condition
     AttributeUpdates                                            an AttributeUpdates, used like an Update
     AttributesToGet                                             a Projection
 
@@ -16,7 +16,7 @@ from typing import Any
 from tablewright.engine.errors import ValidationException
 from tablewright.engine.expressions.checks import Values, compare
 from tablewright.engine.expressions.compile import Condition, condition_from_node
-from tablewright.engine.expressions.key_condition import Bound, KeyCondition, bind_bounds
+from tablewright.engine.expressions.key_condition import Bound
 from tablewright.engine.expressions.nodes import And, Between, Compare, Function, In, Literal, Not, Or, Path
 from tablewright.engine.expressions.nodes import Condition as ConditionNode
 from tablewright.engine.expressions.projection import Projection
@@ -191,13 +191,6 @@ def bounds_from_key_conditions(conditions: Mapping[str, Mapping[str, Any]]) -> d
         values = _condition_values(operator, given)
         bounds[name] = (_INDEX_OPERATORS.get(operator, operator), values)
     return bounds
-
-
-def parse_key_conditions(
-    conditions: Mapping[str, Mapping[str, Any]], partition_keys: Sequence[str], sort_keys: Sequence[str]
-) -> KeyCondition:
-    """KeyConditions on a key; raises when they are wrong or do not fit that key."""
-    return KeyCondition(*bind_bounds(bounds_from_key_conditions(conditions), partition_keys, sort_keys))
 
 
 # -- projections -----------------------------------------------------------------------------------

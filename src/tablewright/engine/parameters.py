@@ -62,7 +62,8 @@ class Parameters:
 
     def finish(self) -> None:
         """Every placeholder must have been used."""
-        check_expression_attributes(self._request, self._used_names, self._used_values)
+        if self.names or self.values:
+            check_expression_attributes(self._request, self._used_names, self._used_values)
 
     def _program(self, parameter: str, compile_text: Callable[[str], _T]) -> _T | None:
         text = self._request.get(parameter)
@@ -86,4 +87,6 @@ def _check_not_empty(parameter: str, text: str) -> None:
 
 
 def _canonical(value: AttributeValue) -> AttributeValue:
-    return checked(value)[0]
+    text = value.get("S")
+    # Most values are text, which stays as it is.
+    return value if text is not None and len(value) == 1 and text.isascii() else checked(value)[0]

@@ -7,6 +7,7 @@ stored bytes go into the response."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +18,7 @@ from tablewright.engine import keys, legacy
 from tablewright.engine.capacity import Meter, read_units
 from tablewright.engine.database import Database
 from tablewright.engine.errors import RequestValidationException, ValidationException
-from tablewright.engine.expressions import Condition, Projection, check_parameters
-from tablewright.engine.expressions.key_condition import bind_bounds
+from tablewright.engine.expressions import Condition, Projection, bind_bounds, check_parameters
 from tablewright.engine.items import attributes_to_get, check_key_paths
 from tablewright.engine.parameters import Parameters
 from tablewright.engine.schema import Index, Key, Table
@@ -27,6 +27,8 @@ from tablewright.engine.values import AttributeValue, Item, checked, item_size, 
 _INVALID = "One or more parameter values were invalid: "
 _START = "The provided starting key is invalid"
 _PAGE_BYTES = 1024 * 1024
+# The rows that are fetched together: enough for most pages, and few enough where each has 400 KB.
+_AT_ONCE = 32
 
 SortCondition = tuple[str, str, tuple[AttributeValue, ...]]
 """A sort key attribute, an operator and its operands."""
@@ -102,37 +104,62 @@ def read_page(db: Database, reading: Reading) -> Page:
         f"SELECT {columns} FROM {table} WHERE {key} >= ?{upper} ORDER BY {key} {order}", parameters
     )
     page = Page()
-    condition, projection = reading.condition, reading.projection
-    entry = index.entry if index is not None and index.projected is not None else None
-    plain = condition is None and projection is None and entry is None
-    limit = reading.limit or -1
+    is_whole = index is None or index.projected is None
     fill = _Fill(source.table.key.sort)
-    data = b""
+    if is_whole and reading.condition is None and reading.projection is None:
+        last = _take_stored(rows, reading.limit, page, fill)
+    else:
+        last = _take_parsed(rows, reading, page, fill)
+    rows.close()
+    if last is not None:
+        item: Item = orjson.loads(last)
+        page.last = {name: item[name] for name in source.start_names}
+    return page
+
+
+def _take_stored(rows: sqlite3.Cursor, limit: int | None, page: Page, fill: _Fill) -> bytes | None:
+    """Fill a page with stored bytes; gives those of the item that the page ends with, or None at the end."""
+    items = page.items
+    while some := rows.fetchmany(_AT_ONCE if limit is None else min(_AT_ONCE, limit - len(items))):
+        total = sum([size for size, _ in some])
+        contents = [data for _, data in some]
+        if fill.takes(total, contents):
+            page.size += total
+            items += map(orjson.Fragment, contents)
+        else:
+            for size, data in some:
+                page.size += size
+                items.append(orjson.Fragment(data))
+                if fill.add(size, data):
+                    page.scanned = len(items)
+                    return data  # type: ignore[no-any-return]
+        if len(items) == limit:
+            page.scanned = limit
+            return contents[-1]  # type: ignore[no-any-return]
+    page.scanned = len(items)
+    return None
+
+
+def _take_parsed(rows: sqlite3.Cursor, reading: Reading, page: Page, fill: _Fill) -> bytes | None:
+    """The same with what is projected of items, and of those only what the condition holds of."""
+    index, condition, projection = reading.source.index, reading.condition, reading.projection
+    entry = index.entry if index is not None and index.projected is not None else None
     for size, data in rows:
         page.scanned += 1
-        if plain:
-            page.size += size
-            page.items.append(orjson.Fragment(data))
-            full = fill.add(size, data)
-        else:
-            item: Item = orjson.loads(data)
-            if entry is not None:
-                stored = entry(item)
-                if reading.whole_items:
-                    page.base_sizes.append(size)
-                else:
-                    item = stored
-                size = item_size(stored)
-            page.size += size
-            full = fill.add(size, item)
-            if condition is None or condition.evaluate(item, reading.values):
-                page.items.append(item if projection is None else projection.apply(item))
-        if full or page.scanned == limit:
-            last: Item = orjson.loads(data)
-            page.last = {name: last[name] for name in source.start_names}
-            break
-    rows.close()
-    return page
+        item: Item = orjson.loads(data)
+        if entry is not None:
+            stored = entry(item)
+            if reading.whole_items:
+                page.base_sizes.append(size)
+            else:
+                item = stored
+            size = item_size(stored)
+        page.size += size
+        if condition is None or condition.evaluate(item, reading.values):
+            page.items.append(item if projection is None else projection.apply(item))
+        if fill.add(size, item) or page.scanned == reading.limit:
+            return data  # type: ignore[no-any-return]
+    return None
 
 
 class _Fill:
@@ -145,6 +172,15 @@ class _Fill:
         self._measured = 0
         self._bound = 0
         self._unmeasured: list[bytes | Item] = []
+
+    def takes(self, total: int, items: list[bytes]) -> bool:
+        """Add some items, of so many bytes in total, if the page surely does not end with any of them."""
+        bound = self._bound + page_size_bound(total, len(items))
+        if bound >= _PAGE_BYTES:
+            return False
+        self._unmeasured += items
+        self._bound = bound
+        return True
 
     def add(self, size: int, item: bytes | Item) -> bool:
         """Whether the page ends with this item."""

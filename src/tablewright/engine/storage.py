@@ -142,6 +142,9 @@ class Storage:
     def write(self) -> Callable[..., sqlite3.Cursor]:
         """``execute``, with a transaction open for it."""
         self.writes += 1
+        if self.pending is not None and not self._connection.in_transaction:
+            # It is committed, and a signal has kept that from being noted.
+            self._commit()
         if self.pending is None:
             self.execute("BEGIN IMMEDIATE")
             self.pending = Batch()
@@ -184,17 +187,19 @@ class Storage:
         if batch is None:
             return
         try:
-            self.execute("COMMIT")
+            if self._connection.in_transaction:
+                self.execute("COMMIT")
         except sqlite3.Error as error:
             self.abort(error)
         finally:
-            # Also when a signal was raised in between: what is committed is committed.
+            # Also when a signal was raised in between: what is committed is committed. One that is raised here leaves
+            # the batch pending without a transaction, so that all of this is done once more.
             if self.pending is batch and not self._connection.in_transaction:
-                self.pending = None
                 if self._log is None:
                     batch.finish(None)
                 else:
                     self._committed.append(batch)
+                self.pending = None
 
     def _sync(self) -> None:
         """Make everything that is committed durable. Who waits here meanwhile finds it done."""

@@ -28,6 +28,8 @@ NESTED_TOO_DEEPLY = (
     "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
 )
 _NUMBER = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?", re.ASCII)
+# Numbers that are written so already, as nearly all are.
+_CANONICAL = re.compile(r"-?[1-9][0-9]{0,18}(?:\.[0-9]{0,17}[1-9])?|-?0\.[0-9]{0,17}[1-9]|0").fullmatch
 
 
 def text_size(text: str) -> int:
@@ -54,7 +56,7 @@ def canonical_number(text: str) -> str:
 
     The exponent is bounded before anything of its size is built, so ``1e999999999`` costs nothing.
     """
-    if text.isdigit() and text.isascii() and len(text) <= MAX_DIGITS and (text[0] != "0" or text == "0"):
+    if _CANONICAL(text):
         return text
     match = _NUMBER.fullmatch(text)
     if match is None or not (match[2] or match[3]):
@@ -252,7 +254,13 @@ def value_size(value: AttributeValue) -> int:
 
 def item_size(item: Mapping[str, AttributeValue]) -> int:
     """Size of an item whose values are canonical already."""
-    return sum(text_size(name) + value_size(value) for name, value in item.items())
+    size = 0
+    for name, value in item.items():
+        size += len(name) if name.isascii() else text_size(name)
+        # Most attributes are text, as above.
+        text = value.get("S")
+        size += value_size(value) if text is None else len(text) if text.isascii() else len(text.encode())
+    return size
 
 
 # -- the size of a page --------------------------------------------------------------------------------------
@@ -280,9 +288,9 @@ def page_size(item: Mapping[str, AttributeValue], sort_key: str | None) -> int:
     return 2 + attributes + (1 + (1 + attributes) // 3072) * (18 + header)
 
 
-def page_size_bound(size: int) -> int:
-    """What the page size of an item of this size cannot exceed."""
-    return 4 * size + 32
+def page_size_bound(size: int, count: int = 1) -> int:
+    """What the page sizes of so many items, which have this size together, cannot exceed."""
+    return 4 * size + 32 * count
 
 
 def _stored_size(tag: str, content: Any) -> int:

@@ -8,8 +8,8 @@ pydantic makes of them what the field says. What a field holds comes back equal,
 * Numbers have up to 38 digits; more are refused, never rounded. A ``float`` is stored as the shortest decimal that
   means it, and is the same float again; where the type is ``Any`` it comes back as ``int`` or ``Decimal``.
 * Times without a zone are refused: a key that sorts by local time sorts wrongly twice a year.
-* There are no empty sets in DynamoDB: an absent set is an empty one. Inside of lists and maps, where nothing can be
-  absent, an empty list stands for it.
+* There are no empty sets in DynamoDB: an absent set is an empty one, or None where it may be that. Inside of lists and
+  maps, where nothing can be absent, an empty list stands for it.
 * Of a union of types that are stored alike (``UUID | str``) the value comes back as pydantic chooses.
 """
 
@@ -28,7 +28,7 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator
+from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
 from tablewright.model.keys import AttributeValue
@@ -149,7 +149,13 @@ def _encode_int(value: int) -> AttributeValue:
 def encode(value: Any) -> AttributeValue | None:
     """The attribute value of a Python value; None for what is not stored (None itself, and empty sets)."""
     kind: Any = type(value)
-    return _encoder_of(kind)(value)
+    encoder = _ENCODERS.get(kind)
+    return _encoder_of(kind)(value) if encoder is None else encoder(value)
+
+
+def has_encoder(kind: type) -> bool:
+    """Whether values of a class can be stored."""
+    return _encoder_of(kind) is not _refuse
 
 
 @lru_cache(maxsize=4096)
@@ -189,6 +195,9 @@ def _counted(annotation: Any) -> dict[type, Encoder]:
     if issubclass(origin, Mapping):
         member = _counted(arguments[1])
         return {dict: lambda value: _encode_map(value, _dispatching(member))} if member else {}
+    if issubclass(origin, tuple) and arguments and arguments[-1] is not ...:
+        places = [_counted(argument) for argument in arguments]
+        return {tuple: _by_place(tuple(map(_dispatching, places)))} if any(places) else {}
     if issubclass(origin, Sequence | AbstractSet):
         members = {kind: encoder for argument in arguments for kind, encoder in _counted(argument).items()}
         if not members:
@@ -198,6 +207,11 @@ def _counted(annotation: Any) -> dict[type, Encoder]:
         as_set: Encoder = lambda value: _encode_set(value, one)  # noqa: E731
         return {list: as_list, tuple: as_list, set: as_set, frozenset: as_set}
     return {}
+
+
+def _by_place(encoders: tuple[Encoder, ...]) -> Encoder:
+    """The encoder of a tuple whose members are of types of their own."""
+    return lambda value: {"L": [_member(member, one) for member, one in zip(value, encoders, strict=True)]}
 
 
 def named(annotation: Any) -> Any:
@@ -236,16 +250,41 @@ def _absent(info: FieldInfo) -> Any:
     return ... if info.is_required() else info.default
 
 
+@cache
+def accepted_names(model: type[BaseModel], name: str) -> tuple[str, ...]:
+    """The names that a field of a model is read by, in a map."""
+    alias, config = model.model_fields[name].validation_alias, model.model_config
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+    names = [choice.path[0] if isinstance(choice, AliasPath) else choice for choice in choices if choice is not None]
+    if config.get("validate_by_alias") is False:
+        names = []
+    if alias is None or config.get("populate_by_name") or config.get("validate_by_name"):
+        names.append(name)
+    return tuple(dict.fromkeys(str(each) for each in names))
+
+
 def _encode_model(model: BaseModel) -> AttributeValue:
     members: dict[str, AttributeValue] = {}
+    values = model.__dict__
     for name, stored_name, one, absent in stored_members(type(model)):
-        value = getattr(model, name)
+        value = values[name]
         encoded = one(value)
         if encoded is not None:
             members[stored_name] = encoded
         elif value != absent:
             members[stored_name] = _member(value, one)
+    if model.__pydantic_extra__:
+        members.update(_encode_extra(type(model), model.__pydantic_extra__))
     return {"M": members}
+
+
+def _encode_extra(model: type[BaseModel], extra: Mapping[str, Any]) -> dict[str, AttributeValue]:
+    """The members that a model has beyond its fields."""
+    for name in model.model_fields:
+        for taken in {*accepted_names(model, name), *(each[1] for each in stored_members(model) if each[0] == name)}:
+            if taken in extra:
+                raise ValueError(f"{taken} is what {model.__name__}.{name} is stored or read as; set {name} instead")
+    return {name: _member(value, encode) for name, value in extra.items()}
 
 
 def _encode_set(values: Iterable[Any], one: Encoder = encode) -> AttributeValue | None:
@@ -342,6 +381,14 @@ _SCALARS: dict[type, str] = {
     UUID: "S",
     bytes: "B",
 }
+# pydantic's names for texts, dates and times, which are no subclasses of those. By name, as most are never imported.
+_OTHER_NAMES = frozenset(
+    [
+        "pydantic.networks.EmailStr",
+        *(f"pydantic.types.{name}" for name in ("PastDate", "FutureDate", "AwareDatetime", "NaiveDatetime")),
+        *(f"pydantic.types.{name}" for name in ("PastDatetime", "FutureDatetime")),
+    ]
+)
 
 
 def stored_types(annotation: Any, markers: Iterable[Any] = ()) -> frozenset[str | None]:
@@ -384,6 +431,8 @@ def _stored_types_of_class(kind: Any) -> frozenset[str | None]:
         return frozenset(["SET"])
     if issubclass(kind, Sequence):
         return frozenset("L")
-    if kind in (object, Any) or hasattr(kind, "__get_pydantic_core_schema__"):
+    if f"{kind.__module__}.{kind.__qualname__}" in _OTHER_NAMES:
+        return frozenset("S")
+    if kind in (object, Any):
         return frozenset([None])
     raise TypeError(f"{kind.__name__} has no place in an item")

@@ -18,6 +18,7 @@ from tablewright.model.errors import ModelError
 from tablewright.model.keys import Field
 from tablewright.model.patterns import Get, Query
 from tablewright.model.rules import OUTSIDE, Attr, Expiry, KeyRule, Large, Numbered, Stamp, Unique, VersionMark
+from tablewright.model.storable import members_of, why_not, why_not_model
 
 if TYPE_CHECKING:
     from tablewright.model.schema import FieldSpec, Schema
@@ -27,8 +28,18 @@ _NOT_IN_KEYS = {"BOOL", "M", "L", "SET", "B"}
 _KINDS = {"S": "text", "N": "a number", "B": "bytes"}
 
 
-def check_field(place: str, info: FieldInfo) -> None:
-    """A field that can be stored, before anything is made of it."""
+def check_fields(entity: type[BaseModel]) -> None:
+    """The fields of an entity, before anything is made of them."""
+    if entity.model_config.get("extra") == "allow":
+        raise ModelError(
+            f"{entity.__name__} allows extra fields, which would not be stored; drop that, as what others store beside "
+            "the fields is kept anyway"
+        )
+    for name, info in entity.model_fields.items():
+        _check_field(f"{entity.__name__}.{name}", info, bool(entity.model_config.get("strict")))
+
+
+def _check_field(place: str, info: FieldInfo, strict: bool) -> None:
     if info.alias is not None or info.validation_alias is not None or info.serialization_alias is not None:
         raise ModelError(f'{place} has an alias; to store it under another name use Annotated[..., Attr("name")]')
     for marker in info.metadata:
@@ -36,18 +47,29 @@ def check_field(place: str, info: FieldInfo) -> None:
         if isinstance(marker, type) and issubclass(marker, _MARKERS):
             name = marker.__name__
             raise ModelError(f"{place} is marked {name}, which is a class; write Annotated[..., {name}(...)]")
-    _check_type(place, info, set())
+    _check_type(place, info, strict, set())
+    is_empty = info.is_required() or info.default_factory in (set, frozenset) or info.default in (None, set())
+    if stored_types(info.annotation, info.metadata) >= {"SET", "NULL"} and not is_empty:
+        raise ModelError(f"{place}: an empty set is not stored, so that its default would come back; let that be None")
 
 
-def _check_type(place: str, info: FieldInfo, seen: set[type]) -> None:
+def _check_type(place: str, info: FieldInfo, strict: bool, seen: set[type]) -> None:
     try:
-        stored_types(info.annotation, info.metadata)
-    except TypeError as error:
-        raise ModelError(f"{place}: {error}; use one of the types that do, or a pydantic model of them") from None
-    for model in _models_in(info.annotation):
+        reason = why_not(info.annotation, info.metadata, strict=strict)
+        models = list(_models_in(info.annotation))
+    except RecursionError:
+        raise ModelError(
+            f"{place}: its type has no end; declare a pydantic model that has itself as a member"
+        ) from None
+    if reason is not None:
+        raise ModelError(f"{place}: {reason}")
+    for model in models:
         if model in seen:
             continue
         seen.add(model)
+        reason = why_not_model(model)
+        if reason is not None:
+            raise ModelError(f"{place}: {reason}")
         for name, member in model.model_fields.items():
             inner = f"{place}: {model.__name__}.{name}"
             for marker in member.metadata:
@@ -55,14 +77,14 @@ def _check_type(place: str, info: FieldInfo, seen: set[type]) -> None:
                     raise ModelError(
                         f"{inner} is marked {type(marker).__name__}, which only fields of an entity can be"
                     )
-            _check_type(inner, member, seen)
+            _check_type(inner, member, bool(model.model_config.get("strict")), seen)
 
 
 def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
     annotation = named(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
-    for argument in get_args(annotation):
+    for argument in (*get_args(annotation), *members_of(annotation).values()):
         yield from _models_in(argument)
 
 

@@ -99,13 +99,13 @@ class Collection(BaseModel):
             _check(f"{cls.__name__}.{pattern.name}", cls.members_, pattern)
 
     @classmethod
-    def of(cls, items: Iterable[Item]) -> Self | None:
+    def of(cls, items: Iterable[Item], decode: Callable[[Schema, Item], Entity] = Schema.decode) -> Self | None:
         """The collection that items make up; None when a member is missing that has to be there."""
         found: dict[str, list[Entity]] = {member.name: [] for member in cls.members_}
         for item in items:
             member = next((member for member in cls.members_ if member.schema.is_of(item)), None)
             if member is not None:
-                found[member.name].append(member.schema.decode(item))
+                found[member.name].append(decode(member.schema, item))
         values: dict[str, Any] = {}
         for member in cls.members_:
             entities = found[member.name]

@@ -34,10 +34,23 @@ from tablewright.model.table import Table
 if TYPE_CHECKING:
     from tablewright.model.entity import Entity
 
+# Far beyond what anybody has; what is larger is a slip, and would make every figure that follows from it useless.
+_MOST_A_SECOND = 10**9
+_MOST_ITEMS = 10**15
+_MOST_BYTES = 10**9
+
 Action = Literal["create", "put", "update", "delete"]
 Kind = Literal["INSERT", "MODIFY", "REMOVE"]
 Effect = Literal["count", "publish", "notify", "export"]
 Source = Literal["stream", "writer"]
+
+
+def _check_figure(place: str, figure: object, most: int, *, whole: bool = False) -> None:
+    """A figure that can be counted with: a number, not negative, and not beyond all measure."""
+    kinds = (int,) if whole else (int, float)
+    if isinstance(figure, bool) or not isinstance(figure, kinds) or not 0 <= figure <= most:
+        number = "a whole number" if whole else "a number"
+        raise ModelError(f"{place} is {number} from 0 to {most:,}, not {figure!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +81,7 @@ class Touch:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Write:
-    """A named way to write: one item, or several in one transaction."""
+    """A named way to write: one item, several in one transaction, or many in batches."""
 
     name: str
     touches: tuple[Touch, ...]
@@ -93,8 +106,19 @@ class Write:
             object.__setattr__(self, member, value)
 
     @property
-    def is_transaction(self) -> bool:
-        return len(self.touches) + len(self.checks) > 1
+    def is_batch(self) -> bool:
+        """Whether it is many puts and deletes of which nothing is asked, each for itself: ``store.write_many``."""
+        return (
+            not self.checks
+            and all(touch.action in ("put", "delete") and not touch.conditional for touch in self.touches)
+            and any(touch.count > 1 for touch in self.touches)
+            and not any(_needs_condition(touch.entity.schema_) for touch in self.touches)
+        )
+
+
+def _needs_condition(schema: Schema) -> bool:
+    """Whether every write of an entity is under a condition, or in a transaction, which a batch cannot be."""
+    return schema.version is not None or bool(schema.unique or schema.numbered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +163,13 @@ class Traffic:
     hottest: float | None = None
 
     def __post_init__(self) -> None:
-        if self.per_second < 0:
-            raise ModelError(f"traffic is not negative: {self.per_second} a second")
-        if self.peak is not None and self.peak < self.per_second:
-            raise ModelError(f"a peak is at least the average: {self.peak} is less than {self.per_second}")
-        if self.hottest is not None and not 0 <= self.hottest <= 1:
-            raise ModelError(f"hottest is a share, from 0 to 1, not {self.hottest}")
+        _check_figure("Traffic(per_second=...)", self.per_second, _MOST_A_SECOND)
+        if self.peak is not None:
+            _check_figure("Traffic(peak=...)", self.peak, _MOST_A_SECOND)
+            if self.peak < self.per_second:
+                raise ModelError(f"a peak is at least the average: {self.peak} is less than {self.per_second}")
+        if self.hottest is not None:
+            _check_figure("Traffic(hottest=...)", self.hottest, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +182,13 @@ class Volume:
     distinct: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.items < 0 or self.size < 0:
-            raise ModelError(f"a volume is not negative: {self.items} items of {self.size} bytes")
+        _check_figure("Volume(items=...)", self.items, _MOST_ITEMS, whole=True)
+        _check_figure("Volume(size=...)", self.size, _MOST_BYTES, whole=True)
+        for attribute, number in self.distinct.items():
+            place = f"Volume(distinct={{{attribute!r}: ...}})"
+            _check_figure(place, number, _MOST_ITEMS, whole=True)
+            if number == 0:
+                raise ModelError(f"{place} is a number of values, at least 1; leave it away where it is not known")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +206,12 @@ class Claim:
     read_hour_price: float | None = None
     # When those prices were read.
     as_of: date | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("units", "write_price", "read_price", "write_hour_price", "read_hour_price"):
+            figure = getattr(self, name)
+            if figure is not None:
+                _check_figure(f"Claim({name}=...)", figure, _MOST_A_SECOND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +254,13 @@ class Design:
         self.claims = tuple(claims)
         self.accepted = tuple(accepted)
         self.about = about
+        kept = [table.name for table in self.tables]
+        for table in kept:
+            if kept.count(table) > 1:
+                raise ModelError(
+                    f"{name} has two tables of the name {table!r}, and there can be one; keep their entities in one "
+                    "Table, or rename one of them"
+                )
         for write in writes:
             if write is not self.writes[write.name]:
                 raise ModelError(f"{name} has two writes of the name {write.name!r}; rename one")
@@ -291,5 +334,6 @@ def _check_touch(place: str, touch: Touch) -> None:
                 f"its keys have {', '.join(schema.table.key_attributes)}"
             )
         Template(template)
-    if touch.count < 1:
+    _check_figure(f"{place}: count", touch.count, _MOST_ITEMS, whole=True)
+    if touch.count == 0:
         raise ModelError(f"{place}: count is the number of items that are touched at most, so at least 1")

@@ -18,33 +18,16 @@ never written by hand. What another writer stored beside the fields is kept and 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic import BaseModel, ConfigDict
 
 from tablewright.model.errors import ModelError
 from tablewright.model.patterns import Get, Query
 from tablewright.model.rules import Keys, Upgrades
 from tablewright.model.schema import Item, Naming, Schema, snake_case
 from tablewright.model.table import Table
-
-# Members of a core schema that are no schemas, and may look like one.
-_OPAQUE = frozenset({"config", "default", "expected", "metadata"})
-
-
-def _aware(schema: Any) -> Any:
-    """A core schema in which every datetime has to have a time zone."""
-    if isinstance(schema, list):
-        return [_aware(member) for member in schema]
-    if isinstance(schema, tuple):
-        return tuple(_aware(member) for member in schema)
-    if not isinstance(schema, dict):
-        return schema
-    copied = {name: member if name in _OPAQUE else _aware(member) for name, member in schema.items()}
-    if copied.get("type") == "datetime":
-        copied["tz_constraint"] = "aware"
-    return copied
+from tablewright.model.validators import take_stored_values
 
 
 class Entity(BaseModel):
@@ -67,19 +50,15 @@ class Entity(BaseModel):
                 f"class {cls.__name__}: there is no {', '.join(kwargs)}; there are table, naming, type_name"
             )
         super().__pydantic_init_subclass__()
+        if cls.__pydantic_complete__:
+            # Once all of it is known: models that are part of it are looked into as well.
+            take_stored_values(cls)
         if table is not None:
             if not isinstance(table, Table):
                 raise ModelError(f"class {cls.__name__}: table= takes a Table, not {table!r}")
             if not cls.__pydantic_complete__:
                 raise ModelError(f"{cls.__name__} uses a type that is not defined yet; define it before")
             cls.schema_ = Schema(cls, table, naming, type_name or cls.__name__)
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """A time without a zone is refused where it enters."""
-        schema = _aware(handler(source))
-        assert isinstance(schema, dict)
-        return cast("CoreSchema", schema)
 
     @classmethod
     def of(cls, item: Item) -> Self:

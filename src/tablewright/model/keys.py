@@ -44,7 +44,6 @@ _ESCAPES = {code: f"${chr(code + 0x40)}" for code in range(0x25)}
 _SPECIAL = re.compile(r"[\x00-\x24]").search
 _ESCAPED = re.compile(r"\$([@-d])")
 _PART = re.compile(r"\{([A-Za-z_][\w.]*)(?::(\w+))?\}")
-_NUMBER = re.compile(r"0|[1-9][0-9]*").fullmatch
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -159,8 +158,9 @@ def _encoder(name: str, form: str) -> Callable[[AttributeValue], str]:
         return encode_number(Decimal(number_in(value)))
 
     def padded(value: AttributeValue) -> str:
-        content = number_in(value)
-        if not _NUMBER(content) or len(content) > width:
+        content = value.get("N") or number_in(value)
+        plain = content.isdecimal() and content.isascii() and (content[0] != "0" or content == "0")
+        if not plain or len(content) > width:
             raise TemplateError(f"{name} is {content}, which is not a whole number of up to {width} digits")
         return content.zfill(width)
 
@@ -265,18 +265,25 @@ class Template:
         renamed.__dict__.update(text=shown, parts=parts, optional=optional)
         return renamed
 
-    def render(self, item: Mapping[str, AttributeValue]) -> str | None:
-        """The key of an item; None when a required field is absent."""
-        text = self._render(item)
-        if text is None:
-            return None
-        if self.optional:
-            text += self._render_optional(item) or ""
-        if not text:
-            raise TemplateError(
-                f"{self.fields[0].name} is empty, and so is the key; give {self.text!r} some text as well"
-            )
-        return text
+    @cached_property
+    def render(self) -> Callable[[Mapping[str, AttributeValue]], str | None]:
+        """Gives the key of an item; None when a required field is absent."""
+        required = _renderer(self.parts)
+        if self.head and not self.optional:
+            return required
+        optional = _renderer(self.optional)
+
+        def render(item: Mapping[str, AttributeValue]) -> str | None:
+            text = required(item)
+            if text is None:
+                return None
+            text += optional(item) or ""
+            if not text:
+                name = self.fields[0].name
+                raise TemplateError(f"{name} is empty, and so is the key; give {self.text!r} some text as well")
+            return text
+
+        return render
 
     def prefix(self, item: Mapping[str, AttributeValue]) -> tuple[str, Field | None]:
         """What the keys begin with whose first fields are those given, and the first field that is not given.
@@ -306,14 +313,6 @@ class Template:
     def matches(self) -> Callable[[str], object]:
         """Gives something true for a key of this template, and None for any other."""
         return self._pattern.fullmatch
-
-    @cached_property
-    def _render(self) -> Callable[[Mapping[str, AttributeValue]], str | None]:
-        return _renderer(self.parts)
-
-    @cached_property
-    def _render_optional(self) -> Callable[[Mapping[str, AttributeValue]], str | None]:
-        return _renderer(self.optional)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

@@ -11,8 +11,9 @@ attributes by ``path``, which knows the names that nested models are stored unde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -57,6 +58,18 @@ __all__ = ["FieldSpec", "Item", "Naming", "Schema", "camel_case", "pascal_case",
 Item = dict[str, AttributeValue]
 
 _UNKNOWN = "_unknown"
+_SETS = ("SS", "NS", "BS")
+# What is stored, in words.
+_KINDS = {
+    "S": "text",
+    "N": "a number",
+    "B": "bytes",
+    "BOOL": "true or false",
+    "M": "a map",
+    "L": "a list",
+    "SET": "a set",
+    "NULL": "nothing",
+}
 # Paths into a map have no end.
 _MOST_PLACES = 1000
 
@@ -85,22 +98,30 @@ class Place:
     steps: tuple[str, ...]
     encode: Encoder
     types: frozenset[str | None]
+    # Those types as the service tags them; all where one is not known.
+    tags: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        types = frozenset(_KINDS) if None in self.types else self.types
+        tags = {tag for kind in types if kind is not None for tag in (_SETS if kind == "SET" else (kind,))}
+        object.__setattr__(self, "tags", frozenset(tags))
 
 
 class Schema:
     """One entity of one table."""
 
     def __init__(self, entity: type[Entity], table: Table, naming: Naming, type_name: str) -> None:
-        from tablewright.model.checks import check, check_field
+        from tablewright.model.checks import check, check_fields
 
         self.entity = entity
         self.table = table
         self.type_name = type_name
-        for name, info in entity.model_fields.items():
-            check_field(f"{entity.__name__}.{name}", info)
+        check_fields(entity)
         self.fields = {name: self._field(name, info, naming) for name, info in entity.model_fields.items()}
         self.by_attribute = {spec.attribute: spec for spec in self.fields.values()}
         self.upgrades: Upgrades | None = getattr(entity, "upgrades", None)
+        # Whether reads store what they had to upgrade.
+        self.writes_back = self.upgrades is not None and self.upgrades.write_back
         self._declared_paths: dict[str, str] = {}
         # By the names that callers give.
         self._places: dict[str, Place] = {}
@@ -120,10 +141,13 @@ class Schema:
 
     # -- entity and item ----------------------------------------------------------------------------------------
 
-    def encode(self, entity: Entity) -> Item:
-        """The whole item of an entity: its fields, its key attributes, and what was stored beside them."""
+    def encode(self, entity: Entity, instead: Mapping[str, Any] | None = None) -> Item:
+        """The whole item of an entity: its fields, its key attributes, and what was stored beside them.
+
+        ``instead`` has fields that are to have another value than the entity gives them.
+        """
         # Past pydantic's access to fields, which takes longer than all the rest.
-        values = entity.__dict__
+        values = {**entity.__dict__, **instead} if instead else entity.__dict__
         item = dict(unknown_of(entity))
         try:
             for name, attribute, encoder in self._encoders:
@@ -264,6 +288,10 @@ class Schema:
             return 1
         return int(item.get(self.upgrades.attribute, {"N": "1"})["N"])
 
+    def is_to_be_written_back(self, item: Item) -> bool:
+        """Whether an item that was read is to be stored in the present shape: it has an older one."""
+        return self.writes_back and self.upgrades is not None and self.shape_of(item) < self.upgrades.shape
+
     def upgrade(self, item: Item) -> Item:
         """The item in the present shape: the same one if it has that already."""
         if self.upgrades is None or (shape := self.shape_of(item)) == self.upgrades.shape:
@@ -291,14 +319,18 @@ class Schema:
 
     # -- keys ---------------------------------------------------------------------------------------------------
 
-    def derive(self, item: Item) -> Item:
-        """The key attributes that follow from an item's fields; an attribute that does not apply is left out."""
+    def derive(self, item: Item, attributes: Iterable[str] | None = None) -> Item:
+        """The key attributes that follow from an item's fields, or some of them; what does not apply is left out."""
         derived: Item = {}
-        for attribute, rule in self.rules.items():
-            if not rule.when or all(lookup(item, path) in allowed for path, allowed in rule.when.items()):
-                text = self._rendered(attribute, rule, item)
-                if text is not None:
-                    derived[attribute] = {"S": text if rule.shards == 1 else text + self._shard(rule, item)}
+        try:
+            for attribute in self.rules if attributes is None else attributes:
+                rule = self.rules[attribute]
+                if not rule.when or all(lookup(item, path) in allowed for path, allowed in rule.when.items()):
+                    text = rule.template.render(item)
+                    if text is not None:
+                        derived[attribute] = {"S": text if rule.shards == 1 else text + self._shard(rule, item)}
+        except TemplateError as error:
+            raise self._no_key(attribute, error) from None
         return derived
 
     def key_of(self, item: Mapping[str, AttributeValue]) -> Item:
@@ -313,17 +345,16 @@ class Schema:
 
     def _unsharded_key(self, item: Mapping[str, AttributeValue]) -> Item:
         key: Item = {}
-        for attribute in self.table.key:
-            rule = self.rules.get(attribute)
-            text = None if rule is None else self._rendered(attribute, rule, item)
-            key[attribute] = self._checked_key(attribute, item) if text is None else {"S": text}
+        try:
+            for attribute, render in self._key_renderers:
+                text = None if render is None else render(item)
+                key[attribute] = self._checked_key(attribute, item) if text is None else {"S": text}
+        except TemplateError as error:
+            raise self._no_key(attribute, error) from None
         return key
 
-    def _rendered(self, attribute: str, rule: KeyRule, item: Mapping[str, AttributeValue]) -> str | None:
-        try:
-            return rule.template.render(item)
-        except TemplateError as error:
-            raise TemplateError(f"{self.entity.__name__}, {attribute}: {error}") from None
+    def _no_key(self, attribute: str, error: TemplateError) -> TemplateError:
+        return TemplateError(f"{self.entity.__name__}, {attribute}: {error}")
 
     def _checked_key(self, attribute: str, item: Mapping[str, AttributeValue]) -> AttributeValue:
         """A key attribute that no template has made; one that it has is never one of the store's own."""
@@ -348,15 +379,14 @@ class Schema:
         """
         item: Item = {}
         for name, value in values.items():
-            place = self._places.get(name)
-            if place is None:
-                path = name if name in self.fields else name.replace("__", ".")
-                place = self.place(path, self.entity.__name__)
-                if len(self._places) < _MOST_PLACES:
-                    self._places[name] = place
+            place = self._places.get(name) or self._placed(name)
             encoded = None if value is None else place.encode(value)
             if encoded is None:
                 continue
+            if place.tags.isdisjoint(encoded):
+                # It would be compared as it is, and nothing is equal to it.
+                kinds = " or ".join(words for kind, words in _KINDS.items() if kind in place.types and kind != "NULL")
+                raise ModelError(f"{self.entity.__name__}: {name} is {kinds}, not {value!r}")
             if len(place.steps) == 1:
                 item[place.steps[0]] = encoded
                 continue
@@ -366,6 +396,14 @@ class Schema:
                 members = members.setdefault(step, {"M": {}})["M"]
             members[last] = encoded
         return item
+
+    def _placed(self, name: str) -> Place:
+        """The place of a name that a caller gives, which is kept."""
+        path = name if name in self.fields else name.replace("__", ".")
+        place = self.place(path, self.entity.__name__)
+        if len(self._places) < _MOST_PLACES:
+            self._places[name] = place
+        return place
 
     def path(self, field_path: str) -> str:
         """The path of attributes that a path of fields is stored under."""
@@ -406,12 +444,17 @@ class Schema:
         if rule is None:
             return frozenset([attribute])
         sources = frozenset(path.partition(".")[0] for path in rule.when) | frozenset(self._plain_sources(attribute))
-        return sources | self._identity if rule.shards > 1 else sources
+        return sources | self.identity if rule.shards > 1 else sources
 
-    @property
-    def _identity(self) -> frozenset[str]:
+    @cached_property
+    def identity(self) -> frozenset[str]:
         """The attributes that the primary key follows from."""
         return frozenset(source for name in self.table.key for source in self._plain_sources(name))
+
+    @cached_property
+    def identity_fields(self) -> frozenset[str]:
+        """The same as fields."""
+        return frozenset(map(self.field_path, self.identity))
 
     def _plain_sources(self, attribute: str) -> Iterable[str]:
         rule = self.rules.get(attribute)
@@ -470,6 +513,9 @@ class Schema:
         self._encoders = tuple((spec.name, spec.attribute, spec.encode) for spec in self.fields.values())
         self._names = {spec.attribute: spec.name for spec in self.fields.values()}
         self._kind = {"S": self.type_name}
+        self._key_renderers = tuple(
+            (name, self.rules[name].template.render if name in self.rules else None) for name in self.table.key
+        )
         rules = [(name, self.rules[name]) for name in self.table.key if name in self.rules]
         self._is_sharded = any(rule.shards > 1 for _, rule in rules)
         self._key_rules = [(name, rule.template.matches if rule.shards == 1 else rule.matches) for name, rule in rules]

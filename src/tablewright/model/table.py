@@ -12,6 +12,7 @@ runs.
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ _KEY_TYPES = ("S", "N", "B")
 _VIEW_TYPES = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
 _MOST_KEY_ATTRIBUTES = 4
 _LONGEST_KEY = 2048
+_MOST_TAGS, _LONGEST_TAG, _LONGEST_TAG_VALUE = 50, 128, 256
+# As DynamoDB has it, for tables and for indexes.
+_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
 # Values that stand in templates never have a lone "$".
 _INTERNAL = PAST + SEPARATOR
 
@@ -60,6 +64,7 @@ def GlobalIndex(
     Up to four attributes can be given for each part of the key, where the endpoint supports that; one composed of a
     template works everywhere.
     """
+    _check_name("index", name)
     parts = _names(partition), _names(sort)
     for names in parts:
         if len(names) > _MOST_KEY_ATTRIBUTES:
@@ -73,7 +78,29 @@ def GlobalIndex(
 
 def LocalIndex(name: str, sort: str, *, include: Sequence[str] | None = None) -> Index:
     """A local secondary index: the table's partitions in another order."""
+    _check_name("index", name)
     return Index(name, (), (sort,), is_global=False, include=None if include is None else tuple(include))
+
+
+def _check_name(what: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ModelError(
+            f"{what} {name!r}: DynamoDB takes names of 3 to 255 characters, of letters, digits, '_', '.' and '-'; "
+            "choose such a name"
+        )
+
+
+def _check_tags(table: str, tags: Mapping[str, str]) -> None:
+    if len(tags) > _MOST_TAGS:
+        raise ModelError(f"table {table!r} has {len(tags)} tags, and AWS takes {_MOST_TAGS}; drop some")
+    for key, value in tags.items():
+        if key.lower().startswith("aws:"):
+            raise ModelError(f"table {table!r}: the tag {key!r} begins with aws:, which is AWS's own; rename it")
+        if not 1 <= len(key) <= _LONGEST_TAG or len(value) > _LONGEST_TAG_VALUE:
+            raise ModelError(
+                f"table {table!r}, tag {key!r}: AWS takes a name of 1 to {_LONGEST_TAG} characters, and a value of at "
+                f"most {_LONGEST_TAG_VALUE}"
+            )
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -101,6 +128,8 @@ class Table:
     entities: list[Schema] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        _check_name("table", self.name)
+        _check_tags(self.name, self.tags)
         names = [index.name for index in self.indexes]
         for name in names:
             if names.count(name) > 1:

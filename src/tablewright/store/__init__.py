@@ -27,6 +27,7 @@ from tablewright.store.errors import (
     StoreError,
     TableMismatch,
     Unavailable,
+    Unreadable,
     VersionConflict,
 )
 from tablewright.store.findings import Fault, Finding, Progress, Remedy, Report
@@ -104,6 +105,7 @@ __all__ = [
     "StoreError",
     "TableMismatch",
     "Unavailable",
+    "Unreadable",
     "Update",
     "Upsert",
     "Usage",

@@ -237,6 +237,7 @@ class AsyncStore(Face):
     async def update(
         self,
         target: E | Lookup[E],
+        /,
         *,
         nested: Mapping[str, Any] | None = None,
         add: Mapping[str, Any] | None = None,

@@ -2,7 +2,8 @@
 
 Requests and responses are DynamoDB's JSON on both. botocore wants and gives bytes where JSON has base64, which is the
 only difference; its calls block, so asyncio runs them in threads. Trying again is the store's business, so botocore
-does not; an endpoint that cannot be reached is a ServiceError like any other refusal.
+does not; an endpoint that cannot be reached is a ServiceError like any other refusal. A transaction whose answer may
+get lost on the way has a token, so that it is done once however often it is sent; the engine's does not get lost.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
+from uuid import uuid4
 
 from tablewright.engine import DynamoError, Engine
-from tablewright.store.errors import ServiceError
+from tablewright.store.errors import ServiceError, StoreError
 from tablewright.store.flow import Request, Response
 
 # The code of what the service did not answer at all.
@@ -50,13 +52,20 @@ class BotocoreBackend:
     def __init__(self, region: str | None, endpoint: str | None, options: Mapping[str, Any]) -> None:
         import botocore.session
         from botocore.config import Config
+        from botocore.exceptions import NoRegionError
 
         session = botocore.session.Session()
         config = Config(retries={"total_max_attempts": 1})
         if options.get("config") is not None:
             config = config.merge(options["config"])
         arguments = {"region_name": region, "endpoint_url": endpoint, **options, "config": config}
-        self._client = session.create_client("dynamodb", **arguments)
+        try:
+            self._client = session.create_client("dynamodb", **arguments)
+        except NoRegionError:
+            raise StoreError(
+                "no region is known: give one, such as region='eu-west-1', or set AWS_DEFAULT_REGION; an endpoint that"
+                " is not Amazon's takes any"
+            ) from None
         self._streams = session.create_client("dynamodbstreams", **arguments)
 
     def call(self, request: Request) -> Response:
@@ -70,6 +79,9 @@ class BotocoreBackend:
         )
 
         client = self._streams if request.operation in _STREAM_OPERATIONS else self._client
+        if request.operation == "TransactWriteItems":
+            # Kept in the request, which is the same one when it is sent again.
+            request.body.setdefault("ClientRequestToken", uuid4().hex)
         try:
             response = getattr(client, _method(request.operation))(**_to_bytes(request.body))
         except ClientError as error:

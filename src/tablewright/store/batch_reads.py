@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from tablewright.model.schema import Item
@@ -22,21 +22,26 @@ def batch_get(
     context: Context, addresses: Sequence[Address], pattern: str, *, consistent: bool = False
 ) -> Flow[list[Item | None]]:
     """The items at these addresses, in their order; None where there is none."""
+    # A key that was stored inside of an item may have its attributes in another order.
+    names = {table: tuple(key) for table, key in addresses}
+    tokens = [_token(table, names[table], key) for table, key in addresses]
     # The service refuses a request that names an item twice.
-    waiting = {_token(table, key): (table, key) for table, key in addresses}
-    tokens = list(waiting)
+    waiting = list(dict(zip(tokens, addresses, strict=True)).values())
     found: dict[Hashable, Item] = {}
-    for first in range(0, len(tokens), _KEYS_PER_REQUEST):
-        chunk = [waiting[token] for token in tokens[first : first + _KEYS_PER_REQUEST]]
-        yield from _read(context, chunk, pattern, consistent, found)
-    return [found.get(_token(table, key)) for table, key in addresses]
+    for first in range(0, len(waiting), _KEYS_PER_REQUEST):
+        yield from _read(context, names, waiting[first : first + _KEYS_PER_REQUEST], pattern, consistent, found)
+    return [found.get(token) for token in tokens]
 
 
 def _read(
-    context: Context, chunk: Sequence[Address], pattern: str, consistent: bool, found: dict[Hashable, Item]
+    context: Context,
+    names: Mapping[str, Sequence[str]],
+    chunk: Sequence[Address],
+    pattern: str,
+    consistent: bool,
+    found: dict[Hashable, Item],
 ) -> Flow[None]:
     """Read a chunk to its end: what the service leaves out is asked for again, as long as that gets somewhere."""
-    names = {table: tuple(key) for table, key in chunk}
     unprocessed: dict[str, Any] = {}
     for table, key in chunk:
         request = unprocessed.setdefault(table, {"Keys": [], **({"ConsistentRead": True} if consistent else {})})
@@ -48,7 +53,7 @@ def _read(
         for table, items in response.get("Responses", {}).items():
             for item in items:
                 progress = True
-                found[_token(table, {name: item[name] for name in names[table]})] = item
+                found[_token(table, names[table], item)] = item
         unprocessed = response.get("UnprocessedKeys") or {}
         if unprocessed:
             failures = 0 if progress else failures + 1
@@ -60,6 +65,6 @@ def _read(
             yield backoff(context, failures + 1)
 
 
-def _token(table: str, key: Item) -> Hashable:
+def _token(table: str, names: Sequence[str], key: Item) -> Hashable:
     """An address that equals another when DynamoDB takes them for the same: numbers by value."""
-    return table, tuple((name, comparable(key[name])) for name in sorted(key))
+    return table, *[comparable(key[name]) for name in names]

@@ -22,7 +22,7 @@ from tablewright.store.operations import in_words, schema_for
 from tablewright.store.outside import references, remember
 from tablewright.store.retry import ATTEMPTS, backoff, retrying
 from tablewright.store.targets import key_by, key_in
-from tablewright.store.writes import brought_up_to_date, drafted
+from tablewright.store.writes import assigned, brought_up_to_date
 
 MOST_AT_ONCE = 25
 
@@ -37,14 +37,14 @@ def write_many(
 ) -> Flow[None]:
     """Put and delete any number of items; of several writes of one item, the last one counts."""
     writes: dict[bytes, _Write] = {}
-    drafts: list[tuple[Entity, Entity]] = []
+    assignments: list[tuple[Entity, dict[str, Any]]] = []
     large: dict[bytes, _Large] = {}
     names: dict[str, None] = {}
     for entity in entities:
         schema = _writable(entity)
-        draft = drafted(context, schema, entity)
-        item = schema.encode(draft)
-        drafts.append((entity, draft))
+        values = assigned(context, schema, entity)
+        item = schema.encode(entity, values)
+        assignments.append((entity, values))
         names[f"{schema.entity.__name__}.write_many"] = None
         table = context.name_of(schema.table)
         identity = _identity(table, key_in(schema, item))
@@ -68,8 +68,8 @@ def write_many(
     outside = Outside(context)
     placed = (yield from _placed(context, outside, writes, large, pattern)) if large else {}
     yield from _write_all(context, list(writes.values()), pattern)
-    for entity, draft in drafts:
-        brought_up_to_date(entity, draft)
+    for entity, values in assignments:
+        brought_up_to_date(entity, values)
     for identity, each in placed.items():
         _, written = large[identity]
         if written is not None:

@@ -31,6 +31,8 @@ from tablewright.store.store import Store
 from tablewright.store.workers import Handler, Pass, Worker, is_passing
 
 _IDLE_PAUSE = 0.2
+# After a pass that found something: who goes on at once finds little, and commits for each little.
+_BUSY_PAUSE = 0.04
 
 
 class ConsumerSettings(TypedDict, total=False):
@@ -85,7 +87,7 @@ class Consumer:
                 if on_pass is not None:
                     on_pass(done)
                 failures = 0
-                wait = 0.0 if done.records else pause
+                wait = min(_BUSY_PAUSE, pause) if done.records else pause
             except StoreError as error:
                 if not is_passing(error):
                     raise
@@ -161,7 +163,7 @@ class AsyncConsumer:
                 if on_pass is not None:
                     on_pass(done)
                 failures = 0
-                wait = 0.0 if done.records else pause
+                wait = min(_BUSY_PAUSE, pause) if done.records else pause
             except StoreError as error:
                 if not is_passing(error):
                     raise

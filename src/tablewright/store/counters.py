@@ -3,11 +3,15 @@
 The counter is raised in the transaction that writes the numbered items, under the condition that it is still where it
 was when their numbers were made from it. So there are neither gaps nor two of one number, whoever fails or is refused.
 Several items of one transaction draw from one counter in their order.
+
+Where the transaction also makes what the numbers are counted for (a ticket with its first event), nothing has been
+numbered yet, as far as anybody can tell, and the counter is not read. Should there be one, the condition fails, and
+tells how far it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +34,8 @@ class Draw:
     schema: Schema
     spec: FieldSpec
     key: Item
+    # The fields that it is counted for, and their values.
+    group: dict[str, Any]
 
     @property
     def identity(self) -> bytes:
@@ -63,13 +69,20 @@ class Counters:
     def __init__(self) -> None:
         self._last: dict[bytes, int] = {}
 
-    def prepare(self, context: Context, draws: Iterable[Draw], pattern: str) -> Flow[dict[bytes, Counter]]:
-        """The counters to draw from, read where it is not known how far they are."""
+    def prepare(
+        self, context: Context, draws: Iterable[Draw], pattern: str, is_new: Callable[[Draw], bool]
+    ) -> Flow[dict[bytes, Counter]]:
+        """The counters to draw from, read where it is not known how far they are.
+
+        ``is_new`` says whether what a draw is counted for is made just now.
+        """
         counters: dict[bytes, Counter] = {}
         for draw in draws:
             identity = draw.identity
             if identity in counters:
                 continue
+            if identity not in self._last and is_new(draw):
+                self._last[identity] = 0
             if identity not in self._last:
                 body = {"TableName": context.name_of(draw.schema.table), "Key": draw.key, "ConsistentRead": True}
                 response = yield from retrying(context, Request("GetItem", body, pattern))

@@ -5,7 +5,8 @@
             effects.add(Counter.named(name="open"), count=1)
 
 Effects are collected while a handler runs and committed together with its checkpoint, in one transaction: all of it
-happens once, or none of it. Additions to one item are summed, because a transaction may touch an item only once.
+happens once, or none of it. Additions to one item are summed, because a transaction may touch an item only once; the
+bounds of a field (``Field(ge=0)``) hold for what the sum comes to.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -20,9 +22,12 @@ import orjson
 from tablewright.model import Lookup, ModelError, Schema, schema_of
 from tablewright.model.attributes import number_text
 from tablewright.model.schema import Item
+from tablewright.store.bounds import bounds_of
+from tablewright.store.changes import Wanted, to_operand
+from tablewright.store.conditions import described
 from tablewright.store.context import Context
-from tablewright.store.errors import StoreError
-from tablewright.store.expressions import Changes, with_condition
+from tablewright.store.errors import ConditionFailed, StoreError
+from tablewright.store.expressions import Changes, all_of, with_condition
 from tablewright.store.flow import Flow
 from tablewright.store.operations import Action, Found, Operation, WritePlan
 from tablewright.store.targets import key_by
@@ -35,7 +40,7 @@ class Effects:
         self._sums: dict[bytes, _Addition] = {}
         self._operations: list[Operation] = []
 
-    def add(self, lookup: Lookup[Any], **amounts: int | float | Decimal) -> None:
+    def add(self, lookup: Lookup[Any], /, **amounts: int | float | Decimal) -> None:
         """Add to number fields of an item by its primary key; one that is not there is made."""
         schema = schema_of(lookup.entity)
         if lookup.index is not None:
@@ -62,19 +67,21 @@ class _Addition(Operation):
     schema: Schema
     key: Item
     fields: Item
+    # By field.
     amounts: dict[str, Decimal] = field(default_factory=dict)
     name = "add"
 
     def include(self, amounts: dict[str, int | float | Decimal]) -> None:
         schema = self.schema
         for name, amount in amounts.items():
-            if name not in schema.fields:
-                raise ModelError(f"{schema.entity.__name__} has no field {name!r}")
-            attribute = schema.fields[name].attribute
-            if any(attribute in schema.sources(key_attribute) for key_attribute in (*schema.rules, *self.key)):
-                raise ModelError(f"{schema.entity.__name__}.{name} is part of a key, so it cannot be added to")
-            exact = amount if isinstance(amount, Decimal) else Decimal(repr(amount))
-            self.amounts[attribute] = self.amounts.get(attribute, Decimal(0)) + exact
+            if name not in _summable(schema):
+                raise _not_summable(schema, name)
+            operand = to_operand(schema, name, amount)
+            if "N" not in operand:
+                raise ModelError(
+                    f"{schema.entity.__name__}.{name}: only numbers are summed; use do(Update(..., add=...))"
+                )
+            self.amounts[name] = self.amounts.get(name, Decimal(0)) + Decimal(operand["N"])
 
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
         yield from ()
@@ -92,11 +99,34 @@ class _Addition(Operation):
                 changes.put[spec.attribute] = stored
         for attribute in self.key:
             changes.put.pop(attribute, None)
-        changes.added = {name: {"N": number_text(amount)} for name, amount in self.amounts.items()}
+        for name, amount in self.amounts.items():
+            changes.added[schema.fields[name].attribute] = {"N": number_text(amount)}
         if schema.version is not None:
             changes.added[schema.version.attribute] = {"N": "1"}
         body = {"TableName": context.name_of(schema.table), "Key": self.key}
-        return WritePlan([Action("Update", with_condition(body, None, changes), lambda _: None)])
+        bounds = bounds_of(schema, Wanted(add=self.amounts))
+
+        def refused(found: Item | None) -> StoreError | None:
+            broken = next((told for bound in bounds if (told := bound.broken(found or {})) is not None), None)
+            return None if broken is None else ConditionFailed(f"{schema.entity.__name__} {which}: {broken}")
+
+        which = described(schema, self.key)
+        condition = all_of([bound.condition() for bound in bounds])
+        return WritePlan([Action("Update", with_condition(body, condition, changes), refused)])
+
+
+@lru_cache(maxsize=1024)
+def _summable(schema: Schema) -> frozenset[str]:
+    """The fields that no key follows from."""
+    keys = (*schema.rules, *schema.table.key)
+    sources = {source for attribute in keys for source in schema.sources(attribute)}
+    return frozenset(spec.name for spec in schema.fields.values() if spec.attribute not in sources)
+
+
+def _not_summable(schema: Schema, name: str) -> ModelError:
+    if name not in schema.fields:
+        return ModelError(f"{schema.entity.__name__} has no field {name!r}")
+    return ModelError(f"{schema.entity.__name__}.{name} is part of a key, so it cannot be added to")
 
 
 def _check_addable(schema: Schema, given: set[str]) -> None:

@@ -13,6 +13,7 @@
     ├── InProgress                an idempotent request that is still running
     ├── InvalidCursor             a cursor that was altered, or belongs to another read
     ├── LimitExceeded             more than the service takes (100 actions, 400 KB)
+    ├── Unreadable                an item that is of an entity and cannot be read as one; entity, key
     ├── BlobLost                  a large value that is outside of its item, and not there either; entity, field, blob
     ├── ReadRequired              a write that would have to read first, in a store that is strict
     ├── TableMismatch             a table is not what the model says, and cannot safely be made so; differences
@@ -107,6 +108,15 @@ class InvalidCursor(StoreError):
 
 class LimitExceeded(StoreError):
     """More than the service takes in one request."""
+
+
+class Unreadable(StoreError):
+    """An item that is of an entity and cannot be read as one: another program wrote it, or the entity has changed."""
+
+    def __init__(self, entity: str, key: object, reason: str) -> None:
+        super().__init__(f"{entity} {key} cannot be read: {reason}")
+        self.entity = entity
+        self.key = key
 
 
 class BlobLost(StoreError):

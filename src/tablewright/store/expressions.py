@@ -1,6 +1,7 @@
-"""Expressions as a small immutable tree, rendered with placeholders handed out by one allocator.
+"""Expressions as a small tree, rendered with placeholders handed out by one allocator.
 
-Nothing outside this module writes an expression, an ``#n`` or a ``:v``.
+Nothing outside this module writes an expression, an ``#n`` or a ``:v``. No part of a tree is ever changed; the classes
+are not frozen, because every write makes some, and they would take three times as long.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ class Placeholders:
 
     def path(self, attribute: str) -> str:
         """A path such as ``address.city`` or ``lines[0]``, each name of it as a placeholder."""
-        return ".".join(self._step(step) for step in attribute.split("."))
+        known = self._names.get(attribute)
+        if known is not None:
+            return known
+        return ".".join([self._step(step) for step in attribute.split(".")])
 
     def _step(self, step: str) -> str:
         name, bracket, rest = step.partition("[")
@@ -66,7 +70,7 @@ class Condition:
         return Negated(self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Compared(Condition):
     """``=``, ``<>``, ``<``, ``<=``, ``>``, ``>=``."""
 
@@ -78,7 +82,7 @@ class Compared(Condition):
         return f"{placeholders.path(self.attribute)} {self.operator} {placeholders.value(self.value)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sized(Condition):
     """The number of members of a list or a set, compared."""
 
@@ -90,7 +94,7 @@ class Sized(Condition):
         return f"size({placeholders.path(self.attribute)}) {self.operator} {placeholders.value(self.value)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Between(Condition):
     attribute: str
     low: AttributeValue
@@ -101,7 +105,7 @@ class Between(Condition):
         return f"{path} BETWEEN {placeholders.value(self.low)} AND {placeholders.value(self.high)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OneOf(Condition):
     attribute: str
     values: Sequence[AttributeValue]
@@ -111,7 +115,7 @@ class OneOf(Condition):
         return f"{placeholders.path(self.attribute)} IN ({options})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Called(Condition):
     """``begins_with``, ``contains``, ``attribute_exists``, ``attribute_not_exists``."""
 
@@ -125,7 +129,7 @@ class Called(Condition):
         return f"{self.function}({path}{operand})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Joined(Condition):
     operator: str
     parts: tuple[Condition, ...]
@@ -138,7 +142,7 @@ class Joined(Condition):
         return f" {self.operator} ".join(rendered)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Negated(Condition):
     part: Condition
 
@@ -174,6 +178,10 @@ class Changes:
     added: dict[str, AttributeValue] = field(default_factory=dict)
     appended: dict[str, AttributeValue] = field(default_factory=dict)
     deleted: dict[str, AttributeValue] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.put or self.removed or self.added or self.appended or self.deleted)
 
     def render(self, placeholders: Placeholders) -> str:
         sections = []

@@ -19,7 +19,8 @@ T = TypeVar("T")
 Response = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though no field is ever set anew: one is made for every call, and would take three times as long.
+@dataclass(slots=True)
 class Request:
     """One operation of DynamoDB, in its own JSON; ``pattern`` names the access pattern that it serves."""
 
@@ -28,14 +29,14 @@ class Request:
     pattern: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Work(Request):
     """A request that is not for the service, such as one to an object store; it blocks, and raises ServiceErrors."""
 
     perform: Callable[[], Response] = dict
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sleep:
     seconds: float
 
@@ -55,15 +56,16 @@ class Backend(Protocol):
 
 def run(flow: Flow[T], backend: Backend) -> T:
     """Run a flow to its end."""
+    response: Response | None
     try:
         step = next(flow)
         while True:
-            if isinstance(step, Sleep):
-                time.sleep(step.seconds)
-                step = flow.send(None)
-                continue
             try:
-                response = step.perform() if isinstance(step, Work) else backend.call(step)
+                if isinstance(step, Sleep):
+                    time.sleep(step.seconds)
+                    response = None
+                else:
+                    response = step.perform() if isinstance(step, Work) else backend.call(step)
             except ServiceError as error:
                 step = flow.throw(error)
             else:
@@ -75,15 +77,15 @@ def run(flow: Flow[T], backend: Backend) -> T:
 
 async def run_async(flow: Flow[T], backend: Backend) -> T:
     """Run a flow to its end, without blocking the event loop."""
+    response: Response | None
     try:
         step = next(flow)
         while True:
-            if isinstance(step, Sleep):
-                await asyncio.sleep(step.seconds)
-                step = flow.send(None)
-                continue
             try:
-                if isinstance(step, Work):
+                if isinstance(step, Sleep):
+                    await asyncio.sleep(step.seconds)
+                    response = None
+                elif isinstance(step, Work):
                     response = await asyncio.to_thread(step.perform)
                 else:
                     response = await backend.call_async(step)

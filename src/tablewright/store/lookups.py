@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup, ModelError, Schema, schema_of
 from tablewright.model.schema import Item
 from tablewright.store.arguments import A_GET, not_taken
 from tablewright.store.batch_reads import batch_get
 from tablewright.store.context import Context
+from tablewright.store.decoding import entities_of, entity_of
 from tablewright.store.flow import Flow, Request
 from tablewright.store.large import still_shown
 from tablewright.store.outside import lacking
 from tablewright.store.plans import plan_lookup, primary_key
 from tablewright.store.queries import Reading
 from tablewright.store.retry import retrying
+from tablewright.store.shapes import written_back
 from tablewright.store.unique_reads import get_by_guard, unique_field
 from tablewright.store.visibility import is_visible
 
@@ -46,9 +48,10 @@ def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) 
     item: Item | None = response.get("Item")
     if item is None or not is_visible(schema, item, context.clock(), key_is_known=True):
         return None
-    return (
-        (yield from _whole(context, lookup, item)) if schema.large and lookup.whole else cast("E", schema.decode(item))
-    )
+    if (schema.large and lookup.whole) or schema.writes_back:
+        return (yield from _whole(context, lookup, item))
+    entity: E = entity_of(schema, item)
+    return entity
 
 
 def _whole(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str] = ()) -> Flow[E | None]:
@@ -57,7 +60,9 @@ def _whole(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str] =
     found: Item | None = item
     if schema.large and lookup.whole:
         (found,) = yield from still_shown(context, [schema], [item], key)
-    return None if found is None else lookup.entity.of(found)
+    if found is not None and schema.writes_back:
+        (found,) = yield from written_back(context, [schema], [found])
+    return None if found is None else entity_of(schema, found)
 
 
 def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool | None = None) -> Flow[list[E | None]]:
@@ -78,15 +83,21 @@ def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool
     strongly = any(lookup.consistent for lookup in lookups) if consistent is None else consistent
     items = yield from batch_get(context, wanted, ", ".join(names), consistent=strongly)
     now = context.clock()
+    shown: dict[Schema, dict[int, Item]] = {}
     outside: dict[Schema, list[int]] = {}
     for number, lookup in enumerate(lookups):
         item, schema = items[number], schema_of(lookup.entity)
-        if item is not None and not is_visible(schema, item, now):
-            items[number] = None
-        elif item is not None and lookup.whole and lacking(item):
-            outside.setdefault(schema, []).append(number)
+        if item is not None and is_visible(schema, item, now):
+            shown.setdefault(schema, {})[number] = item
+            if lookup.whole and lacking(item):
+                outside.setdefault(schema, []).append(number)
     for schema, numbers in outside.items():
-        whole = yield from still_shown(context, [schema], [items[number] or {} for number in numbers], ())
-        for number, item in zip(numbers, whole, strict=True):
-            items[number] = item
-    return [None if item is None else lookup.entity.of(item) for lookup, item in zip(lookups, items, strict=True)]
+        whole = yield from still_shown(context, [schema], [shown[schema].pop(number) for number in numbers], ())
+        shown[schema].update((number, item) for number, item in zip(numbers, whole, strict=True) if item is not None)
+    entities: list[E | None] = [None] * len(lookups)
+    for schema, found in shown.items():
+        if schema.writes_back:
+            found = dict(zip(found, (yield from written_back(context, [schema], list(found.values()))), strict=True))
+        for number, entity in zip(found, entities_of(schema, list(found.values())), strict=True):
+            entities[number] = entity
+    return entities

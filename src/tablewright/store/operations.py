@@ -14,10 +14,9 @@ A single action is a single request, several are a transaction, all or nothing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import uuid4
 
 from tablewright.model import Entity, Lookup, schema_of
 from tablewright.model.schema import Item, Schema, read_in_part
@@ -60,7 +59,7 @@ class Found:
     item: Item | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Action:
     """One action on one item: ``Put``, ``Update``, ``Delete`` or ``ConditionCheck``."""
 
@@ -105,6 +104,10 @@ class Operation(ABC):
     def number(self, numbers: dict[str, int]) -> None:
         """Take the numbers that were drawn, by field."""
         raise NotImplementedError
+
+    def makes(self, fields: Mapping[str, Any]) -> bool:
+        """Whether it makes a new item, which is the one that these fields identify."""
+        return False
 
     @property
     def pattern(self) -> str:
@@ -198,7 +201,11 @@ def _numbered(
     draws = [operation.draws() for operation in operations]
     if not any(draws):
         return []
-    known = yield from counters.prepare(context, [draw for some in draws for draw in some], pattern)
+
+    def is_new(draw: Draw) -> bool:
+        return any(operation.makes(draw.group) for operation in operations)
+
+    known = yield from counters.prepare(context, [draw for some in draws for draw in some], pattern, is_new)
     for operation, some in zip(operations, draws, strict=True):
         if some:
             operation.number({draw.spec.name: known[draw.identity].next() for draw in some})
@@ -329,9 +336,8 @@ def _commit_all(
     for _, guard in guards:
         kind, body = guard.action(context)
         members.append({kind: body})
-    request = {"TransactItems": members, "ClientRequestToken": uuid4().hex}
     try:
-        yield from retrying(context, Request("TransactWriteItems", request, pattern))
+        yield from retrying(context, Request("TransactWriteItems", {"TransactItems": members}, pattern))
     except ServiceError as error:
         if error.code != _CANCELLED:
             raise in_words(error) from None

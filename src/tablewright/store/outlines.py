@@ -78,6 +78,21 @@ class Plan:
         large = self.schema.large or (self.others and any(schema.large for schema in self.others))
         return bool(large) and (not self.projected or OUTSIDE in self.projected)
 
+    @property
+    def schemas(self) -> tuple[Schema, ...]:
+        """All entities that are read."""
+        return (self.schema, *self.others)
+
+    @property
+    def writes_back(self) -> bool:
+        """Whether items of an older shape are to be stored in the present one."""
+        return self.schema.writes_back or (bool(self.others) and any(schema.writes_back for schema in self.others))
+
+    @property
+    def is_special(self) -> bool:
+        """Whether something is to be done with its items before they are entities."""
+        return self.writes_back or self.is_large
+
     def accepts(self, item: Item) -> bool:
         return all(check(item) for check in self.checks)
 

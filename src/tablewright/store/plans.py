@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from tablewright.model import Entity, Gathering, Lookup, ModelError, Query, Selection, schema_of
@@ -75,16 +74,10 @@ def primary_key(schema: Schema, pattern: str, values: Mapping[str, Any]) -> Item
     """The primary key that field values make up, exactly."""
     item = schema.stored(values)
     key = schema.key_of(item)
-    if not _identity(schema).issuperset(item):
-        for attribute in item.keys() - _identity(schema):
+    if not schema.identity.issuperset(item):
+        for attribute in item.keys() - schema.identity:
             raise ModelError(f"{pattern}: {schema.field_path(attribute)} is not part of the primary key")
     return key
-
-
-@cache
-def _identity(schema: Schema) -> frozenset[str]:
-    """The attributes that the primary key follows from."""
-    return frozenset(source for attribute in schema.table.key for source in schema.sources(attribute))
 
 
 # -- ways and outlines, kept ----------------------------------------------------------------------------------------

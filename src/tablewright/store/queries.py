@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from tablewright.model import Collection, Entity, Gathering, Selection
 from tablewright.model.schema import Item
@@ -22,6 +22,7 @@ from tablewright.store.arguments import A_CLASS, A_GATHER, A_QUERY, is_entity_cl
 from tablewright.store.batch_reads import batch_get
 from tablewright.store.context import Context
 from tablewright.store.cursors import Position
+from tablewright.store.decoding import entities_of, entity_of
 from tablewright.store.flow import Flow, Request
 from tablewright.store.large import still_shown
 from tablewright.store.moving import Moving
@@ -29,6 +30,7 @@ from tablewright.store.outside import lacking
 from tablewright.store.plans import Plan, plan_gathering, plan_scan, plan_selection
 from tablewright.store.ranges import comparable
 from tablewright.store.retry import retrying
+from tablewright.store.shapes import written_back
 from tablewright.store.visibility import is_visible, visible
 
 E = TypeVar("E", bound=Entity)
@@ -65,15 +67,19 @@ class Page(Generic[E]):
         return f"Page(items={self.items!r}, cursor={self.cursor!r})"
 
 
+# The buffer of a lane that has nothing in it; most never have.
+_NOTHING: deque[Item] = deque(maxlen=0)
+
+
 class _Lane:
     """One partition: what has been fetched and not been taken, and where to fetch next."""
 
     __slots__ = ("body", "buffer", "ended", "last", "number", "start")
 
-    def __init__(self, number: int, body: dict[str, Any], position: Position) -> None:
+    def __init__(self, number: int, body: dict[str, Any], position: Position = None) -> None:
         self.number = number
         self.body = body
-        self.buffer: deque[Item] = deque()
+        self.buffer = _NOTHING
         self.ended = position is False
         self.start: Item | None = position if isinstance(position, dict) else None
         # What the buffer goes on behind: an item that was taken, or where its page began.
@@ -91,7 +97,7 @@ class _Lane:
         """Take as many as are there, and wanted."""
         if limit is None or len(self.buffer) <= limit - len(taken):
             taken.extend(self.buffer)
-            self.buffer.clear()
+            self.buffer = _NOTHING
         else:
             taken.extend(self.buffer.popleft() for _ in range(limit - len(taken)))
         if taken:
@@ -122,9 +128,11 @@ class Reading:
             self._moving = Moving(plan, self._page, positions)
             self._lanes: list[_Lane] = []
             return
-        if positions is None:
-            positions = [None] * len(plan.bodies)
-        self._lanes = [_Lane(*each) for each in zip(range(len(plan.bodies)), plan.bodies, positions, strict=True)]
+        self._lanes = [_Lane(number, body) for number, body in enumerate(plan.bodies)]
+        if positions is not None:
+            self._lanes = [
+                _Lane(lane.number, lane.body, each) for lane, each in zip(self._lanes, positions, strict=True)
+            ]
 
     @property
     def _identity(self) -> Any:
@@ -136,7 +144,7 @@ class Reading:
         """Whether everything has been taken."""
         if self._moving is not None:
             return self._moving.ended
-        return all(lane.ended and not lane.buffer for lane in self._lanes)
+        return not [lane for lane in self._lanes if lane.buffer or not lane.ended]
 
     @property
     def cursor(self) -> Callable[[], str] | None:
@@ -173,8 +181,8 @@ class Reading:
                         taken = items
                         if lane.ended or len(taken) == limit:
                             return taken
-                    else:
-                        lane.buffer.extend(items)
+                    elif items:
+                        lane.buffer = deque(items)
                     pages += 1
             if len(self._lanes) == 1 and room is None:
                 self._lanes[0].take_into(taken, limit)
@@ -211,10 +219,15 @@ class Reading:
         return taken
 
     def whole(self, items: list[Item]) -> Flow[list[Item]]:
-        """Items that were taken, with the values that are outside; without those that have gone since."""
-        schemas = (self.plan.schema, *self.plan.others)
-        found = yield from still_shown(self._context, schemas, items, self.plan.settled_key)
-        return [item for item in found if item is not None and self.plan.accepts(item)]
+        """Items that were taken, with the values that are outside; without those that have gone since.
+
+        Those of an older shape are written back, if their entity says so.
+        """
+        plan, context = self.plan, self._context
+        if plan.is_large:
+            found = yield from still_shown(context, plan.schemas, items, plan.settled_key)
+            items = [item for item in found if item is not None and plan.accepts(item)]
+        return (yield from written_back(context, plan.schemas, items)) if plan.writes_back else items
 
     def _size(self, limit: int | None, taken: int, rounds: int) -> int | None:
         if self._page_size is not None or limit is None:
@@ -282,7 +295,7 @@ class Reading:
 def read_page(reading: Reading, entity: type[E], limit: int | None) -> Flow[Page[E]]:
     """The next page of a reading."""
     items = yield from reading.take(limit)
-    if reading.plan.is_large:
+    if reading.plan.is_special:
         items = yield from reading.whole(items)
     return Page(entities(reading.plan, entity, items), reading.cursor)
 
@@ -290,7 +303,7 @@ def read_page(reading: Reading, entity: type[E], limit: int | None) -> Flow[Page
 def read_some(reading: Reading, entity: type[E], most: int | None) -> Flow[list[E]]:
     """The next entities of a reading, up to so many, for those who take one after the other."""
     items = yield from reading.take(None if most is None else min(most, MOST_AT_ONCE), light=True)
-    if reading.plan.is_large:
+    if reading.plan.is_special:
         items = yield from reading.whole(items)
     return entities(reading.plan, entity, items)
 
@@ -299,9 +312,9 @@ def entities(plan: Plan, entity: type[E], items: Sequence[Item]) -> list[E]:
     """What was read, as entities: whole, or with the fields that the pattern projects."""
     schema, projected = plan.schema, plan.projected
     if not projected:
-        return cast("list[E]", schema.decode_all(items))
+        return entities_of(schema, items)
     parts = [{name: item[name] for name in projected if name in item} for item in items]
-    return cast("list[E]", [schema.decode(part, partial=True) for part in parts])
+    return [entity_of(schema, part, partial=True) for part in parts]
 
 
 def query(
@@ -347,8 +360,8 @@ def collect(context: Context, gathering: Gathering[C], *, consistent: bool | Non
     items: list[Item] = []
     while not reading.ended:
         taken = yield from reading.take(None)
-        items += (yield from reading.whole(taken)) if reading.plan.is_large else taken
-    return gathering.collection.of(items)
+        items += (yield from reading.whole(taken)) if reading.plan.is_special else taken
+    return gathering.collection.of(items, entity_of)
 
 
 def count(context: Context, selection: Selection[E], *, consistent: bool | None = None) -> Flow[int]:

@@ -246,6 +246,7 @@ class Store(Face):
     def update(
         self,
         target: E | Lookup[E],
+        /,
         *,
         nested: Mapping[str, Any] | None = None,
         add: Mapping[str, Any] | None = None,

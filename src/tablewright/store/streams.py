@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 from tablewright.model import Entity, Schema, Table, schema_of
 from tablewright.model.schema import Item
 from tablewright.store.context import Context
+from tablewright.store.decoding import entity_of
 from tablewright.store.errors import NotFound, RecordsLost, ServiceError
 from tablewright.store.flow import Flow, Request
 from tablewright.store.retry import retrying
@@ -74,7 +75,7 @@ AnyChange = Change[Entity] | RawChange
 def change_of(table: Table, record: Record) -> AnyChange:
     """The change that a record tells of; raw when no entity of the table has such items.
 
-    An item that is of an entity and does not fit it (pydantic's ValidationError) is an error, and not passed over.
+    An item that is of an entity and does not fit it (``Unreadable``) is an error, and not passed over.
     """
     raw = raw_change(record)
     schema = _schema(table, raw)
@@ -135,7 +136,7 @@ def _schema(table: Table, raw: RawChange) -> Schema | None:
 def _typed(schema: Schema, raw: RawChange) -> Change[Any]:
     def decoded(item: Item | None) -> Entity | None:
         # An item that was replaced by one of another entity has no before in this one.
-        return None if item is None or not schema.is_of(item) else schema.decode(item)
+        return None if item is None or not schema.is_of(item) else entity_of(schema, item)
 
     return Change(
         schema.entity,

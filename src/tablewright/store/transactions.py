@@ -43,7 +43,7 @@ class Check(Operation):
 
     name = "check"
 
-    def __init__(self, target: Entity | Lookup[Any], **fields: Any) -> None:
+    def __init__(self, target: Entity | Lookup[Any], /, **fields: Any) -> None:
         self.target = target
         self.schema = schema_for(target, self.name)
         self.expect = Expectations(self.schema, fields)

@@ -15,12 +15,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup, ModelError
-from tablewright.model.schema import Item
+from tablewright.model.schema import Item, keep_unknown, unknown_of
 from tablewright.store.arguments import AN_ENTITY
 from tablewright.store.bounds import Bound, bounds_of
 from tablewright.store.changes import Wanted, applied, replaced, to_changes, touched
 from tablewright.store.conditions import Expectations, described, has_version, is_there, living, version_refusal
 from tablewright.store.context import Context
+from tablewright.store.decoding import entity_of
 from tablewright.store.errors import ConditionFailed, NotFound, StoreError
 from tablewright.store.expressions import Changes, Condition, all_of, equals, stored_equal, with_condition
 from tablewright.store.flow import Flow, Response
@@ -40,7 +41,7 @@ from tablewright.store.targets import (
     still_meant,
     told,
 )
-from tablewright.store.writes import Create, brought_up_to_date, drafted
+from tablewright.store.writes import Create, assigned
 
 E = TypeVar("E", bound=Entity)
 Basis = tuple[Item, bool]
@@ -59,6 +60,7 @@ class Update(Operation):
     def __init__(
         self,
         target: Entity | Lookup[Any],
+        /,
         *,
         nested: Mapping[str, Any] | None = None,
         add: Mapping[str, Any] | None = None,
@@ -122,9 +124,8 @@ class Update(Operation):
         schema = self.schema
         changes = to_changes(schema, self.wanted, entity)
         managed = [spec.attribute for spec in (schema.version, schema.updated) if spec is not None]
-        by_hand = touched(changes) & set(managed)
-        if by_hand:
-            names = ", ".join(schema.by_attribute[attribute].name for attribute in by_hand)
+        if managed and not (by_hand := touched(changes)).isdisjoint(managed):
+            names = ", ".join(schema.by_attribute[attribute].name for attribute in managed if attribute in by_hand)
             raise ModelError(f"{schema.entity.__name__}: {names} is set by the store")
         if schema.version is not None:
             changes.added[schema.version.attribute] = {"N": "1"}
@@ -200,7 +201,7 @@ class Update(Operation):
         # The service takes no key attribute in an update, even if it stays as it is.
         for attribute in schema.table.key:
             changes.put.pop(attribute, None)
-        derived = schema.derive(after) if affected else {}
+        derived = schema.derive(after, affected) if affected else {}
         for attribute in affected:
             if attribute in derived:
                 changes.put[attribute] = derived[attribute]
@@ -232,7 +233,7 @@ class Update(Operation):
 
         action = Action(
             "Update",
-            with_condition(body, all_of(conditions), changes if changed or touched(changes) else None),
+            with_condition(body, all_of(conditions), None if changes.is_empty else changes),
             lambda found: self.refusal(context, found, key),
         )
         return WritePlan([action], guards, done, placed, settle if schema.large else None)
@@ -302,8 +303,14 @@ class Update(Operation):
 
     def result(self, item: Item) -> Entity:
         """The entity after the write: the one that was given, brought up to date, or a new one."""
-        fresh = self.schema.decode(item)
-        return brought_up_to_date(self.target, fresh) if isinstance(self.target, Entity) else fresh
+        fresh: Entity = entity_of(self.schema, item)
+        entity = self.target
+        if not isinstance(entity, Entity):
+            return fresh
+        entity.__dict__.update(fresh.__dict__)
+        entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
+        keep_unknown(entity, unknown_of(fresh))
+        return entity
 
 
 class Upsert(Operation):
@@ -347,11 +354,11 @@ class Upsert(Operation):
 
     def _over(self, context: Context) -> Update:
         schema = self.schema
-        draft = drafted(context, schema, self.entity)
+        values = {**self.entity.__dict__, **assigned(context, schema, self.entity)}
         managed = {spec.name for spec in (schema.version, schema.updated) if spec is not None}
         if schema.created is not None and getattr(self.entity, schema.created.name) is None:
             managed.add(schema.created.name)
-        fields = {name: getattr(draft, name) for name in schema.fields if name not in managed}
+        fields = {name: values[name] for name in schema.fields if name not in managed}
         update = Update(self.entity, nested=fields)
         update.expected = update.expected or None
         if schema.large:
@@ -359,7 +366,7 @@ class Upsert(Operation):
         return update
 
 
-def update(context: Context, target: E | Lookup[E], **changes: Any) -> Flow[E]:
+def update(context: Context, target: E | Lookup[E], /, **changes: Any) -> Flow[E]:
     """Change some fields of an item (see ``Update``); gives the entity as it is then."""
     entity: E = yield from execute(context, Update(target, **changes))
     return entity

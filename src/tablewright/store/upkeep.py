@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tablewright.model import Entity, Schema, Table, schema_of
-from tablewright.model.rules import OUTSIDE
 from tablewright.model.schema import FieldSpec, Item
 from tablewright.store import cursors
 from tablewright.store.arguments import A_SCOPE, is_entity_class, not_taken
@@ -56,9 +55,10 @@ from tablewright.store.flow import Flow, Request
 from tablewright.store.guards import OWNER, expected_guards, guard_changes
 from tablewright.store.large import Outside, loaded
 from tablewright.store.moves import unchanged
-from tablewright.store.operations import Action, Found, Operation, WritePlan, execute_all
+from tablewright.store.operations import Action, WritePlan, execute_all
 from tablewright.store.outside import lacking, references, stripped
 from tablewright.store.retry import backoff, retrying
+from tablewright.store.shapes import Prepared, upgrading
 from tablewright.store.targets import is_older
 from tablewright.store.visibility import is_expired
 from tablewright.store.writes import held
@@ -111,19 +111,6 @@ def _check_scope(call: str, target: Any) -> None:
 
 class _Changed(StoreError):
     """An item is not what it was when it was looked at."""
-
-
-@dataclass(slots=True)
-class _Mending(Operation):
-    """Actions that are made under the condition that nothing has changed."""
-
-    schema: Schema
-    plan_: WritePlan
-    name = "repair"
-
-    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
-        yield from ()
-        return self.plan_
 
 
 def _has_changed(_: Item | None) -> StoreError:
@@ -209,8 +196,9 @@ class _Upkeep:
         return {name: item[name] for name in self.table.key}
 
     def _commit(self, schema: Schema, plan: WritePlan) -> Flow[None]:
+        mending = Prepared(schema, plan, name="repair")
         try:
-            yield from execute_all(self.context, [_Mending(schema, plan)], f"{schema.entity.__name__}.repair")
+            yield from execute_all(self.context, [mending], f"{schema.entity.__name__}.repair")
         except Cancelled as cancelled:
             raise next(reason for reason in cancelled.reasons if reason is not None) from None
 
@@ -267,12 +255,11 @@ class _Upkeep:
 
     def _mending(self, schema: Schema, item: Item, wanted: Item) -> WritePlan:
         old_key, new_key = self._key(item), self._key(wanted)
-        same = old_key == new_key
-        placed = None
-        if schema.large and (not same or schema.shape_of(item) != schema.shape_of(wanted)):
-            placed = Outside(self.context).place(schema, wanted, references(item), same=same)
-            wanted = placed.item
-        if not same:
+        if old_key != new_key:
+            placed = None
+            if schema.large:
+                placed = Outside(self.context).place(schema, wanted, references(item), same=False)
+                wanted = placed.item
             leave = with_condition(self._at(old_key), all_of([*self._there(), *unchanged(schema, item)]))
             arrive = with_condition({"TableName": self._name, "Item": wanted}, missing(self.table.partition))
             taken = AlreadyExists(schema.entity.__name__, described(schema, wanted))
@@ -282,11 +269,8 @@ class _Upkeep:
                 placed=placed,
             )
         if schema.shape_of(item) != schema.shape_of(wanted):
-            conditions = [*self._there(), *unchanged(schema, item)]
-            if placed is not None:
-                conditions.append(equals(OUTSIDE, item.get(OUTSIDE)))
-            body = with_condition({"TableName": self._name, "Item": wanted}, all_of(conditions))
-            return WritePlan([Action("Put", body, _has_changed)], placed=placed)
+            # Its guards are looked at with all the others.
+            return upgrading(self.context, schema, item, wanted, _has_changed)
         differing = [name for name in {**item, **wanted} if item.get(name) != wanted.get(name)]
         changes = Changes(
             put={name: wanted[name] for name in differing if name in wanted},

@@ -269,6 +269,9 @@ class Worker:
             del reader.pending[: len(batch)]
             held.since = None
             result.records += len(batch)
+            if not flush and not reader.ended and len(batch) < self.batch_size:
+                # What has come meanwhile is gathered until the next pass.
+                break
         if not reader.ended:
             return False
         del self._held[shard.id]

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup
-from tablewright.model.rules import OUTSIDE
-from tablewright.model.schema import FieldSpec, Item, Schema, keep_unknown, unknown_of
+from tablewright.model.rules import OUTSIDE, Numbered
+from tablewright.model.schema import FieldSpec, Item, Schema, unknown_of
 from tablewright.store.arguments import AN_ENTITY
 from tablewright.store.changes import place_of
 from tablewright.store.conditions import (
@@ -40,22 +40,26 @@ from tablewright.store.targets import is_meant, is_older, key_by, key_in, read_t
 
 E = TypeVar("E", bound=Entity)
 
-# -- drafts ---------------------------------------------------------------------------------------------------------
+# -- what the store sets --------------------------------------------------------------------------------------------
 
 
-def drafted(context: Context, schema: Schema, entity: Entity, numbers: Mapping[str, int] | None = None) -> Entity:
-    """The entity as it is going to be stored, with all that the store sets."""
+def assigned(
+    context: Context, schema: Schema, entity: Entity, numbers: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """The fields that the store sets when an entity is written, with their values."""
     values: dict[str, Any] = dict(numbers or {})
-    now = context.now()
     if schema.version is not None:
         values[schema.version.name] = getattr(entity, schema.version.name) + 1
+    if schema.created is None and schema.updated is None and schema.lifetime is None:
+        return values
+    now = context.now()
     if schema.created is not None and getattr(entity, schema.created.name) is None:
         values[schema.created.name] = _stamp(schema, schema.created, now)
     if schema.updated is not None:
         values[schema.updated.name] = _stamp(schema, schema.updated, now)
     if schema.expiry is not None and schema.lifetime is not None and getattr(entity, schema.expiry.name) is None:
         values[schema.expiry.name] = (now + schema.lifetime).replace(microsecond=0)
-    return entity.model_copy(update=values) if values else entity
+    return values
 
 
 def _stamp(schema: Schema, spec: FieldSpec, now: datetime) -> Any:
@@ -63,12 +67,10 @@ def _stamp(schema: Schema, spec: FieldSpec, now: datetime) -> Any:
     return place_of(schema.entity, spec.name).validate(now) if "N" in spec.types else now
 
 
-def brought_up_to_date(entity: Entity, fresh: Entity) -> Entity:
-    """Give an entity the state of another one."""
-    if fresh is not entity:
-        entity.__dict__.update(fresh.__dict__)
-        entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
-        keep_unknown(entity, unknown_of(fresh))
+def brought_up_to_date(entity: E, values: Mapping[str, Any]) -> E:
+    """Give fields of an entity the values that they have been stored with."""
+    entity.__dict__.update(values)
+    entity.__pydantic_fields_set__.update(values)
     return entity
 
 
@@ -99,16 +101,22 @@ class _Whole(Operation):
         if not unnumbered:
             return []
         item = self.schema.encode(self.entity)
-        return [Draw(self.schema, spec, self.schema.counter_key(spec, item)) for spec in unnumbered]
+        return [Draw(self.schema, spec, self.schema.counter_key(spec, item), self._group(spec)) for spec in unnumbered]
+
+    def _group(self, spec: FieldSpec) -> dict[str, Any]:
+        marker: Numbered = spec.marker(Numbered)
+        return {name: getattr(self.entity, name, None) for name in marker.per}
 
     def number(self, numbers: dict[str, int]) -> None:
         self.numbers = numbers
 
-    def planned(self, action: Action, guards: list[GuardChange], draft: Entity, placed: Placed | None) -> WritePlan:
+    def planned(
+        self, action: Action, guards: list[GuardChange], values: Mapping[str, Any], placed: Placed | None
+    ) -> WritePlan:
         """The plan of a write after which the entity is what was written."""
 
         def done(_: Response) -> Entity:
-            return brought_up_to_date(self.entity, draft)
+            return brought_up_to_date(self.entity, values)
 
         return WritePlan([action], guards, done if placed is None else placed.done(done, self.entity), placed)
 
@@ -118,11 +126,15 @@ class Create(_Whole):
 
     name = "create"
 
+    def makes(self, fields: Mapping[str, Any]) -> bool:
+        identity = self.schema.identity_fields
+        return identity == fields.keys() and all(getattr(self.entity, name) == fields[name] for name in identity)
+
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
         yield from ()
         schema, entity = self.schema, self.entity
-        draft = drafted(context, schema, entity, self.numbers)
-        item = schema.encode(draft)
+        values = assigned(context, schema, entity, self.numbers)
+        item = schema.encode(entity, values)
         key = key_in(schema, item)
         placed = None
         if schema.large:
@@ -135,7 +147,7 @@ class Create(_Whole):
 
         action = Action("Put", with_condition(body, is_free(context, schema)), refused)
         guards = guard_changes(schema, None, key, item, key)
-        return self.planned(action, guards, draft, placed)
+        return self.planned(action, guards, values, placed)
 
 
 class Put(_Whole):
@@ -146,8 +158,8 @@ class Put(_Whole):
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
         yield from ()
         schema, entity = self.schema, self.entity
-        draft = drafted(context, schema, entity, self.numbers)
-        item = schema.encode(draft)
+        values = assigned(context, schema, entity, self.numbers)
+        item = schema.encode(entity, values)
         key = key_in(schema, item)
         expected = None if schema.version is None else getattr(entity, schema.version.name)
         # What is replaced, as far as is known: a version that was read has most likely the same unique values.
@@ -167,7 +179,7 @@ class Put(_Whole):
         body = {"TableName": context.name_of(schema.table), "Item": item}
         guards = guard_changes(schema, before and schema.upgrade(before), key, item, key)
         action = Action("Put", with_condition(body, condition), refused)
-        return self.planned(action, guards, draft, placed)
+        return self.planned(action, guards, values, placed)
 
     def _condition(self, context: Context, expected: int | None, before: Item | None) -> Condition | None:
         schema = self.schema
@@ -266,14 +278,13 @@ def put(context: Context, entity: E) -> Flow[E]:
     if schema.version is not None or schema.unique or schema.numbered or schema.large:
         yield from execute(context, Put(entity))
         return entity
-    draft = drafted(context, schema, entity)
-    body = {"TableName": context.name_of(schema.table), "Item": schema.encode(draft)}
+    values = assigned(context, schema, entity)
+    body = {"TableName": context.name_of(schema.table), "Item": schema.encode(entity, values)}
     try:
         yield from retrying(context, Request("PutItem", body, f"{schema.entity.__name__}.put"))
     except ServiceError as error:
         raise in_words(error) from None
-    brought_up_to_date(entity, draft)
-    return entity
+    return brought_up_to_date(entity, values)
 
 
 def create(context: Context, entity: E) -> Flow[E]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tablewright.engine.errors import ValidationException
-from tablewright.engine.expressions import KeyCondition, compile_key_condition, parse_key_condition
+from tablewright.engine.expressions import bind_bounds, compile_key_condition
 
 NAMES = {"#pk": "pk", "#sk": "sk"}
 VALUES: dict[str, dict[str, Any]] = {
@@ -18,8 +18,15 @@ VALUES: dict[str, dict[str, Any]] = {
 }
 
 
-def parse(text: str, partition_keys: tuple[str, ...] = ("pk",), sort_keys: tuple[str, ...] = ("sk",)) -> KeyCondition:
-    return parse_key_condition(text, NAMES, VALUES, partition_keys, sort_keys)
+Value = dict[str, Any]
+# The partition, and the conditions on the sort key from the left.
+Bound = tuple[dict[str, Value], list[tuple[str, str, tuple[Value, ...]]]]
+
+
+def parse(text: str, partition_keys: tuple[str, ...] = ("pk",), sort_keys: tuple[str, ...] = ("sk",)) -> Bound:
+    program = compile_key_condition(text, NAMES)
+    program.check(VALUES)
+    return bind_bounds(program.bounds(VALUES), partition_keys, sort_keys)
 
 
 def refusal(text: str, partition_keys: tuple[str, ...] = ("pk",), sort_keys: tuple[str, ...] = ("sk",)) -> str | None:
@@ -43,14 +50,17 @@ def refusal(text: str, partition_keys: tuple[str, ...] = ("pk",), sort_keys: tup
     ],
 )
 def test_one_partition_and_a_range_in_it(text: str, operator: str, operands: tuple[dict[str, Any], ...]) -> None:
-    condition = parse(text)
-    assert condition.partition == {"pk": {"S": "x"}}
-    assert condition.sort == [("sk", operator, operands)]
+    assert parse(text) == ({"pk": {"S": "x"}}, [("sk", operator, operands)])
 
 
 def test_the_partition_alone() -> None:
-    assert parse("pk = :s") == KeyCondition({"pk": {"S": "x"}}, [], frozenset(), frozenset({":s"}))
-    assert parse("#pk = :s", sort_keys=()).used_names == {"#pk"}
+    assert parse("pk = :s") == parse("#pk = :s", sort_keys=()) == ({"pk": {"S": "x"}}, [])
+
+
+def test_what_a_program_uses_is_known() -> None:
+    program = compile_key_condition("#pk = :s", NAMES)
+    assert program.used_names == {"#pk"}
+    assert program.used_values == {":s"}
 
 
 @pytest.mark.parametrize(
@@ -139,24 +149,25 @@ def test_the_steps_can_be_taken_one_by_one() -> None:
     program = compile_key_condition("sk = :s")
     assert program.bounds(VALUES) == {"sk": ("=", ({"S": "x"},))}
     with pytest.raises(ValidationException):
-        program.bind(VALUES, ("pk",), ("sk",))
+        bind_bounds(program.bounds(VALUES), ("pk",), ("sk",))
 
 
 class TestMultiAttributeKeys:
     partition = ("a", "b")
     sort = ("c", "d", "e")
 
-    def parse(self, text: str) -> KeyCondition:
+    def parse(self, text: str) -> Bound:
         return parse(text, self.partition, self.sort)
 
     def refusal(self, text: str) -> str | None:
         return refusal(text, self.partition, self.sort)
 
     def test_sort_attributes_are_used_from_the_left(self) -> None:
-        assert self.parse("a = :s AND b = :n").sort == []
-        condition = self.parse("d > :n AND c = :s AND b = :n AND a = :s")
-        assert condition.partition == {"a": {"S": "x"}, "b": {"N": "1"}}
-        assert condition.sort == [("c", "=", ({"S": "x"},)), ("d", ">", ({"N": "1"},))]
+        both = {"a": {"S": "x"}, "b": {"N": "1"}}
+        assert self.parse("a = :s AND b = :n") == (both, [])
+        partition, sort = self.parse("d > :n AND c = :s AND b = :n AND a = :s")
+        assert partition == both
+        assert sort == [("c", "=", ({"S": "x"},)), ("d", ">", ({"N": "1"},))]
 
     def test_every_partition_attribute_needs_equality(self) -> None:
         assert self.refusal("a = :s") == "Query condition missed key schema element: b"
@@ -174,5 +185,6 @@ class TestMultiAttributeKeys:
 
     def test_other_attributes_are_not_part_of_it(self) -> None:
         text = "a = :s AND b = :n AND c = :s AND d = :s AND e = :s"
-        assert len(self.parse(text).sort) == 3
+        _, sort = self.parse(text)
+        assert len(sort) == 3
         assert self.refusal(text + " AND f = :s") == "Query key condition not supported"

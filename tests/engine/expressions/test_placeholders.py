@@ -169,9 +169,9 @@ def test_everything_given_must_be_used() -> None:
         check_expression_attributes(request_, {"#b"}, {":v"})
     assert caught.value.message == ("Value provided in ExpressionAttributeNames unused in expressions: keys: {#c, #a}")
     with pytest.raises(ValidationException) as caught:
-        check_expression_attributes(request_, {"#a", "#b", "#c"}, ())
+        check_expression_attributes(request_, {"#a", "#b", "#c"}, set())
     assert caught.value.message == ("Value provided in ExpressionAttributeValues unused in expressions: keys: {:v}")
-    check_expression_attributes({}, (), ())
+    check_expression_attributes({}, set(), set())
 
 
 def test_keys_are_listed_in_the_order_of_a_hash_table() -> None:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from tablewright.engine.errors import ValidationException
 from tablewright.engine.expressions import (
+    bind_bounds,
     compile_condition,
+    compile_key_condition,
     compile_projection,
     compile_update,
-    parse_key_condition,
 )
 from tablewright.engine.values import canonical_number, checked
 
@@ -93,7 +94,9 @@ def test_any_text_is_either_understood_or_a_validation_exception(text: str, give
     with contextlib.suppress(ValidationException):
         compile_projection(text, placeholders).apply({})
     with contextlib.suppress(ValidationException):
-        parse_key_condition(text, placeholders, given_values, ("a",), ("b",))
+        program = compile_key_condition(text, placeholders)
+        program.check(given_values)
+        bind_bounds(program.bounds(given_values), ("a",), ("b",))
 
 
 @given(text=conditions, item=items, given_values=values)

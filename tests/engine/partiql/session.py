@@ -8,16 +8,10 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.engine.errors import DynamoError
+from tests.clocks import Clock
+from tests.engine.table_requests import attributes, index, key, on_demand
 
 Response = dict[str, Any]
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Session:
@@ -70,39 +64,11 @@ class Session:
         return self.engine.call("ExecuteTransaction", {"TransactStatements": members, **request})
 
 
-def _key(*names: str) -> list[dict[str, str]]:
-    kinds = ("HASH", "RANGE")
-    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(names, kinds, strict=False)]
-
-
-_MUSIC = {
-    "TableName": "music",
-    "BillingMode": "PAY_PER_REQUEST",
-    "AttributeDefinitions": [
-        {"AttributeName": "artist", "AttributeType": "S"},
-        {"AttributeName": "song", "AttributeType": "S"},
-        {"AttributeName": "genre", "AttributeType": "S"},
-        {"AttributeName": "year", "AttributeType": "N"},
-    ],
-    "KeySchema": _key("artist", "song"),
-    "GlobalSecondaryIndexes": [
-        {
-            "IndexName": "by_genre",
-            "KeySchema": _key("genre", "song"),
-            "Projection": {"ProjectionType": "KEYS_ONLY"},
-        }
-    ],
-    "LocalSecondaryIndexes": [
-        {
-            "IndexName": "by_year",
-            "KeySchema": _key("artist", "year"),
-            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["label"]},
-        }
-    ],
-}
-_PLAIN = {
-    "TableName": "plain",
-    "BillingMode": "PAY_PER_REQUEST",
-    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
-    "KeySchema": _key("id"),
-}
+_LABEL = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["label"]}
+_MUSIC = on_demand(
+    AttributeDefinitions=attributes("artist", "song", "genre", "year:N"),
+    KeySchema=key("artist", "song"),
+    GlobalSecondaryIndexes=[index("by_genre", "genre", "song", Projection={"ProjectionType": "KEYS_ONLY"})],
+    LocalSecondaryIndexes=[index("by_year", "artist", "year", Projection=_LABEL)],
+)
+_PLAIN = on_demand(TableName="plain", AttributeDefinitions=attributes("id"), KeySchema=key("id"))

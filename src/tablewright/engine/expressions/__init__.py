@@ -1,7 +1,7 @@
 """The expression language: conditions, filters, key conditions, projections and updates.
 
 Text is compiled once into a program, kept by its text and ``#names``; a request's ``:values`` are given to
-the program's ``check`` and then to its ``evaluate``, ``apply`` or ``bind``.
+the program's ``check`` and then to its ``evaluate``, ``apply`` or ``bounds``.
 
     lexer → parser → nodes        text to tree, with DynamoDB's syntax errors and limits
     checks, paths                 everything else it refuses before it looks at an item
@@ -12,12 +12,7 @@ the program's ``check`` and then to its ``evaluate``, ``apply`` or ``bind``.
 """
 
 from tablewright.engine.expressions.compile import Condition, compile_condition, condition_from_node
-from tablewright.engine.expressions.key_condition import (
-    KeyCondition,
-    KeyConditionProgram,
-    compile_key_condition,
-    parse_key_condition,
-)
+from tablewright.engine.expressions.key_condition import KeyConditionProgram, bind_bounds, compile_key_condition
 from tablewright.engine.expressions.placeholders import (
     check_expression_attributes,
     check_parameters,
@@ -28,10 +23,10 @@ from tablewright.engine.expressions.update import Update, compile_update
 
 __all__ = [
     "Condition",
-    "KeyCondition",
     "KeyConditionProgram",
     "Projection",
     "Update",
+    "bind_bounds",
     "check_expression_attributes",
     "check_parameters",
     "check_placeholders",
@@ -40,5 +35,4 @@ __all__ = [
     "compile_projection",
     "compile_update",
     "condition_from_node",
-    "parse_key_condition",
 ]

@@ -7,7 +7,7 @@ again; so many short ones are kept, a few long ones, and none that came with kil
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Any, TypeVar
 
 _T = TypeVar("_T", bound=Callable[..., Any])
@@ -17,21 +17,34 @@ _LONG, _LONG_KEPT = 16 * 1024, 64
 
 
 def kept(compile_text: _T) -> _T:
-    """A function of texts, and of pairs of names, that remembers what it gave lately."""
-    short = lru_cache(maxsize=_SHORT_KEPT)(compile_text)
-    long = lru_cache(maxsize=_LONG_KEPT)(compile_text)
+    """A function of texts, and of pairs of names, that remembers what it gave; the oldest is forgotten first."""
+    short: dict[Any, Any] = {}
+    long: dict[Any, Any] = {}
 
     @wraps(compile_text)
     def remembering(*arguments: Any) -> Any:
-        size = 0
-        for argument in arguments:
-            if type(argument) is str:
-                size += len(argument)
-            else:
-                for placeholder, name in argument:
-                    size += len(placeholder) + len(name)
-        if size <= _SHORT:
-            return short(*arguments)
-        return long(*arguments) if size <= _LONG else compile_text(*arguments)
+        program = short.get(arguments)
+        if program is None:
+            program = long.get(arguments)
+        if program is None:
+            program = compile_text(*arguments)
+            size = _size(arguments)
+            known, most = (short, _SHORT_KEPT) if size <= _SHORT else (long, _LONG_KEPT)
+            if size <= _LONG:
+                if len(known) >= most:
+                    # A copy, since another engine's thread may be at it; it may forget the same one.
+                    known.pop(next(iter(known.copy())), None)
+                known[arguments] = program
+        return program
 
     return remembering  # type: ignore[return-value]
+
+
+def _size(arguments: tuple[Any, ...]) -> int:
+    size = 0
+    for argument in arguments:
+        if type(argument) is str:
+            size += len(argument)
+        else:
+            size += sum(len(placeholder) + len(name) for placeholder, name in argument)
+    return size

@@ -13,7 +13,6 @@ and unused placeholders after the first, the look-up of the table after the seco
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tablewright.engine.errors import ValidationException
 from tablewright.engine.expressions.cache import kept
@@ -43,20 +42,7 @@ _INDEXABLE = frozenset({"=", "<", "<=", ">", ">=", "BETWEEN", "begins_with"})
 _NOT_SUPPORTED = "Query key condition not supported"
 
 Bound = tuple[str, tuple[AttributeValue, ...]]
-"""An operator and its operands."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyCondition:
-    """Where to read: ``partition`` by attribute, ``sort`` as (attribute, operator, operands) from the left.
-
-    Operators are ``= < <= > >= BETWEEN begins_with``.
-    """
-
-    partition: dict[str, AttributeValue]
-    sort: list[tuple[str, str, tuple[AttributeValue, ...]]]
-    used_names: frozenset[str] = frozenset()
-    used_values: frozenset[str] = frozenset()
+"""An operator (``= < <= > >= BETWEEN begins_with``) and its operands."""
 
 
 class _Unsuitable(Exception):
@@ -64,7 +50,7 @@ class _Unsuitable(Exception):
 
 
 class KeyConditionProgram:
-    """A compiled key condition, to be run with ``check``, ``bounds`` and ``bind`` in this order."""
+    """A compiled key condition, to be run with ``check`` and ``bounds``; ``bind_bounds`` is the step after those."""
 
     __slots__ = ("_bounds", "_condition", "_unsuitable", "used_names", "used_values")
 
@@ -91,11 +77,6 @@ class KeyConditionProgram:
             attribute: (operator, tuple([_constant(operand, values) for operand in operands]))
             for attribute, (operator, operands) in self._bounds.items()
         }
-
-    def bind(self, values: Values, partition_keys: Sequence[str], sort_keys: Sequence[str]) -> KeyCondition:
-        """The condition on a key; raises when it does not fit that key."""
-        partition, sort = bind_bounds(self.bounds(values), partition_keys, sort_keys)
-        return KeyCondition(partition, sort, self.used_names, self.used_values)
 
     def _collect(self, node: ConditionNode, names: Mapping[str, str]) -> None:
         match node:
@@ -212,16 +193,3 @@ def compile_key_condition(text: str, names: Mapping[str, str] | None = None) -> 
 def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> KeyConditionProgram:
     names = dict(pairs)
     return KeyConditionProgram(compile_condition(text, names, _KIND), names)
-
-
-def parse_key_condition(
-    text: str,
-    names: Mapping[str, str] | None,
-    values: Values | None,
-    partition_keys: Sequence[str],
-    sort_keys: Sequence[str],
-) -> KeyCondition:
-    """All steps in one, for a caller with nothing to do in between."""
-    program = compile_key_condition(text, names)
-    program.check(values)
-    return program.bind(values or {}, partition_keys, sort_keys)

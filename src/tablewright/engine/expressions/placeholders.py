@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tablewright.engine.errors import RequestValidationException, ValidationException
@@ -21,6 +21,9 @@ from tablewright.engine.values import NESTED_TOO_DEEPLY, AttributeValue, text_si
 
 _KEY = re.compile(r"[#:][A-Za-z0-9_]+", re.ASCII)
 _MAX_KEY_BYTES = 255
+# Keys that were found to be well formed, because applications use the same few all the time.
+_WELL_FORMED: dict[str, set[str]] = {"#": set(), ":": set()}
+_MOST_KNOWN = 4096
 
 # Expressions, and the older parameters that do not mix with them, in the order messages list them.
 _PARAMETERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -42,12 +45,20 @@ _PARAMETERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
 }
 
+_EXPRESSIONS = frozenset(
+    ["ExpressionAttributeNames", "ExpressionAttributeValues"]
+    + [name for expressions, _ in _PARAMETERS.values() for name in expressions]
+)
+_OLDER = {operation: frozenset(older) for operation, (_, older) in _PARAMETERS.items()}
+
 
 def check_parameters(operation: str, request: Mapping[str, Any]) -> None:
     """Step 1; operations that have no older parameters need no call."""
+    if _EXPRESSIONS.isdisjoint(request):
+        return
     expressions, older = _PARAMETERS[operation]
     given = [name for name in expressions if request.get(name) is not None]
-    if given:
+    if given and not _OLDER[operation].isdisjoint(request):
         legacy = [name for name in older if request.get(name) is not None]
         # KeyConditions alone has no expression to clash with, so it goes with the other expressions.
         if "KeyConditions" in legacy and "KeyConditionExpression" not in given:
@@ -64,10 +75,11 @@ def check_parameters(operation: str, request: Mapping[str, Any]) -> None:
 def _check_users(request: Mapping[str, Any], expressions: Sequence[str], given: Sequence[str]) -> None:
     if request.get("ExpressionAttributeNames") is not None and not given:
         raise ValidationException("ExpressionAttributeNames can only be specified when using expressions")
-    if request.get("ExpressionAttributeValues") is None:
+    # A projection comes first, and is the one expression that uses no values.
+    if request.get("ExpressionAttributeValues") is None or (given and given[-1] != "ProjectionExpression"):
         return
     users = [name for name in expressions if name != "ProjectionExpression"]
-    if users and not any(name in given for name in users):
+    if users:
         raise RequestValidationException(
             "ExpressionAttributeValues can only be specified when using expressions: "
             f"{' and '.join(users)} {'are' if len(users) > 1 else 'is'} null"
@@ -118,16 +130,16 @@ def _raise_first_invalid(
 def _check_keys(parameter: str, sigil: str, keys: Collection[str]) -> None:
     if not keys:
         raise ValidationException(f"{parameter} must not be empty")
+    known = _WELL_FORMED[sigil]
+    if known.issuperset(keys):
+        return
     for key in keys:
-        if type(key) is not str or len(key) > _MAX_KEY_BYTES or not _well_formed(sigil, key):
+        if type(key) is not str or len(key) > _MAX_KEY_BYTES or key[:1] != sigil or not _KEY.fullmatch(key):
             text_size(key)  # raises when it is no text at all
             raise ValidationException(f"{parameter} contains invalid key: {_key_problem(key)}")
-
-
-@lru_cache(maxsize=4096)
-def _well_formed(sigil: str, key: str) -> bool:
-    """Kept for keys of an honest length, because applications use the same few all the time."""
-    return key.startswith(sigil) and _KEY.fullmatch(key) is not None
+    if len(known) + len(keys) > _MOST_KNOWN:
+        known.clear()
+    known.update(keys if len(keys) <= _MOST_KNOWN else ())
 
 
 def _key_problem(key: str) -> str:
@@ -138,20 +150,19 @@ def _key_problem(key: str) -> str:
 
 
 def check_expression_attributes(
-    request: Mapping[str, Any], used_names: Collection[str], used_values: Collection[str]
+    request: Mapping[str, Any], used_names: AbstractSet[str], used_values: AbstractSet[str]
 ) -> None:
     """Step 4, with the names and values that the expressions of the request use between them."""
     _check_unused("ExpressionAttributeNames", request, used_names)
     _check_unused("ExpressionAttributeValues", request, used_values)
 
 
-def _check_unused(parameter: str, request: Mapping[str, Any], used: Collection[str]) -> None:
+def _check_unused(parameter: str, request: Mapping[str, Any], used: AbstractSet[str]) -> None:
     given = request.get(parameter)
-    if given:
+    if given and not given.keys() <= used:
         unused = [key for key in given if key not in used]
-        if unused:
-            listing = ", ".join(hash_order(unused, len(given)))
-            raise ValidationException(f"Value provided in {parameter} unused in expressions: keys: {{{listing}}}")
+        listing = ", ".join(hash_order(unused, len(given)))
+        raise ValidationException(f"Value provided in {parameter} unused in expressions: keys: {{{listing}}}")
 
 
 def hash_order(keys: Iterable[str], total: int) -> list[str]:

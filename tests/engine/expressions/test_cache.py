@@ -1,0 +1,61 @@
+"""Programs are kept by their text: many short ones, a few long ones, and none that is huge."""
+
+from __future__ import annotations
+
+from tablewright.engine.expressions import cache
+
+
+class Compiler:
+    """Something to keep: it notes what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def compiled(self, text: str, names: tuple[tuple[str, str], ...] = ()) -> object:
+        self.asked.append(text)
+        return object()
+
+
+def test_a_text_is_compiled_once() -> None:
+    compiler = Compiler()
+    keeping = cache.kept(compiler.compiled)
+    assert keeping("a = :v") is keeping("a = :v")
+    assert keeping("x" * 1000) is keeping("x" * 1000)
+    assert compiler.asked == ["a = :v", "x" * 1000]
+
+
+def test_other_names_are_another_program() -> None:
+    keeping = cache.kept(Compiler().compiled)
+    assert keeping("#a = :v", (("#a", "x"),)) is not keeping("#a = :v", (("#a", "y"),))
+
+
+def test_what_is_huge_is_not_kept() -> None:
+    compiler = Compiler()
+    keeping = cache.kept(compiler.compiled)
+    huge = (("#a", "x" * 20_000),)
+    keeping("#a = :v", huge)
+    keeping("#a = :v", huge)
+    assert len(compiler.asked) == 2
+
+
+def test_the_oldest_is_forgotten_first() -> None:
+    compiler = Compiler()
+    keeping = cache.kept(compiler.compiled)
+    texts = [str(number) for number in range(cache._SHORT_KEPT + 1)]
+    for text in texts:
+        keeping(text)
+    compiler.asked.clear()
+    for text in reversed(texts):
+        keeping(text)
+    assert compiler.asked == ["0"]
+
+
+def test_long_texts_do_not_drive_out_short_ones() -> None:
+    compiler = Compiler()
+    keeping = cache.kept(compiler.compiled)
+    keeping("a = :v")
+    for number in range(cache._LONG_KEPT * 2):
+        keeping(f"{number} {'x' * 1000}")
+    compiler.asked.clear()
+    keeping("a = :v")
+    assert compiler.asked == []

@@ -1,0 +1,79 @@
+"""The bounds of a field hold for what a consumer adds to it, and so does its type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import pytest
+from pydantic import Field
+
+from tablewright.model import Entity, Get, Keys, ModelError
+from tablewright.store.effects import Effects
+from tablewright.store.streams import AnyChange
+from tests.store.consumers.conftest import Desk, metrics
+
+
+class Seat(Entity, table=metrics):
+    room: str
+    taken: int = Field(default=0, ge=0, le=2)
+    weight: Decimal | None = Field(default=None, lt=Decimal("0.5"))
+    note: str = ""
+    names: set[str] = Field(default_factory=set)
+
+    keys = Keys(PK="SEAT#{room}", SK="SEAT")
+    of_room = Get()
+
+
+def take(changes: Sequence[AnyChange], effects: Effects) -> None:
+    for _ in changes:
+        effects.add(Seat.of_room(room="a"), taken=1)
+
+
+def seat(desk: Desk) -> Seat | None:
+    return desk.store.get(Seat.of_room(room="a"), consistent=True)
+
+
+def test_what_would_break_a_bound_is_put_aside_and_the_rest_counts(desk: Desk) -> None:
+    desk.put("1", "2", "3")
+    consumer = desk.consumer(take, retries=0)
+    assert consumer.run_once().dead_letters == 1
+    found = seat(desk)
+    assert found is not None
+    assert found.taken == 2
+    (letter,) = consumer.dead_letters()
+    assert "Seat room a: taken would be 3, and is at most 2" in letter.error
+
+
+def test_a_bound_holds_for_an_item_that_is_not_there_yet(desk: Desk) -> None:
+    def give_back(changes: Sequence[AnyChange], effects: Effects) -> None:
+        effects.add(Seat.of_room(room="a"), taken=-1)
+
+    desk.put("1")
+    consumer = desk.consumer(give_back, retries=0)
+    assert consumer.run_once().dead_letters == 1
+    (letter,) = consumer.dead_letters()
+    assert "taken would be -1, and is at least 0" in letter.error
+    assert seat(desk) is None
+
+
+def test_the_sum_of_a_batch_is_what_counts(desk: Desk) -> None:
+    def come_and_go(changes: Sequence[AnyChange], effects: Effects) -> None:
+        for amount in (2, 2, -3):
+            effects.add(Seat.of_room(room="a"), taken=amount, weight=Decimal("0.1"))
+
+    desk.put("1")
+    assert desk.consumer(come_and_go, retries=0).run_once().dead_letters == 0
+    found = seat(desk)
+    assert found is not None
+    assert (found.taken, found.weight) == (1, Decimal("0.3"))
+
+
+def test_an_amount_that_does_not_suit_the_field_is_refused_at_once() -> None:
+    effects, lookup = Effects(), Seat.of_room(room="a")
+    with pytest.raises(ModelError, match=r"taken: a whole number takes no 0\.5"):
+        effects.add(lookup, taken=0.5)
+    with pytest.raises(ModelError, match="note: a number can be added to a number only"):
+        effects.add(lookup, note=1)
+    with pytest.raises(ModelError, match="names: only numbers are summed"):
+        effects.add(lookup, names={"x"})  # type: ignore[arg-type]

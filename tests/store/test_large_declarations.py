@@ -1,0 +1,45 @@
+"""What may be declared Large, and what may not be done with it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pytest
+
+from tablewright.model import Attr, Entity, Large, ModelError, Query, Table
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"body": Annotated[list[str], Large()]}, "Row.body is Large, so it must be text or bytes"),
+        ({"body": Annotated[Any, Large()]}, "Row.body is Large, so it must be text or bytes"),
+    ],
+)
+def test_a_large_field_is_text_or_bytes(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        type(
+            "Row",
+            (Entity,),
+            {"__annotations__": {"key": str, **fields}, "__module__": __name__},
+            table=Table("rows", "key"),
+        )
+
+
+def test_no_field_can_be_taken_for_references() -> None:
+    with pytest.raises(ModelError, match=r"Note\.mine is stored in '~outside', where the store keeps"):
+
+        class Note(Entity, table=Table("notes", "key")):
+            key: str
+            mine: Annotated[str, Attr("~outside")] = ""
+
+
+def test_a_large_field_is_no_filter() -> None:
+    with pytest.raises(ModelError, match=r"Note\.long_ones: body is Large and may be outside of its item"):
+
+        class Note(Entity, table=Table("notes", "key", "sort")):
+            key: str
+            sort: str
+            body: Annotated[str, Large()] = ""
+
+            long_ones = Query(where={"body": "x"})
