@@ -115,6 +115,7 @@ WRITES = [
     Write("place", Touch(Order, "create"), about="a new order"),
     Write("place_all", Touch(Order, "create"), Touch(Line, "create")),
     Write("add_line", Touch(Line, "create")),
+    Write("add_to_order", Touch(Line, "create"), checks=[Order]),
     Write("pick", Touch(Order, "update", sets=["state"])),
     Write("remark", Touch(Order, "update", sets=["remark"])),
     Write("renumber", Touch(Order, "update", sets=["number"])),
@@ -137,7 +138,7 @@ design = Design(
         Reaction("tell_customer", Order, kinds=frozenset(["INSERT"]), effect="notify"),
     ],
     needs=[Need("orders of a customer", Order, by=["customer_id"])],
-    roles={"api": ["Order.by_id", "place"], "nobody": []},
+    roles={"api": ["Order.by_id", "place"]},
     accepted=[Accepted("unused-index", "Orders/late", "a report reads it")],
     volume={
         Order: Volume(items=10_000_000, size=1_050, distinct={"GSI1PK": 4, "GSI2PK": 2_000}),

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 from tablewright import systems
 from tablewright.design.loading import load
-from tablewright.model import Design
+from tablewright.model import Design, Table
 from tests.design import models
 from tests.model import designs as seeds
 
@@ -21,3 +21,6 @@ DESIGNS["seed: calls"] = Design("calls", tables=[seeds.CALLS])
 DESIGNS["seed: tasks"] = Design("tasks", tables=[seeds.TASKS], collections=[seeds.TaskWithAssignments])
 DESIGNS["seed: support"] = Design("support", tables=[seeds.TICKETS], collections=[seeds.Case])
 DESIGNS["seed: engagement"] = Design("engagement", tables=[seeds.CANDIDATES])
+
+# Where consumers of these designs keep their notes, as those of the systems do.
+NOTES_TABLE = Table("tablewright-notes", "PK", "SK")

@@ -21,7 +21,7 @@ from tablewright.model import (
     Write,
     schema_of,
 )
-from tablewright.store import Create, Store
+from tablewright.store import Check, Create, Store
 from tests.design.models import Account, Line, Order, State, bare, orders
 
 Charges = dict[str, tuple[Decimal, Decimal]]
@@ -97,6 +97,11 @@ def there(bench: Bench, entity: Order | Line) -> Any:
             lambda store: store.create(order()),
             lambda store, it: store.update(it, customer_id="customer-9"),
         ),
+        (
+            "add_to_order",
+            lambda store: store.create(order()),
+            lambda store, it: store.transact(Create(line()), Check(it, state=State.PLACED)),
+        ),
         ("drop", lambda store: store.create(order()), lambda store, it: store.delete(it)),
         ("drop_line", lambda store: store.create(line()), lambda store, it: store.delete(it)),
     ],
@@ -111,6 +116,22 @@ def test_a_write_is_estimated_as_it_is_charged(
         # Into and out of a sparse index is told by the state alone, so it is counted for every change of the state.
         assert expected.pop("Orders/late") == (Decimal(0), Decimal(1))
     assert charged == expected
+
+
+@pytest.mark.requirement("X5")
+def test_a_write_with_a_check_is_a_transaction() -> None:
+    class Note(Entity, table=Table("notes", "id")):
+        id: str
+
+    def written(*checks: type[Entity]) -> Design:
+        write = Write("add", Touch(Note, "create"), checks=checks)
+        return Design("Notes", tables=[schema_of(Note).table, orders], writes=[write])
+
+    (plain,) = Capacity(written()).of("add")
+    assert plain.write == 1
+    # Twice for the note, and twice for each of what is checked.
+    nothing = Decimal(0)
+    assert estimated("add", written(Order, Line)) == {"notes": (nothing, Decimal(2)), "Orders": (nothing, Decimal(4))}
 
 
 def test_a_change_into_a_state_writes_its_sparse_index_once(bench: Bench) -> None:
@@ -175,7 +196,7 @@ def test_what_a_filter_drops_is_read_as_well() -> None:
 
 
 def test_a_query_that_says_nothing_is_taken_to_give_ten_items() -> None:
-    table = Table("T", "pk", "sk")
+    table = Table("Things", "pk", "sk")
 
     class Thing(Entity, table=table):
         pk: str
@@ -190,7 +211,7 @@ def test_a_query_that_says_nothing_is_taken_to_give_ten_items() -> None:
 
 
 def test_several_items_are_a_transaction_at_twice_the_price() -> None:
-    table = Table("T", "pk", indexes=[GlobalIndex("byOther", "other")])
+    table = Table("Things", "pk", indexes=[GlobalIndex("byOther", "other")])
 
     class Thing(Entity, table=table):
         pk: str
@@ -200,13 +221,13 @@ def test_several_items_are_a_transaction_at_twice_the_price() -> None:
 
     one, many = Write("one", Touch(Thing, "put")), Write("many", Touch(Thing, "put", count=3))
     design = Design("Things", tables=[table], writes=[one, many])
-    assert {units.place: units.write for units in Capacity(design).of("one")} == {"T": 1, "T/byOther": 1}
+    assert {units.place: units.write for units in Capacity(design).of("one")} == {"Things": 1, "Things/byOther": 1}
     # An index is charged once.
-    assert {units.place: units.write for units in Capacity(design).of("many")} == {"T": 6, "T/byOther": 3}
+    assert {units.place: units.write for units in Capacity(design).of("many")} == {"Things": 6, "Things/byOther": 3}
 
 
 def test_an_index_that_an_item_is_in_later_only_is_sparse() -> None:
-    table = Table("T", "pk", indexes=[GlobalIndex("byOwner", "owner"), GlobalIndex("byKind", "kindKey")])
+    table = Table("Things", "pk", indexes=[GlobalIndex("byOwner", "owner"), GlobalIndex("byKind", "kindKey")])
 
     class Thing(Entity, table=table):
         pk: str
@@ -218,4 +239,4 @@ def test_an_index_that_an_item_is_in_later_only_is_sparse() -> None:
     design = Design("Things", tables=[table], writes=[Write("add", Touch(Thing, "create"))])
     capacity, schema = Capacity(design), schema_of(Thing)
     assert [index.name for index in table.indexes if capacity.is_sparse(schema, index)] == ["byOwner"]
-    assert [units.place for units in capacity.of("add")] == ["T", "T/byKind"]
+    assert [units.place for units in capacity.of("add")] == ["Things", "Things/byKind"]

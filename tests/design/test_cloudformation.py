@@ -9,11 +9,12 @@ from cfnlint.api import lint  # type: ignore[import-untyped]
 from cfnlint.core import get_rules  # type: ignore[import-untyped]
 
 from tablewright.design.cloudformation import template
-from tablewright.design.infrastructure import Capacity, Deployment, create_table, table_name
+from tablewright.design.infrastructure import Capacity, Deployment, create_table, requests, table_name
+from tablewright.design.loading import DesignError
 from tablewright.design.policy_evaluation import is_allowed
-from tablewright.model import Design, Entity, LocalIndex, Table
+from tablewright.model import Design, Entity, Get, LocalIndex, Table, schema_of
 from tests.design import models
-from tests.design.subjects import DESIGNS
+from tests.design.subjects import DESIGNS, NOTES_TABLE
 
 PROVISIONED = Deployment(capacity=Capacity(5, 5, 50, 50))
 
@@ -54,13 +55,13 @@ def rules() -> Any:
 @pytest.mark.requirement("X3")
 @pytest.mark.parametrize("name", DESIGNS)
 def test_cfn_lint_has_nothing_to_say(name: str) -> None:
-    assert complaints(template(DESIGNS[name], Deployment(), policies=True)) == []
+    assert complaints(template(DESIGNS[name], Deployment(), policies=True, notes_in=NOTES_TABLE)) == []
 
 
 @pytest.mark.requirement("X3")
 def test_cfn_lint_has_nothing_to_say_about_provisioned_tables_with_all_settings() -> None:
     assert complaints(template(SAFE, PROVISIONED)) == []
-    assert complaints(template(models.design, PROVISIONED, policies=True)) == []
+    assert complaints(template(models.design, PROVISIONED, policies=True, notes_in=NOTES_TABLE)) == []
 
 
 def test_cfn_lint_would_have_something_to_say() -> None:
@@ -90,6 +91,9 @@ class Resolver:
                 return None if argument == "AWS::NoValue" else self.parameters.get(argument, f"<{argument}>")
             if name == "Fn::If":
                 return self.value(argument[1] if self.holds(self.content["Conditions"][argument[0]]) else argument[2])
+            if name == "Fn::Sub" and isinstance(argument, list):
+                text, values = argument
+                return Resolver(self.content, **self.parameters, **self.value(values)).value({"Fn::Sub": text})
             if name == "Fn::Sub":
                 for parameter, value in self.parameters.items():
                     argument = argument.replace(f"${{{parameter}}}", str(value))
@@ -203,7 +207,7 @@ def test_capacity_is_a_parameter() -> None:
 
 @pytest.mark.requirement("X3")
 def test_policies_in_the_template_name_the_very_resources() -> None:
-    content = template(models.design, Deployment(), policies=True)
+    content = template(models.design, Deployment(), policies=True, notes_in=NOTES_TABLE)
     policy = Resolver(content).value(content["Resources"]["ConsumerPolicy"]["Properties"]["PolicyDocument"])
     assert "*" not in json.dumps(policy)
     assert is_allowed(policy, "dynamodb:GetRecords", "<OrdersTable.StreamArn>")
@@ -227,3 +231,47 @@ def test_notes_in_a_table_of_somebody_else_are_named_by_its_arn() -> None:
     assert text == "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}"
     assert Resolver(content).value(values["Name"]) == "poc-notes"
     assert Resolver(content, Environment="dev").value(values["Name"]) == "dev-notes"
+
+
+def many(number: int, **settings: Any) -> Design:
+    tables = [Table(f"table-{each}", "id", **settings) for each in range(number)]
+    return Design("Many", tables=tables)
+
+
+def test_a_template_has_no_more_than_cloudformation_takes() -> None:
+    assert len(template(many(100), Deployment())["Outputs"]) == 200
+    with pytest.raises(DesignError, match="would have 202 outputs, and CloudFormation takes 200; make several designs"):
+        template(many(101), Deployment())
+    with pytest.raises(DesignError, match="would have 505 resources, and CloudFormation takes 500"):
+        template(many(101), Deployment(capacity=Capacity(5, 5, 50, 50)))
+
+
+def test_roles_that_are_called_alike_have_a_policy_each() -> None:
+    class Order(Entity, table=Table("orders", "id")):
+        id: str
+        by_id = Get()
+
+    roles = {"api v1": ["Order.by_id"], "api-v1": ["Order.by_id"]}
+    design = Design("Orders", tables=[schema_of(Order).table], roles=roles)
+    resources = template(design, Deployment(), policies=True)["Resources"]
+    assert [name for name in resources if name.endswith("Policy")] == ["ApiV1Policy", "ApiV1XPolicy"]
+
+
+def test_a_role_that_may_do_nothing_has_no_policy_and_the_others_have() -> None:
+    class Order(Entity, table=Table("orders", "id")):
+        id: str
+        by_id = Get()
+
+    roles = {"nobody": [], "api": ["Order.by_id"]}
+    design = Design("Orders", tables=[schema_of(Order).table], roles=roles)
+    resources = template(design, Deployment(), policies=True)["Resources"]
+    assert [name for name in resources if name.endswith("Policy")] == ["ApiPolicy"]
+
+
+def test_tables_that_are_told_apart_by_the_environment_alone_are_refused() -> None:
+    design = Design("Orders", tables=[Table("dev-orders", "id"), Table("prod-orders", "id")])
+    with pytest.raises(DesignError, match="dev-orders and prod-orders would have the same name in another environment"):
+        template(design, Deployment())
+    assert [request.body["TableName"] for request in requests(design, Deployment())] == ["dev-orders", "prod-orders"]
+    with pytest.raises(DesignError, match="would have the same name in another environment"):
+        requests(design, Deployment(environment="test"))

@@ -8,6 +8,7 @@ import pytest
 
 from tablewright.design.cost import CostPlan, Options, break_even, plan_costs
 from tablewright.design.cost_report import cost_json, cost_page
+from tablewright.design.figures import bytes_text
 from tablewright.design.pages import Grid, Text
 from tablewright.design.prices import cents, load_prices
 from tablewright.model import (
@@ -39,7 +40,7 @@ def things(
     pitr: bool = False,
 ) -> Design:
     table = Table(
-        "T",
+        "Things",
         "pk",
         "sk",
         indexes=[GlobalIndex("byOther", "other", include=[]), LocalIndex("byTime", "time")],
@@ -286,3 +287,21 @@ def test_what_has_no_traffic_is_said_to_be_in_no_figure() -> None:
         "`Order.by_id`, `ship`: in no figure here, as their traffic is not declared."
     ]
     assert told(everything) == []
+
+
+def test_what_tables_and_indexes_cost_and_keep_adds_up() -> None:
+    """A local index has no row of its own: its requests and its storage are the table's."""
+    design = things({"put": Traffic(per_second=100), "Thing.some": Traffic(per_second=50)}, items=20_000_000)
+    found = plan(design, free_tier=False)
+    grids = [block for block in cost_page(found).blocks if isinstance(block, Grid)]
+    (grid,) = [grid for grid in grids if grid.columns[0] == "table or index" and "stored" in grid.columns]
+    assert [row[0] for row in grid.rows] == ["Things", "Things/byOther"]
+    costs = [Decimal(row[-1].replace(",", "").removeprefix("$")) for row in grid.rows]
+    assert sum(costs) == found.bill("on-demand").total
+    own, local, other = (
+        next(each for each in found.storage if (each.index and each.index.name) == name)
+        for name in (None, "byTime", "byOther")
+    )
+    assert grid.rows[0][6] == bytes_text(own.size + local.size)
+    assert grid.rows[1][6] == bytes_text(other.size)
+    assert grid.rows[0][5] == f"{own.items:,}"

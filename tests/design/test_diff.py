@@ -25,6 +25,7 @@ from tablewright.model import (
     Expiry,
     GlobalIndex,
     Keys,
+    Large,
     LocalIndex,
     Numbered,
     Query,
@@ -142,7 +143,9 @@ def test_another_type_of_a_key_is_another_table() -> None:
         ({}, {"point_in_time_recovery": True}, "free", "Orders.point_in_time_recovery"),
         ({"point_in_time_recovery": True}, {}, "unsafe", "Orders.point_in_time_recovery"),
         ({}, {"encryption": True}, "free", "Orders.encryption"),
-        ({"deletion_protection": True}, {}, "free", "Orders.deletion_protection"),
+        ({"encryption": True}, {}, "unsafe", "Orders.encryption"),
+        ({}, {"deletion_protection": True}, "free", "Orders.deletion_protection"),
+        ({"deletion_protection": True}, {}, "unsafe", "Orders.deletion_protection"),
         ({}, {"tags": {"Team": "shop"}}, "free", "Orders.tags"),
         ({}, {"type_attribute": "type"}, "free", "Orders.type_attribute"),
         ({"type_attribute": "type"}, {}, "free", "Orders.type_attribute"),
@@ -151,6 +154,12 @@ def test_another_type_of_a_key_is_another_table() -> None:
 )
 def test_settings(old: dict[str, Any], new: dict[str, Any], kind: str, place: str) -> None:
     assert difference(version(**old), version(**new)) == [(kind, place)]
+
+
+def test_time_to_live_on_what_is_stored_deletes_items() -> None:
+    change = only(version({"gone": EpochSeconds}), version({"gone": EpochSeconds}, ttl="gone"))
+    assert (change.kind, change.place) == (Kind.UNSAFE, "Orders.ttl")
+    assert "which Order have already" in change.what
 
 
 def test_a_stream_that_somebody_reads_is_not_switched_off() -> None:
@@ -307,7 +316,11 @@ class Longer(BaseModel):
         (str, Any, "free"),
         ((str | None, None), str, "backfill"),
         (str, (str | None, None), "free"),
-        ((str, "a"), (str, "b"), None),
+        ((str, "a"), (str, "a"), None),
+        ((str, "a"), (str, "b"), "free"),
+        ((str | None, None), (str | None, "x"), "backfill"),
+        ((str | None, None), (str, "x"), "backfill"),
+        ((str | None, "x"), (str, "x"), "unsafe"),
         (datetime, EpochSeconds, "unsafe"),
         (EpochSeconds, EpochMillis, "unsafe"),
         (Colour, Fewer, "unsafe"),
@@ -363,6 +376,9 @@ def test_an_attribute_is_the_same_field_whatever_it_is_called() -> None:
         ((Annotated[int, Numbered("shop")], 0), (int, 0), "free"),
         ((Annotated[int, Numbered("shop")], 0), (Annotated[int, Numbered()], 0), "unsafe"),
         ((int, 0), (Version, 0), "free"),
+        (str, Annotated[str, Large()], "free"),
+        (Annotated[str, Large()], Annotated[str, Large(threshold=1000)], "free"),
+        (Annotated[str, Large()], str, "unsafe"),
     ],
 )
 def test_what_the_store_does_with_a_field(old: Any, new: Any, kind: str) -> None:

@@ -5,6 +5,8 @@ change it is and to repair, ``repair`` does it, and the new one finds everything
 """
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from types import new_class
 from typing import Annotated, Any
 
 import pytest
@@ -12,8 +14,21 @@ import pytest
 from tablewright.design.diff import Kind, changes, gravest
 from tablewright.design.snapshot import snapshot
 from tablewright.engine import Engine
-from tablewright.model import Design, Entity, Get, GlobalIndex, Keys, Numbered, Query, Table, Unique, sharded
-from tablewright.store import NotUnique, Store
+from tablewright.model import (
+    Design,
+    Entity,
+    Get,
+    GlobalIndex,
+    Keys,
+    Large,
+    Numbered,
+    Query,
+    Table,
+    Unique,
+    Upgrades,
+    sharded,
+)
+from tablewright.store import Create, Delete, NotUnique, Store, sizes_outside
 
 NAMES = ["a", "b", "c", "d", "e"]
 INDEX = GlobalIndex("byShop", "GSI1PK", "GSI1SK")
@@ -155,3 +170,107 @@ def test_numbers_go_on_after_the_repair(engine: Engine) -> None:
     store.put(Old(order_id="a", number=41))
     store.repair(New, dry_run=False)
     assert store.create(New(order_id="b")).number == 42
+
+
+def with_text(annotation: Any) -> Model:
+    table = Table("Orders", "PK", "SK")
+
+    class Order(Entity, table=table):
+        order_id: str
+        text: annotation = ""
+
+        keys = Keys(PK="ORDER#{order_id}", SK="METADATA")
+        by_id = Get()
+
+    return table, Order
+
+
+def test_values_that_are_outside_come_back_before_they_are_no_longer_large(engine: Engine) -> None:
+    small, most = Annotated[str, Large(threshold=1000)], Annotated[str, Large(threshold=400 * 1024)]
+    (table, Old), (_, Between), (new_table, New) = with_text(small), with_text(most), with_text(str)
+    store = Store.on(engine)
+    store.ensure_tables(table)
+    for name in NAMES:
+        store.put(Old(order_id=name, text=name * 5000))
+    (change,) = changes(snapshot(Design("D", tables=[table])), snapshot(Design("D", tables=[new_table])))
+    assert (change.kind, change.place) == (Kind.UNSAFE, "Order.text")
+    # Without the steps, the new version does not have what was stored.
+    assert not hasattr(store.get(New.by_id(order_id="a")), "text")
+
+    for each in list(store.iterate(Between)):
+        store.put(each)
+
+    assert all(not sizes_outside(each) for each in store.iterate(Between))
+    assert [each.text for each in sorted(store.iterate(New), key=lambda each: each.order_id)] == [
+        name * 5000 for name in NAMES
+    ]
+
+
+def test_a_value_that_becomes_large_is_read_where_it_is(engine: Engine) -> None:
+    (table, Old), (new_table, New) = with_text(str), with_text(Annotated[str, Large(threshold=1000)])
+    store = Store.on(engine)
+    store.ensure_tables(table)
+    store.put(Old(order_id="a", text="x" * 5000))
+    assert (
+        gravest(changes(snapshot(Design("D", tables=[table])), snapshot(Design("D", tables=[new_table])))) is Kind.FREE
+    )
+    (stored,) = store.iterate(New)
+    assert stored.text == "x" * 5000
+
+
+DAY = date(2026, 1, 15)
+MIDNIGHT = datetime(2026, 1, 15, tzinfo=UTC)
+
+
+def at_midnight(values: dict[str, Any]) -> dict[str, Any]:
+    return {**values, "day": f"{values['day']}T00:00:00.000000Z"}
+
+
+def of_a_day(annotation: Any, *steps: Any, **keys: str) -> Model:
+    table = Table("Orders", "PK", "SK", indexes=[INDEX])
+    namespace: dict[str, Any] = {
+        "__module__": __name__,
+        "__annotations__": {"order_id": str, "day": annotation},
+        "keys": Keys({"PK": "ORDER#{order_id}", **keys}),
+        "of_day": Query("byShop"),
+        **({"upgrades": Upgrades(*steps)} if steps else {}),
+    }
+    return table, new_class("Order", (Entity,), {"table": table}, lambda given: given.update(namespace))
+
+
+def kinds(old: Table, new: Table) -> dict[str, Kind]:
+    found = changes(snapshot(Design("D", tables=[old])), snapshot(Design("D", tables=[new])))
+    return {change.place: change.kind for change in found if change.kind is not Kind.FREE}
+
+
+def test_an_index_key_that_is_written_otherwise_is_made_anew(engine: Engine) -> None:
+    keys = {"SK": "METADATA", "GSI1PK": "DAY#{day}", "GSI1SK": "{order_id}"}
+    (old_table, Old), (new_table, New) = of_a_day(date, **keys), of_a_day(datetime, at_midnight, **keys)
+    assert kinds(old_table, new_table) == {"Order.keys.GSI1PK": Kind.BACKFILL}
+    store = Store.on(engine)
+    store.ensure_tables(old_table)
+    for order_id in NAMES:
+        store.put(Old(order_id=order_id, day=DAY))
+
+    store.repair(New, dry_run=False)
+
+    assert store.verify(new_table).is_clean
+    assert [each.order_id for each in store.query(New.of_day(day=MIDNIGHT)).items] == NAMES
+
+
+def test_a_primary_key_that_is_written_otherwise_takes_a_move(engine: Engine) -> None:
+    keys = {"SK": "{day}", "GSI1PK": "ALL", "GSI1SK": "{order_id}"}
+    (old_table, Old), (new_table, New) = of_a_day(date, **keys), of_a_day(datetime, **keys)
+    assert kinds(old_table, new_table) == {"Order.day": Kind.UNSAFE, "Order.keys.SK": Kind.RE_KEY}
+    store = Store.on(engine)
+    store.ensure_tables(old_table)
+    for order_id in NAMES:
+        store.put(Old(order_id=order_id, day=DAY))
+
+    for each in list(store.iterate(Old)):
+        store.transact(Delete(each), Create(New(order_id=each.order_id, day=MIDNIGHT)))
+
+    assert store.verify(new_table).is_clean
+    assert [(each.order_id, each.day) for each in store.query(New.of_day()).items] == [
+        (order_id, MIDNIGHT) for order_id in NAMES
+    ]

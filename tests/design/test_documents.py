@@ -69,6 +69,7 @@ def test_every_pattern_and_every_write_is_listed_with_its_units(page: Page) -> N
     assert set(writes) == {f"`{name}`" for name in models.design.writes}
     # The guard of a unique number makes a transaction of it.
     assert writes["`place`"] == ["create Order", "transaction", "10", "a new order"]
+    assert writes["`add_to_order`"][:2] == ["create Line; check Order", "transaction"]
     assert grid(page, "reaction")["`tell_customer`"][:2] == ["INSERT of Order", "notify"]
 
 
@@ -89,7 +90,7 @@ def test_diagrams_show_entities_collections_and_flows(page: Page) -> None:
 
 
 def test_names_that_mean_something_else_in_a_diagram_are_written_otherwise() -> None:
-    table = Table("T", "pk", "SK")
+    table = Table("Things", "pk", "SK")
 
     class Thing(Entity, table=table):
         pk: str
@@ -115,7 +116,7 @@ def test_what_a_design_says_of_itself_keeps_its_form() -> None:
         SK      METADATA
 
     And more."""
-    first, drawn, last, *_ = document(Design("Things", tables=[Table("T", "pk")], about=about)).blocks
+    first, drawn, last, *_ = document(Design("Things", tables=[Table("Things", "pk")], about=about)).blocks
     assert first == Text("What it is for, in `words`.")
     assert drawn == Code("PK      TICKET#<id>\n\nSK      METADATA", "text")
     assert last == Text("And more.")

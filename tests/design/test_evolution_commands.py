@@ -147,3 +147,27 @@ def test_a_file_becomes_a_module_that_can_be_linted(folder: Path, capsys: pytest
     (folder / "imported_desk.py").write_text(run(capsys, "workbench", "import", "desk.json")[1])
     assert main(["lint", "./imported_desk.py"]) in (0, 1)
     assert run(capsys, "diff", "./imported_desk.py", "./imported_desk.py")[0] == 0
+
+
+def test_what_workbench_has_no_place_for_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "workbench", "export", "tests.design.models", "--design", "Orders")
+    assert status == 0
+    lost = [line.partition("has no place for this: ")[2] for line in err.splitlines()]
+    assert lost[0] == "table Orders: a stream of NEW_AND_OLD_IMAGES, point-in-time recovery, the tags Team"
+    assert "that number is unique" in lost[1]
+    assert "in which states GSI3PK is there" in lost[1]
+    assert "that GSI1PK is sharded" in lost[1]
+    assert "that position is numbered" in lost[2]
+    assert lost[-1].startswith("Orders: access patterns, writes, roles, reactions, collections")
+    status, both, err = run(capsys, "workbench", "export", "tests.design.models", "--design", "Orders", "--json")
+    assert (status, err) == (0, "")
+    told = json.loads(both)
+    assert told["lost"] == lost
+    assert told["model"]["DataModel"] == json.loads(out)["DataModel"]
+
+
+def test_a_design_that_loses_nothing_is_exported_in_silence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "from tablewright.model import *\nclass Row(Entity, table=Table('rows', 'id')):\n    id: str\n"
+    (folder / "rows_alone.py").write_text(text)
+    status, _, err = run(capsys, "workbench", "export", "./rows_alone.py")
+    assert (status, err) == (0, "")

@@ -19,6 +19,7 @@ from tablewright.model import (
     Get,
     GlobalIndex,
     Keys,
+    LocalIndex,
     Query,
     Table,
     Touch,
@@ -37,7 +38,7 @@ def hottest(design: Design) -> dict[str, HotKey]:
 
 
 def by_status(shards: int = 1, reads: Traffic | None = None) -> Design:
-    table = Table("T", "pk", indexes=[GlobalIndex("byStatus", "GSI1PK"), GlobalIndex("all", "GSI2PK", "pk")])
+    table = Table("Things", "pk", indexes=[GlobalIndex("byStatus", "GSI1PK"), GlobalIndex("all", "GSI2PK", "pk")])
 
     class Thing(Entity, table=table):
         pk: str
@@ -62,25 +63,25 @@ def by_status(shards: int = 1, reads: Traffic | None = None) -> Design:
 
 
 def test_a_key_of_few_values_is_too_hot_and_the_shards_that_fix_it_are_told() -> None:
-    key = hottest(by_status())["T/byStatus"]
+    key = hottest(by_status())["Things/byStatus"]
     # Half of 2,500 writes a second is more than the 1,000 of a partition.
     assert key.write == 1250
     assert (key.shards, key.needed, key.is_too_hot) == (1, 2, True)
 
 
 def test_with_those_shards_it_is_not() -> None:
-    key = hottest(by_status(shards=2))["T/byStatus"]
+    key = hottest(by_status(shards=2))["Things/byStatus"]
     assert (key.shards, key.needed, key.is_too_hot) == (2, 2, False)
 
 
 def test_a_key_that_is_always_the_same_gets_everything() -> None:
-    key = hottest(by_status())["T/all"]
+    key = hottest(by_status())["Things/all"]
     assert key.write == 2500
     assert key.needed == 3
 
 
 def test_keys_that_are_many_are_not_forecast() -> None:
-    assert "T" not in hottest(by_status())
+    assert "Things" not in hottest(by_status())
 
 
 def test_writes_that_may_touch_a_sparse_index_are_not_forecast() -> None:
@@ -88,7 +89,7 @@ def test_writes_that_may_touch_a_sparse_index_are_not_forecast() -> None:
 
 
 def test_the_share_of_the_busiest_key_can_be_said() -> None:
-    key = hottest(by_status(reads=Traffic(per_second=1_000, peak=20_000, hottest=0.4)))["T"]
+    key = hottest(by_status(reads=Traffic(per_second=1_000, peak=20_000, hottest=0.4)))["Things"]
     # 0.4 of 20,000 reads of half a unit, against 3,000.
     assert key.read == 4000
     assert (key.needed, key.subjects) == (2, ("Thing.by_id",))
@@ -163,3 +164,37 @@ def test_a_metered_run_has_the_keys_that_it_used() -> None:
     assert (hot.shards, hot.needed) == (1, 2)
     # One of four shards: the key as a whole has four times as much.
     assert (keys["Orders/byState", "STATE#A#1"].shards, keys["Orders/byState", "STATE#A#1"].needed) == (4, 12)
+
+
+def with_local_index() -> Design:
+    table = Table("Things", "pk", "sk", indexes=[LocalIndex("byTime", "time")])
+
+    class Thing(Entity, table=table):
+        pk: str
+        sk: str
+        time: str
+
+    return Design(
+        "Things",
+        tables=[table],
+        writes=[Write("put", Touch(Thing, "put"))],
+        volume={Thing: Volume(items=1_000_000, size=400)},
+        traffic={"put": Traffic(per_second=100, peak=600, hottest=1)},
+    )
+
+
+def test_a_local_index_is_in_the_partitions_of_its_table() -> None:
+    (key,) = hot_keys(plan_costs(with_local_index()))
+    # 600 writes a second of the table, and as many of the index, in one partition.
+    assert (key.place, key.write, key.needed, key.is_too_hot) == ("Things", Decimal(1200), 2, True)
+
+
+def test_the_busiest_key_of_a_run_has_what_its_local_indexes_took() -> None:
+    charges = [
+        ["Things", None, "write", "a", 2],
+        ["Things", "byTime", "write", "a", 2],
+        ["Things", None, "write", "b", 3],
+    ]
+    record = {"at": 1, "operation": "PutItem", "pattern": "put", "refused": None, "charges": charges}
+    (key,) = busiest_keys(with_local_index(), metered_run([json.dumps(record)]), Decimal(2))
+    assert (key.key, key.index, key.write) == ("a", None, Decimal(2))

@@ -10,7 +10,7 @@ from tablewright.design.loading import DesignError, load
 from tablewright.design.policy_evaluation import is_allowed
 from tablewright.model import Design, Entity, Get, GlobalIndex, Keys, Query, Table, Touch, Unique, Write, sharded
 from tests.design import models
-from tests.design.subjects import DESIGNS
+from tests.design.subjects import DESIGNS, NOTES_TABLE
 from tests.model.designs import CALLS, TICKETS, Candidate
 
 ACCOUNT = "123456789012"
@@ -97,7 +97,7 @@ def test_the_service_desk_s_api_may_do_nothing_elsewhere(resource: str) -> None:
 @pytest.mark.requirement("X3")
 @pytest.mark.parametrize("name", DESIGNS)
 def test_no_policy_has_a_wildcard_or_an_action_of_an_administrator(name: str) -> None:
-    for grants in iam.all_grants(DESIGNS[name]).values():
+    for grants in iam.all_grants(DESIGNS[name], NOTES_TABLE).values():
         document = iam.document(grants, iam.arns("us-east-1", ACCOUNT))
         for statement in document["Statement"]:
             assert "*" not in str(statement["Action"]) + str(statement["Resource"])
@@ -110,7 +110,7 @@ def test_no_policy_has_a_wildcard_or_an_action_of_an_administrator(name: str) ->
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_sids_are_told_apart(name: str) -> None:
-    for grants in iam.all_grants(DESIGNS[name]).values():
+    for grants in iam.all_grants(DESIGNS[name], NOTES_TABLE).values():
         sids = [each["Sid"] for each in iam.document(grants, iam.arns("us-east-1", ACCOUNT))["Statement"]]
         assert len(set(sids)) == len(sids)
 
@@ -136,25 +136,12 @@ def test_a_query_on_the_table_comes_with_get_only_where_it_reads_no_more() -> No
 @pytest.mark.requirement("X3")
 def test_a_consumer_reads_one_stream_and_writes_its_notes() -> None:
     document = iam.document(
-        iam.all_grants(models.design)["consumer"],
+        iam.all_grants(models.design, NOTES_TABLE)["consumer"],
         iam.arns("us-east-1", ACCOUNT, stream_labels={"Orders": "2026-01-15T09:30:00.000"}),
     )
     stream = f"{TABLE}/Orders/stream/2026-01-15T09:30:00.000"
     assert allowed(document, stream) == {"DescribeStream", "GetShardIterator", "GetRecords"}
     assert allowed(document, f"{TABLE}/Orders/stream/2025-01-01T00:00:00.000") == set()
-    assert allowed(document, f"{TABLE}/Orders") == {
-        "DescribeTable",
-        "Query",
-        "GetItem",
-        "PutItem",
-        "UpdateItem",
-        "DeleteItem",
-    }
-
-
-def test_notes_may_be_kept_in_a_table_of_somebody_else() -> None:
-    notes = Table("tablewright-notes", "PK", "SK")
-    document = iam.document(iam.all_grants(models.design, notes)["consumer"], iam.arns("us-east-1", ACCOUNT))
     assert allowed(document, f"{TABLE}/Orders") == {"DescribeTable"}
     assert allowed(document, f"{TABLE}/tablewright-notes") == {
         "Query",
@@ -165,8 +152,30 @@ def test_notes_may_be_kept_in_a_table_of_somebody_else() -> None:
     }
 
 
+def test_notes_are_never_in_the_table_whose_stream_is_read() -> None:
+    with pytest.raises(DesignError, match=r"consumers of Orders need another table for their notes.* --notes"):
+        iam.all_grants(models.design)
+    with pytest.raises(DesignError, match=r"cannot be in Orders, which has their stream; .* --notes"):
+        iam.all_grants(models.design, models.orders)
+    with pytest.raises(DesignError, match="cannot be in Single, which has a key other than two parts of text"):
+        iam.all_grants(models.design, Table("Single", "PK"))
+
+
+def test_notes_are_in_another_table_of_the_design_where_there_is_one() -> None:
+    numbers = Table("Numbers", "PK", "SK", types={"SK": "N"})
+    other = Table("Other", "PK", "SK")
+    design = Design("Orders", tables=[models.orders, numbers, other], reactions=models.design.reactions)
+    document = iam.document(iam.all_grants(design)["consumer"], iam.arns("us-east-1", ACCOUNT))
+    assert allowed(document, f"{TABLE}/Orders") == {"DescribeTable"}
+    assert "UpdateItem" in allowed(document, f"{TABLE}/Other")
+
+
+def test_a_consumer_without_a_place_for_its_notes_is_no_matter_of_other_roles() -> None:
+    assert list(iam.all_grants(models.design, roles=["api"])) == ["api"]
+
+
 def test_a_stream_without_a_label_is_no_stream_at_all() -> None:
-    document = iam.document(iam.all_grants(models.design)["consumer"], iam.arns("us-east-1", ACCOUNT))
+    document = iam.document(iam.all_grants(models.design, NOTES_TABLE)["consumer"], iam.arns("us-east-1", ACCOUNT))
     assert allowed(document, f"{TABLE}/Orders/stream/2026-01-15T09:30:00.000") == set()
 
 
@@ -178,7 +187,7 @@ def test_policies_follow_the_environment() -> None:
 
 
 def test_an_unknown_role_is_told() -> None:
-    with pytest.raises(DesignError, match="Orders has no role 'apis'; it has api, nobody"):
+    with pytest.raises(DesignError, match="Orders has no role 'apis'; it has api"):
         iam.grants(models.design, "apis")
 
 
@@ -323,3 +332,8 @@ def test_what_reaches_beyond_the_tenant_cannot_be_limited() -> None:
         iam.grants(NOTES, "tagger", Tenant("owner"))
     with pytest.raises(DesignError, match="Note has no text field 'tenant'"):
         iam.grants(NOTES, "owner", Tenant("tenant"))
+
+
+def test_a_role_that_may_do_nothing_has_no_policy() -> None:
+    with pytest.raises(DesignError, match="IAM takes none without a statement"):
+        iam.document([], iam.arns("us-east-1", "123456789012"))

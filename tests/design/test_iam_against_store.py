@@ -27,10 +27,11 @@ from tablewright.model import (
     Table,
     Touch,
     Unique,
+    Upgrades,
     Write,
     schema_of,
 )
-from tablewright.store import Check, Consumer, Create, Delete, Store, Update
+from tablewright.store import Check, Consumer, Create, Delete, IdempotencyRecord, Outcome, Store, Update
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.blobs import MemoryBlobs
 from tablewright.store.flow import Request, Response
@@ -302,6 +303,85 @@ def test_what_was_just_written_is_read_by_its_guard() -> None:
     backend.asked.clear()
     store.get(Call.by_id(callId="c"))
     store.get(Call.by_id(callId="c"), consistent=True)
+    assert allowed(iam.document(iam.grants(design, "reader"), ARN)) == backend.asked
+
+
+members = Table("Members", "PK", indexes=[GlobalIndex("byMail", "GSI1PK")])
+
+
+class Member(Entity, table=members):
+    member_id: str
+    mail: Annotated[str, Unique()]
+
+    keys = Keys(PK="MEMBER#{member_id}", GSI1PK="MAIL#{mail}")
+
+    by_mail = Get("byMail")
+
+
+@pytest.mark.requirement("X3")
+def test_a_key_made_of_a_unique_field_is_read_by_its_guard_as_well() -> None:
+    design = Design("Members", tables=[members], roles={"reader": ["Member.by_mail"]})
+    store, backend = opened(members)
+    store.create(Member(member_id="m", mail="m@example.com"))
+    backend.asked.clear()
+    store.get(Member.by_mail(mail="m@example.com"))
+    store.get(Member.by_mail(mail="m@example.com"), consistent=True)
+    same = {("dynamodb:Query", "arn:aws:dynamodb:us-east-1:123456789012:table/Members")}
+    assert allowed(iam.document(iam.grants(design, "reader"), ARN)) - same == backend.asked
+
+
+# -- what is carried out once ---------------------------------------------------------------------------------------
+
+
+class Once(IdempotencyRecord, table=Table("Once", "PK", ttl="ttl")):
+    keys = Keys(PK="ONCE#{idempotency_key}")
+
+
+@pytest.mark.requirement("X3")
+@pytest.mark.parametrize("touch", [Touch(Once, "create"), Touch(Once, "update", sets=["response"]), Touch(Once, "put")])
+def test_what_is_carried_out_once_is_allowed_whatever_comes_of_it(touch: Touch) -> None:
+    table = schema_of(Once).table
+    design = Design("Once", tables=[table], writes=[Write("do", touch)], roles={"api": ["do"]})
+    store, backend = opened(table)
+
+    def fails() -> Outcome:
+        raise ValueError("no")
+
+    for _ in range(2):
+        store.execute_once(Once, "k", {}, lambda: Outcome({}))
+    with pytest.raises(ValueError, match="no"):
+        store.execute_once(Once, "other", {}, fails)
+    assert allowed(iam.document(iam.grants(design, "api"), ARN)) == backend.asked
+
+
+# -- older shapes ---------------------------------------------------------------------------------------------------
+
+
+def with_mail(values: dict[str, Any]) -> dict[str, Any]:
+    return {**values, "mail": f"{values.pop('name')}@example.com"}
+
+
+@pytest.mark.requirement("X3")
+def test_a_read_that_writes_back_is_granted_that() -> None:
+    class First(Entity, table=Table("People", "PK")):
+        PK: str
+        name: str
+
+    class Person(Entity, table=Table("People", "PK")):
+        PK: str
+        mail: str
+
+        upgrades = Upgrades(with_mail, write_back=True)
+
+        by_id = Get()
+
+    design = Design("People", tables=[schema_of(Person).table], roles={"reader": ["Person.by_id"]})
+    store, backend = opened(schema_of(First).table)
+    store.create(First(PK="p", name="ada"))
+    backend.asked.clear()
+    found = store.get(Person.by_id(PK="p"))
+    assert found is not None
+    assert found.mail == "ada@example.com"
     assert allowed(iam.document(iam.grants(design, "reader"), ARN)) == backend.asked
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from tablewright.design import aws_cli, boto3_script
 from tablewright.design.infrastructure import Capacity, Deployment, bare_name, environment_of, requests, table_name
 from tablewright.design.loading import DesignError
 from tablewright.engine import DynamoError, Engine
-from tablewright.model import Design, Entity, Table
+from tablewright.model import Design, Entity, ModelError, Table
 from tablewright.store import Store
 from tablewright.wire import boto
 from tests.design.subjects import DESIGNS
@@ -113,11 +114,13 @@ def test_a_key_of_one_s_own_encrypts_what_the_design_wants_encrypted() -> None:
         id: str
 
     design = Design("Both", tables=[Secret.schema_.table, Plain.schema_.table])
-    secret, plain = (request.body for request in requests(design, Deployment(kms_key="arn:aws:kms:us-east-1:1:key/k")))
+    secret, plain = (
+        request.body for request in requests(design, Deployment(kms_key="arn:aws:kms:us-east-1:123456789012:key/k"))
+    )
     assert secret["SSESpecification"] == {
         "Enabled": True,
         "SSEType": "KMS",
-        "KMSMasterKeyId": "arn:aws:kms:us-east-1:1:key/k",
+        "KMSMasterKeyId": "arn:aws:kms:us-east-1:123456789012:key/k",
     }
     assert "SSESpecification" not in plain
 
@@ -294,6 +297,64 @@ def test_the_program_scales_what_is_provisioned() -> None:
 def test_the_program_s_description_cannot_end_early() -> None:
     text = boto3_script.script(Design('a"""\nimport os\n"', tables=[]), Deployment())
     namespace: dict[str, Any] = {"__name__": "tables"}
-    exec(text.replace("def create_tables(dynamodb):", "def create_tables(dynamodb): pass"), namespace)
+    exec(text, namespace)
     assert "os" not in namespace
     assert re.match(r"\"\"\"Creates the tables of a''' import os '\.\"\"\"\n", text)
+
+
+@pytest.mark.requirement("X3")
+def test_the_program_shows_help_and_says_in_a_line_what_is_missing(tmp_path: Path) -> None:
+    program = tmp_path / "tables.py"
+    program.write_text(boto3_script.script(DESIGNS["seed: calls"], Deployment()))
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        nowhere = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "HOME": str(tmp_path)}
+        environment = {**kept, **nowhere, "AWS_EC2_METADATA_DISABLED": "true"}
+        command = [sys.executable, str(program), *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+
+    done = run("--help")
+    assert (done.returncode, "Creates the tables of calls." in done.stdout) == (0, True)
+    done = run()
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "tables are not created: Unable to locate credentials\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "refusal"),
+    [
+        ({"region": "Frankfurt"}, "a region is one of Amazon's"),
+        ({"region": "us-east-1; rm"}, "a region is one of Amazon's"),
+        ({"kms_key": "my key"}, "a key is named by its ARN"),
+        ({"environment": "a b"}, "an environment is a word"),
+    ],
+)
+def test_where_tables_are_made_is_checked(settings: dict[str, str], refusal: str) -> None:
+    with pytest.raises(DesignError, match=refusal):
+        Deployment(**settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("region", ["us-east-1", "us-gov-west-1", "ap-southeast-4", "cn-north-1", "eusc-de-east-1"])
+def test_regions_are_those_of_amazon(region: str) -> None:
+    assert Deployment(region=region).region == region
+
+
+def test_a_name_is_not_made_too_long_by_its_environment() -> None:
+    table = Table("t" * 250, "id")
+    with pytest.raises(DesignError, match="at most 255 characters"):
+        requests(Design("Long", tables=[table]), Deployment(environment="development"))
+
+
+@pytest.mark.parametrize(
+    ("tags", "refusal"),
+    [
+        ({"aws:team": "x"}, "begins with aws:, which is AWS's own; rename it"),
+        ({"": "x"}, "a name of 1 to 128 characters"),
+        ({"Team": "x" * 257}, "a value of at most 256"),
+        ({str(number): "x" for number in range(51)}, "has 51 tags, and AWS takes 50"),
+    ],
+)
+def test_tags_that_aws_refuses_are_refused_before(tags: dict[str, str], refusal: str) -> None:
+    with pytest.raises(ModelError, match=refusal):
+        Table("rows", "id", tags=tags)

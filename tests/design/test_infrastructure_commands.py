@@ -146,7 +146,7 @@ def test_policies_are_written_by_role(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_stream_s_label_has_to_be_told(two: str, capsys: pytest.CaptureFixture[str]) -> None:
-    common = ("iam", two, "--design", "One", "--json", "--account", "123456789012")
+    common = ("iam", two, "--design", "One", "--json", "--account", "123456789012", "--notes", "tablewright-notes")
     _, out, err = run(capsys, *common)
     assert "/stream/STREAM-LABEL" in out
     assert "say --stream-label Notes=LABEL" in err
@@ -167,6 +167,25 @@ def test_a_tenant_s_policy_has_its_condition(two: str, capsys: pytest.CaptureFix
     }
 
 
+def test_a_role_that_may_do_nothing_has_no_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "idle.py"
+    path.write_text(
+        "from tablewright.model import *\n"
+        "class Row(Entity, table=Table('rows', 'id')):\n    id: str\n    by_id = Get()\n"
+        "design = Design('Idle', tables=[Row.schema_.table], roles={'the api': ['Row.by_id'], 'nobody': []})\n"
+    )
+    status, out, _ = run(capsys, "iam", str(path))
+    assert (status, "Nothing." in out) == (0, True)
+    status, out, err = run(capsys, "iam", str(path), "--json", "--account", "123456789012")
+    assert (status, out) == (2, "")
+    assert "nobody may do nothing, and IAM takes no policy without a statement; choose others: --role 'the api'" in err
+    status, out, _ = run(capsys, "iam", str(path), "--json", "--account", "123456789012", "--role", "the api")
+    assert (status, list(json.loads(out))) == (0, ["the api"])
+    status, out, err = run(capsys, "infra", str(path), "--policies")
+    assert (status, "TheApiPolicy" in json.loads(out)["Resources"]) == (0, True)
+    assert err == "tablewright: warning: nobody may do nothing, so it has no policy\n"
+
+
 def test_a_design_without_roles_is_told(two: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = run(capsys, "iam", two, "--design", "Two")
     assert status == 2
@@ -178,3 +197,29 @@ def test_the_table_of_notes_can_be_named(two: str, capsys: pytest.CaptureFixture
     assert "tablewright-notes" in out
     _, out, _ = run(capsys, "infra", two, "--design", "One", "--policies", "--notes", "tablewright-notes")
     assert "tablewright-notes" in out
+
+
+@pytest.mark.parametrize("command", [("iam",), ("infra", "--policies")])
+def test_a_consumer_whose_notes_have_no_place_is_told_to_name_one(
+    two: str, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    status, out, err = run(capsys, *command, two, "--design", "One")
+    assert (status, out) == (2, "")
+    assert "need another table for their notes" in err
+    assert "--notes tablewright-notes" in err
+    status, out, err = run(capsys, *command, two, "--design", "One", "--notes", "nt")
+    assert (status, out) == (2, "")
+    assert err.startswith("tablewright: --notes nt: ")
+    assert "3 to 255 characters" in err
+
+
+def test_other_roles_need_no_place_for_notes(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "iam", two, "--design", "One", "--role", "owner")
+    assert (status, "owner" in out) == (0, True)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--region", "Frankfurt"), ("--environment", "a b")])
+def test_a_policy_is_of_a_real_place(capsys: pytest.CaptureFixture[str], option: str, value: str) -> None:
+    status, out, err = run(capsys, "iam", DESK, "--json", "--account", "123456789012", option, value)
+    assert (status, out) == (2, "")
+    assert repr(value) in err

@@ -69,7 +69,13 @@ def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
     assert (tmp_path / "notes" / "README.md").exists()
 
 
-@pytest.mark.parametrize("name", ["1shop", "class", "tests", "a+b", "tablewright"])
+@pytest.mark.parametrize("name", ["json", "Json", "sys", "string", "pydantic", "botocore", "importlib"])
+def test_a_name_that_would_hide_a_module_is_refused(tmp_path: Path, name: str) -> None:
+    assert f"choose another, such as my-{name}" in refusal("init", name, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["1shop", "class", "tests", "a+b", "tablewright", "\u00e9", "caf\u00e9"])
 def test_a_name_that_is_no_package_is_refused(tmp_path: Path, name: str) -> None:
     assert "cannot be the name of a Python package" in refusal("init", name, cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -52,6 +52,12 @@ class Row(Entity, table=Table("rows", "at", "id")):
     since = Query(range="at")
 """
 
+TWICE = """
+from tablewright.model import Design
+
+design = Design("People", tables=[Person.schema_.table, Table("people", "id")])
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -74,8 +80,10 @@ def run(folder: Path, text: str, *options: str) -> int:
         (ADVISED, ["--strict"], 1),
         (ACCEPTED, ["--strict"], 0),
         (REFUSED, [], 1),
+        (CLEAN + TWICE, [], 1),
+        ("import sys\nsys.exit(0)\n", [], 2),
     ],
-    ids=["clean", "warning", "advice", "advice counts", "accepted", "refused"],
+    ids=["clean", "warning", "advice", "advice counts", "accepted", "refused", "a name twice", "no design"],
 )
 def test_the_exit_code_tells_whether_something_is_to_be_put_right(
     folder: Path, text: str, options: list[str], status: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tablewright.design.loading import DesignError, RefusedError, load
+from tests.design.commands import tablewright
 
 TABLES = """
 from tablewright.model import Collection, Entity, Gather, Get, Keys, Table
@@ -132,3 +134,43 @@ def test_a_declaration_that_is_refused_is_told_from_a_broken_module(folder: Path
         load(written(folder, "refused.py", text))
     assert refusal.value.where == "refused.py:4"
     assert str(refusal.value.error).startswith("Row does not say what its PK is")
+
+
+def test_a_module_that_ends_the_program_is_no_design(folder: Path) -> None:
+    written(folder, "ending.py", "import sys\nsys.exit(0)\n")
+    written(folder, "quitting.py", "raise SystemExit('no')\n")
+    for name in ("ending", "quitting", "./ending.py"):
+        with pytest.raises(DesignError, match=r"ends the program when it is imported .*py:[12]"):
+            load(name)
+
+
+def test_an_interrupt_is_nobody_elses(folder: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        load(written(folder, "interrupted.py", "raise KeyboardInterrupt\n"))
+
+
+def test_an_error_of_several_lines_is_told_in_one(folder: Path) -> None:
+    with pytest.raises(DesignError) as error:
+        load(written(folder, "lines.py", "raise ValueError('one\\n  two\\nthree')\n"))
+    assert "ValueError: one two three" in str(error.value)
+
+
+def test_two_designs_of_one_name_are_refused(folder: Path) -> None:
+    designs = "one = Design('Shop', tables=[shop])\nother = Design('Shop', tables=[shop])\n"
+    text = f"from tablewright.model import Design\n{TABLES}\n{designs}"
+    with pytest.raises(DesignError, match="has two designs of the name 'Shop'; give one of them another name"):
+        load(written(folder, "twice.py", text))
+
+
+def test_two_tables_of_one_name_are_refused(folder: Path) -> None:
+    text = "from tablewright.model import *\none = Table('rows', 'id')\nother = Table('rows', 'id')\n"
+    with pytest.raises(RefusedError, match="has two tables of the name 'rows'"):
+        load(written(folder, "rows.py", text))
+
+
+def test_what_a_module_prints_is_nothing_that_a_command_says(folder: Path) -> None:
+    written(folder, "chatty.py", f"print('loading')\n{TABLES}\n")
+    done = tablewright("diff", "--snapshot", "chatty", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert [each["name"] for each in json.loads(done.stdout)["designs"]] == ["Chatty"]
+    assert done.stderr == "loading\n"

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from tablewright.design.cost import plan_costs
+from tablewright.design.cost_report import cost_page
 from tablewright.design.demand import metered
 from tablewright.design.html import to_html
 from tablewright.design.meter_report import RunError, metered_run, read_run, run_json, run_page
+from tablewright.design.pages import to_markdown
 from tablewright.design.prices import load_prices
 from tests.design import models
 
@@ -109,3 +111,11 @@ def test_a_run_that_stands_for_a_time_is_traffic() -> None:
     on_demand = plan.bill("on-demand")
     quantity = sum(line.quantity for line in on_demand.lines if line.what == "writes")
     assert quantity == Decimal("0.5") * month
+
+
+def test_a_plan_of_a_run_does_not_speak_of_what_is_declared() -> None:
+    demands = metered(models.design, metered_run(LINES), Decimal(10))
+    page = to_markdown(cost_page(plan_costs(models.design, demands=demands)))
+    assert "what the traffic of the metered run costs" in page
+    assert "declared" not in page.partition("## Tables")[0]
+    assert "what the declared traffic costs" in to_markdown(cost_page(plan_costs(models.design)))

@@ -7,7 +7,7 @@ import pytest
 
 from tablewright.design.infrastructure import Capacity, Deployment, table_name
 from tablewright.design.terraform import configuration
-from tablewright.model import Design, Entity, GlobalIndex, Table
+from tablewright.model import Design, Entity, GlobalIndex, Index, Table
 from tests.design.subjects import DESIGNS
 from tests.design.test_cloudformation import SAFE
 
@@ -88,10 +88,10 @@ def test_scaling_is_of_tables_and_global_indexes() -> None:
 
 
 def test_all_settings_are_there() -> None:
-    content = configuration(SAFE, Deployment(kms_key="arn:aws:kms:us-east-1:1:key/k", environment="prod"))
+    content = configuration(SAFE, Deployment(kms_key="arn:aws:kms:us-east-1:123456789012:key/k", environment="prod"))
     (table,) = content["resource"]["aws_dynamodb_table"].values()
     assert table["server_side_encryption"] == {"enabled": True, "kms_key_arn": "${var.kms_key_arn}"}
-    assert content["variable"]["kms_key_arn"]["default"] == "arn:aws:kms:us-east-1:1:key/k"
+    assert content["variable"]["kms_key_arn"]["default"] == "arn:aws:kms:us-east-1:123456789012:key/k"
     assert table["deletion_protection_enabled"] is True
     assert evaluated(table["tags"]["Environment"], "prod") == "prod"
     assert table["tags"]["Application"] == "safe"
@@ -116,3 +116,24 @@ def test_a_key_of_several_attributes_has_its_own_form() -> None:
         {"attribute_name": "day", "key_type": "RANGE"},
     ]
     assert "hash_key" not in index
+
+
+def test_what_looks_like_an_expression_is_text() -> None:
+    """In Terraform's JSON every text is a template, in which $${ and %%{ stand for themselves."""
+    tags = {"Environment": "prod ${x}", "Cost ${of}": "50 %{ off } and $5"}
+    table = Table("prod-orders", "${id}", tags=tags, ttl="%{ttl}")
+    (block,) = configuration(Design("Orders", tables=[table]), Deployment())["resource"]["aws_dynamodb_table"].values()
+    assert block["hash_key"] == block["attribute"][0]["name"] == "$${id}"
+    assert block["ttl"]["attribute_name"] == "%%{ttl}"
+    assert block["tags"]["Cost $${of}"] == "50 %%{ off } and $5"
+    assert evaluated(block["tags"]["Environment"], "prod") == "prod $${x}"
+
+
+@pytest.mark.parametrize(
+    ("index", "version"),
+    [(GlobalIndex("one", "a", "b"), ">= 5.0"), (GlobalIndex("one", ["a", "b"]), ">= 6.29")],
+    ids=["one attribute", "several"],
+)
+def test_keys_of_several_attributes_need_a_provider_that_knows_them(index: Index, version: str) -> None:
+    content = configuration(Design("Rows", tables=[Table("rows", "id", indexes=[index])]), Deployment())
+    assert content["terraform"]["required_providers"]["aws"]["version"] == version

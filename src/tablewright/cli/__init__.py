@@ -11,12 +11,14 @@
     systems         engagement
 
 Each module of this package registers a few commands. Exit codes: 0 done, 1 something was found (verify: the data is
-damaged), 2 something the user can put right, 130 interrupted. What went wrong is one line on standard error that says
-what to do. Modules are imported by the command that needs them, so that ``--help`` and ``--version`` answer at once.
+damaged), 2 something the user can put right, 130 interrupted, 141 nobody reads on (``| head``). What went wrong is one
+line on standard error that says what to do. Modules are imported by the command that needs them, so that ``--help`` and
+``--version`` answer at once.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -29,22 +31,31 @@ __all__ = ["main"]
 
 _MODULES = (database, services, support, systems, cost, documents, lint, infrastructure, evolution)
 
+# As the shell says it of a program that SIGPIPE has ended.
+_BROKEN_PIPE = 128 + 13
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options, unknown = _parser().parse_known_args(arguments)
-    if unknown:
-        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    for stream in (sys.stdout, sys.stderr):
+        # A character that a terminal does not know is written as Python writes it in a text.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
+        options, unknown = _parser().parse_known_args(arguments)
+        if unknown:
+            options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         status: int = options.command(options)
+        # While it can still be told that nobody reads it.
+        sys.stdout.flush()
     except UsageError as error:
         print(f"tablewright: {error}", file=sys.stderr)
         return error.status
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read the output has seen enough (``| head``); what is left of it goes nowhere.
+        # Whoever read the output has seen enough (``| head``); what is left of it goes nowhere. Neither done nor found.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _BROKEN_PIPE
     return status
 
 

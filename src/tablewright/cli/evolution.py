@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ def register(commands: Commands) -> None:
     actions = workbench.add_subparsers(required=True, metavar="ACTION")
     export = actions.add_parser("export", help="a design as a data model of NoSQL Workbench, with sample items")
     add_design(export)
+    export.add_argument("--json", action="store_true", help="the model, and what it has no place for, in one document")
     export.set_defaults(command=_export, parser=export)
     import_ = actions.add_parser("import", help="a data model of NoSQL Workbench as a Python model to start from")
     import_.add_argument("file", type=Path, metavar="FILE", help="data model, exported in Workbench's own format")
@@ -172,7 +174,13 @@ def _export(options: argparse.Namespace) -> int:
         content = workbench.model(design, datetime.now(UTC))
     except (DesignError, ModelError) as error:
         raise UsageError(str(error)) from None
-    print(json.dumps(content, indent=2, ensure_ascii=False))
+    lost = workbench.losses(design)
+    if options.json:
+        print(json.dumps({"model": content, "lost": lost}, indent=2))
+        return 0
+    print(json.dumps(content, indent=2))
+    for each in lost:
+        print(f"tablewright: warning: NoSQL Workbench has no place for this: {each}", file=sys.stderr)
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -79,19 +80,23 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
 
 def _add_notes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--notes", metavar="TABLE", help="where consumers keep their notes (default: in the table that they write to)"
+        "--notes",
+        metavar="TABLE",
+        help="where consumers keep their notes (default: a table of the design whose stream they do not read)",
     )
 
 
 def _notes(design: Design, options: argparse.Namespace) -> Table | None:
     """The table of consumers' notes that was named: one of the design, or one of which only the name is known."""
-    from tablewright.model import Table
+    from tablewright.model import ModelError, Table
 
     if options.notes is None:
         return None
-    return next((table for table in design.tables if table.name == options.notes), None) or Table(
-        options.notes, "PK", "SK"
-    )
+    known = next((table for table in design.tables if table.name == options.notes), None)
+    try:
+        return known or Table(options.notes, "PK", "SK")
+    except ModelError as error:
+        raise UsageError(f"--notes {options.notes}: {error}") from None
 
 
 def chosen(options: argparse.Namespace) -> Design:
@@ -142,11 +147,15 @@ def _deployment(options: argparse.Namespace) -> Deployment:
 
 
 def _written(design: Design, deployment: Deployment, options: argparse.Namespace) -> str:
-    from tablewright.design import aws_cli, boto3_script, cloudformation, infrastructure, terraform
+    from tablewright.design import aws_cli, boto3_script, cloudformation, iam, infrastructure, terraform
 
     if options.format == "cloudformation":
         notes = _notes(design, options)
-        return _json(cloudformation.template(design, deployment, policies=options.policies, notes_in=notes))
+        written = _json(cloudformation.template(design, deployment, policies=options.policies, notes_in=notes))
+        for role, grants in iam.all_grants(design, notes).items() if options.policies else ():
+            if not grants:
+                print(f"tablewright: warning: {role} may do nothing, so it has no policy", file=sys.stderr)
+        return written
     if options.format == "terraform":
         return _json(terraform.configuration(design, deployment))
     if options.format == "cli":
@@ -179,9 +188,18 @@ def _iam(options: argparse.Namespace) -> int:
         return 0
     if options.account is None or not (options.account.isdigit() and len(options.account) == 12):
         raise UsageError("a policy names the account: give its 12 digits with --account")
+    for role, grants in granted.items():
+        if not grants:
+            others = [f"--role {shlex.quote(name)}" for name, allowed in granted.items() if allowed]
+            choice = f"choose others: {' '.join(others)}" if others else "leave it out of the design"
+            raise UsageError(f"{role} may do nothing, and IAM takes no policy without a statement; {choice}")
     labels = _labels(design, options.stream_label)
-    arn = iam.arns(options.region, options.account, environment=options.environment, stream_labels=labels)
-    print(_json({role: iam.document(grants, arn) for role, grants in granted.items()}), end="")
+    try:
+        arn = iam.arns(options.region, options.account, environment=options.environment, stream_labels=labels)
+        policies = {role: iam.document(grants, arn) for role, grants in granted.items()}
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+    print(_json(policies), end="")
     streams = {grant.resource.table.name for grants in granted.values() for grant in grants if grant.resource.stream}
     for name in sorted(streams - labels.keys()):
         print(
@@ -198,16 +216,13 @@ def _granted(design: Design, options: argparse.Namespace) -> dict[str, list[Gran
     tenant = _tenant(options.tenant)
     if tenant is not None and not options.role:
         raise UsageError(f"--tenant needs --role, of {', '.join(design.roles) or 'none'}")
-    found = iam.all_grants(design, _notes(design, options))
+    notes = _notes(design, options)
+    if tenant is not None:
+        return {role: iam.grants(design, role, tenant) for role in options.role}
+    found = iam.all_grants(design, notes, options.role)
     if not found:
         raise UsageError(f"{design.name} has no roles; say who does what: Design(..., roles={{'api': [...]}})")
-    for role in options.role or ():
-        if role not in found:
-            raise UsageError(f"{design.name} has no role {role!r}; it has {', '.join(found)}")
-    wanted = options.role or list(found)
-    if tenant is not None:
-        return {role: iam.grants(design, role, tenant) for role in wanted}
-    return {role: found[role] for role in wanted}
+    return found
 
 
 def _tenant(text: str | None) -> Tenant | None:
@@ -241,6 +256,9 @@ def _page(design: Design, granted: dict[str, list[Grant]]) -> Page:
         rows: dict[tuple[str, str], list[str]] = {}
         for grant in grants:
             rows.setdefault((str(grant.resource), grant.action), []).append(grant.reason)
+        if not rows:
+            blocks.append(Text("Nothing."))
+            continue
         blocks.append(
             Grid(["resource", "action", "for"], [[*key, ", ".join(reasons)] for key, reasons in rows.items()])
         )

@@ -77,6 +77,7 @@ def _run(options: argparse.Namespace) -> int:
 def _carried_out(platform: Platform, options: argparse.Namespace, steps: Steps, *, alone: bool) -> Run:
     import signal
     import threading
+    from concurrent.futures import ThreadPoolExecutor
 
     program = platform.program(options.program, options.marketplace)
     if alone:
@@ -87,11 +88,17 @@ def _carried_out(platform: Platform, options: argparse.Namespace, steps: Steps, 
     try:
         steps.begin("resuming the run that was cut short" if unfinished is not None else "running")
         held = platform.runs.begin(program) if unfinished is None else platform.runs.resume(unfinished)
-        return platform.runs.execute(
-            held,
-            leaving=leaving,
-            tell=lambda run: steps.tell("customers", run.counts.read, run.total or run.counts.read),
-        )
+
+        def work() -> Run:
+            return platform.runs.execute(
+                held,
+                leaving=leaving,
+                tell=lambda run: steps.tell("customers", run.counts.read, run.total or run.counts.read),
+            )
+
+        # Signals come to this thread, which has nothing to do but to notice them; a query may take its time.
+        with ThreadPoolExecutor(1) as executor:
+            return executor.submit(work).result()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

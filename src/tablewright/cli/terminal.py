@@ -28,8 +28,14 @@ def console() -> Console:
         from rich.console import Console
     except ImportError:
         raise UsageError("this needs rich to be shown: pip install 'tablewright[design]', or use --json") from None
+
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            """Left to ``main``, as for all other output; rich would exit with 1, which is for findings."""
+            raise BrokenPipeError
+
     # What is no terminal is a file or another program: there is no width to keep to.
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    return Screen(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
 def _show(console: Console, block: Block) -> None:

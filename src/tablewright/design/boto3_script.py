@@ -31,14 +31,34 @@ def script(design: Design, deployment: Deployment) -> str:
     lines = [
         f'"""{_docstring(design.name)}"""',
         "",
+        "import argparse",
+        "import sys",
+        "",
         "import boto3",
+        "from botocore.exceptions import BotoCoreError, ClientError",
         "",
         "",
         f"def create_tables({parameters}):",
     ]
     for request in wanted:
         lines += _call(request)
-    lines += ["", "", 'if __name__ == "__main__":', f"    create_tables({clients})"]
+    if not wanted:
+        lines.append("    pass")
+    lines += [
+        "",
+        "",
+        "def main():",
+        "    argparse.ArgumentParser(description=__doc__).parse_args()",
+        "    try:",
+        f"        create_tables({clients})",
+        "    except (BotoCoreError, ClientError) as error:",
+        "        # No credentials, no permission, a table that is there: one line says it.",
+        '        sys.exit(f"tables are not created: {error}")',
+        "",
+        "",
+        'if __name__ == "__main__":',
+        "    main()",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -4,9 +4,11 @@
     Capacity(design).of("book")               [Units(Calls, write 2), Units(Calls, byCallId, write 1), ...]
 
 A write costs the item, and one write of each index whose entry changes: two where the entry moves, as it is deleted and
-put. A transaction costs double on the table and the same on its indexes. Guards of unique values and counters are items
-like others. A read is charged on what is read, before a filter or a projection leaves anything out, rounded up once for
-a query; a sharded key is one query for each shard.
+put. A transaction costs double on the table and the same on its indexes, a batch what its items cost. Where the store
+looks at an item before it writes it, although it is given the entity, that is a read. Guards of unique values and
+counters are items like others; an item that is only checked costs as if it were written. A read is charged on what is
+read, before a filter or a projection leaves anything out, rounded up once for a query; a sharded key is one query for
+each shard.
 
 Sizes are those of ``Design.volume``, or else those of a sample item. An item is taken to be in a sparse index when it
 is there by its defaults, or when the write is what brings it in or takes it out. Units are those of an attempt that
@@ -21,13 +23,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, get_args, get_origin
 
+from tablewright.design.index_reads import lacks
 from tablewright.design.samples import sample
 from tablewright.design.sizes import item_size, read_units, write_units
 from tablewright.model import Collection, Design, Entity, Gather, Get, Index, Query, Schema, Table, Touch, Write
 from tablewright.model.attributes import named
 from tablewright.model.keys import lookup
+from tablewright.model.rules import Numbered
+from tablewright.model.schema import FieldSpec
 
-__all__ = ["USUAL_ITEMS", "Capacity", "Units"]
+__all__ = ["USUAL_ITEMS", "Actions", "Capacity", "Units", "actions", "is_transaction"]
 
 # How many items a query gives where its pattern does not say what is expected.
 USUAL_ITEMS = 10
@@ -50,6 +55,30 @@ class Units:
     @property
     def place(self) -> str:
         return self.table.name if self.index is None else f"{self.table.name}/{self.index.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """What a write asks for at most: items that it writes, guards and counters of the store, and checks."""
+
+    items: int
+    kept: int
+    checks: int
+
+    @property
+    def total(self) -> int:
+        return self.items + self.kept + self.checks
+
+
+def actions(write: Write) -> Actions:
+    """The actions of a write; an item that moves is deleted and put."""
+    items = sum(touch.count * (2 if _moves(touch) else 1) for touch in write.touches)
+    return Actions(items, sum(number for _, _, number in _store_items(write)), len(write.checks))
+
+
+def is_transaction(write: Write) -> bool:
+    """Whether a write is about several items, guards, counters and checks among them, all or none of them."""
+    return not write.is_batch and actions(write).total > 1
 
 
 class Capacity:
@@ -128,9 +157,8 @@ class Capacity:
         share = -(-items // shards)
         one = read_units(share * self.entry_size(schema, index), consistent=pattern.consistent)
         yield Units(table, index, shards * one, schema=schema)
-        if index is not None and _lacks(schema, index, pattern):
-            whole = read_units(self.size(schema), consistent=pattern.consistent and not index.is_global)
-            yield Units(table, None, items * whole, schema=schema)
+        if lacks(schema, pattern):
+            yield self._fetched(schema, items, pattern)
 
     def _gather(self, collection: type[Collection], pattern: Gather) -> Iterator[Units]:
         members = collection.members_
@@ -140,29 +168,41 @@ class Capacity:
         rest = USUAL_ITEMS * len(lists)
         if pattern.expected is not None:
             rest = max(0, pattern.expected - (len(members) - len(lists)))
-        size = sum(self.entry_size(member.schema, index) for member in members if not member.many)
+        numbers = {member.name: 1 for member in members}
         for position, member in enumerate(lists):
-            many = rest // len(lists) + (position < rest % len(lists))
-            size += many * self.entry_size(member.schema, index)
+            numbers[member.name] = rest // len(lists) + (position < rest % len(lists))
+        size = sum(numbers[member.name] * self.entry_size(member.schema, index) for member in members)
         yield Units(table, index, read_units(size, consistent=pattern.consistent), schema=members[0].schema)
+        if lacks(members[0].schema, pattern):
+            for member in members:
+                yield self._fetched(member.schema, numbers[member.name], pattern)
 
-    def is_transaction(self, write: Write) -> bool:
-        """Whether a write touches several items, guards and counters among them."""
-        items = sum(touch.count * (2 if _moves(touch) else 1) for touch in write.touches)
-        return items + len(_store_items(write)) > 1
+    def _fetched(self, schema: Schema, items: int, pattern: Get | Query | Gather) -> Units:
+        """Items that are read from the table because an index lacks something of them."""
+        is_global = schema.table.index(pattern.index or "").is_global
+        one = read_units(self.size(schema), consistent=pattern.consistent and not is_global)
+        return Units(schema.table, None, items * one, schema=schema)
 
     def _write(self, write: Write) -> Iterator[Units]:
         inner = [units for touch in write.touches for units in self._touch(touch)]
         kept = _store_items(write)
-        factor = 2 if self.is_transaction(write) else 1
+        factor = 2 if is_transaction(write) else 1
+        for touch in write.touches:
+            schema = touch.entity.schema_
+            if _reads_first(write, touch):
+                read = touch.count * read_units(self.size(schema), consistent=True)
+                yield Units(schema.table, None, read, schema=schema)
         for units in inner:
             yield Units(
                 units.table, units.index, units.read, units.write * (factor if units.index is None else 1), units.schema
             )
-        for schema, is_counter in kept:
-            # How far a counter is has to be read first.
-            read = read_units(_SMALL, consistent=True) if is_counter else Decimal(0)
-            yield Units(schema.table, None, read, Decimal(factor * write_units(_SMALL)))
+        for schema, is_read, number in kept:
+            read = number * read_units(_SMALL, consistent=True) if is_read else Decimal(0)
+            yield Units(schema.table, None, read, Decimal(number * factor * write_units(_SMALL)))
+        for entity in write.checks:
+            # Charged as if the item were written.
+            schema = entity.schema_
+            yield Units(schema.table, None, write=Decimal(factor * write_units(self.size(schema))), schema=schema)
 
     def _touch(self, touch: Touch) -> Iterator[Units]:
         """What an action takes by itself."""
@@ -228,16 +268,29 @@ def _moves(touch: Touch) -> bool:
     return any(schema.sources(attribute) & named_ for attribute in schema.table.key)
 
 
-def _store_items(write: Write) -> list[tuple[Schema, bool]]:
-    """The guards and counters that a write touches: whose, and whether it is a counter."""
+def _reads_first(write: Write, touch: Touch) -> bool:
+    """Whether the store looks at an item before it writes it, although it is given the entity.
+
+    It does where no version vouches for the entity: what is moved has to be known, and so has what an item has outside.
+    """
+    schema = touch.entity.schema_
+    if write.is_batch:
+        return bool(schema.large)
+    return touch.action == "update" and schema.version is None and (_moves(touch) or bool(schema.large))
+
+
+def _store_items(write: Write) -> list[tuple[Schema, bool, int]]:
+    """The guards and counters that a write touches: whose, whether they are read first, and how many."""
     guards: dict[tuple[Schema, str], dict[str, int]] = {}
-    counters: list[tuple[Schema, bool]] = []
+    counters: list[tuple[Schema, bool, int]] = []
     for touch in write.touches:
         schema = touch.entity.schema_
         changed = _changed(schema, touch)
+        # A guard expires with its owner.
+        outlives = schema.expiry is not None and schema.expiry.attribute in changed
         for spec in schema.unique:
             replaced = touch.action == "update" and spec.attribute in changed
-            if touch.action == "update" and not (replaced or _moves(touch)):
+            if touch.action == "update" and not (replaced or outlives or _moves(touch)):
                 continue
             held = guards.setdefault((schema, spec.attribute), {"taken": 0, "given": 0})
             if touch.action != "delete":
@@ -246,8 +299,8 @@ def _store_items(write: Write) -> list[tuple[Schema, bool]]:
                 held["given"] += touch.count
         if touch.action in ("create", "put"):
             # Items of one transaction draw from one counter.
-            counters += [(schema, True) for _ in schema.numbered]
-    kept: list[tuple[Schema, bool]] = []
+            counters += [(schema, not _makes_group(write, spec), 1) for spec in schema.numbered]
+    kept: list[tuple[Schema, bool, int]] = []
     for (schema, attribute), held in guards.items():
         replaces = any(
             touch.action == "update" and touch.entity is schema.entity and attribute in _changed(schema, touch)
@@ -255,8 +308,14 @@ def _store_items(write: Write) -> list[tuple[Schema, bool]]:
         )
         # What one action gives up and another takes is one guard that is handed over, unless the value is a new one.
         number = held["taken"] + held["given"] if replaces else max(held["taken"], held["given"])
-        kept += [(schema, False)] * number
+        kept.append((schema, False, number))
     return kept + counters
+
+
+def _makes_group(write: Write, spec: FieldSpec) -> bool:
+    """Whether a write makes what a field is numbered for, so that nobody has to look how far its counter is."""
+    group = set(spec.marker(Numbered).per)
+    return any(touch.action == "create" and touch.entity.schema_.identity_fields == group for touch in write.touches)
 
 
 # -- reads ----------------------------------------------------------------------------------------------------------
@@ -289,18 +348,6 @@ def _members(annotation: Any) -> int | None:
         return len(annotation)
     known = [count for argument in get_args(annotation) if (count := _members(argument)) is not None]
     return known[0] if len(known) == 1 else None
-
-
-def _lacks(schema: Schema, index: Index, pattern: Get | Query) -> bool:
-    """Whether an index does not have what a pattern wants, so that the items are read from the table too."""
-    if index.include is None:
-        return False
-    if isinstance(pattern, Get) or not pattern.project:
-        return True
-    has = {*schema.table.key, *index.attributes, *index.include}
-    telling = [schema.table.type_attribute, None if schema.expiry is None else schema.expiry.attribute]
-    wanted = {schema.path(path).partition(".")[0] for path in pattern.project}
-    return not has.issuperset(wanted | {name for name in telling if name is not None})
 
 
 def _summed(parts: Iterator[Units] | Sequence[Units]) -> list[Units]:

@@ -17,17 +17,22 @@ from tablewright.design import iam
 from tablewright.design.infrastructure import (
     Deployment,
     bare_name,
+    check_names,
     create_table,
     design_environment,
     environment_of,
     logical_names,
     scaled,
 )
+from tablewright.design.loading import DesignError
 from tablewright.model import Design, Table
 
 __all__ = ["template"]
 
 _FORMAT = "2010-09-09"
+# What CloudFormation takes in one template.
+_MOST_RESOURCES = 500
+_MOST_OUTPUTS = 200
 _NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
@@ -35,20 +40,33 @@ def template(
     design: Design, deployment: Deployment, *, policies: bool = False, notes_in: Table | None = None
 ) -> dict[str, Any]:
     """The template of a design; ``notes_in`` is the table of consumers' notes, where it is none of the design's."""
-    builder = _Builder(design, deployment, notes_in if policies else None)
+    check_names(design)
+    has_consumers = any(reaction.source == "stream" for reaction in design.reactions)
+    builder = _Builder(design, deployment, notes_in if policies and has_consumers else None)
     resources: dict[str, Any] = {}
     for table in design.tables:
         resources.update(builder.table(table))
     if policies:
         resources.update(builder.policies())
+    outputs = {name: output for table in design.tables for name, output in builder.outputs(table)}
+    _check_limits(design, len(resources), len(outputs))
     return {
         "AWSTemplateFormatVersion": _FORMAT,
         "Description": f"Tables of {design.name}",
         "Parameters": builder.parameters(),
         "Conditions": builder.conditions(),
         "Resources": resources,
-        "Outputs": {name: output for table in design.tables for name, output in builder.outputs(table)},
+        "Outputs": outputs,
     }
+
+
+def _check_limits(design: Design, resources: int, outputs: int) -> None:
+    for many, most, what in ((resources, _MOST_RESOURCES, "resources"), (outputs, _MOST_OUTPUTS, "outputs")):
+        if many > most:
+            raise DesignError(
+                f"the template of {design.name} would have {many:,} {what}, and CloudFormation takes {most}; make "
+                "several designs of it, each with some of the tables, or use --format terraform, cli or boto3"
+            )
 
 
 class _Builder:
@@ -223,8 +241,15 @@ class _Builder:
     # -- policies -----------------------------------------------------------------------------------------------
 
     def policies(self) -> Iterator[tuple[str, Any]]:
+        used: set[str] = set()
         for role, grants in iam.all_grants(self.design, self.notes_in).items():
+            if not grants:
+                # IAM takes no policy without a statement.
+                continue
             words = "".join(word[0].upper() + word[1:] for word in iam.words(role))
+            while words in used:
+                words += "X"
+            used.add(words)
             yield (
                 f"{words}Policy",
                 {

@@ -124,6 +124,7 @@ class CostPlan:
     bills: tuple[Bill, ...] = field(default=())
     # Of a metered run; what is declared says it in other ways.
     busy_keys: tuple[BusyKey, ...] = field(default=())
+    is_metered: bool = False
 
     def bill(self, mode: Mode, table_class: Class = "Standard") -> Bill:
         return next(bill for bill in self.bills if (bill.mode, bill.table_class) == (mode, table_class))
@@ -170,13 +171,14 @@ def plan_costs(
     prices, options = prices or load_prices(), options or Options()
     if not 20 <= options.target <= 90:
         raise ValueError(f"the target utilisation is a percentage from 20 to 90, not {options.target}")
+    is_metered = demands is not None
     demands = declared(design, sizes) if demands is None else demands
     stored = storage(design, sizes)
     plan = CostPlan(design, prices, options, tuple(demands), tuple(loads(design, demands)), tuple(stored))
     bills = [
         Bill(mode, table_class, tuple(_lines(plan, mode, table_class))) for table_class in CLASSES for mode in MODES
     ]
-    return replace(plan, bills=tuple(bills), busy_keys=tuple(busy_keys))
+    return replace(plan, bills=tuple(bills), busy_keys=tuple(busy_keys), is_metered=is_metered)
 
 
 def storage(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> list[Storage]:

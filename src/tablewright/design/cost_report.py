@@ -8,6 +8,7 @@ from typing import Any
 
 from tablewright.design.capacity import USUAL_ITEMS
 from tablewright.design.cost import Bill, CostPlan, break_even, provisioned
+from tablewright.design.demand import Load
 from tablewright.design.figures import amount, bytes_text, money, percent, units_text
 from tablewright.design.forecast import PARTITION_READS, PARTITION_WRITES, HotKey, Size, hot_keys, sensitivity
 from tablewright.design.pages import Block, Bullets, Grid, Heading, Page, Text
@@ -59,7 +60,8 @@ def _by_subject(plan: CostPlan, level: int) -> Iterator[Block]:
             ]
         )
     yield Heading("Access patterns", level)
-    yield Text("Read and write units of one use, and what the declared traffic costs on demand.")
+    traffic = "the traffic of the metered run" if plan.is_metered else "the declared traffic"
+    yield Text(f"Read and write units of one use, and what {traffic} costs on demand.")
     total = sum((bill.of(subject=demand.subject) for demand in plan.demands), Decimal(0))
     rows.append(["total", "", "", "", "", "", money(total)])
     yield Grid(
@@ -67,6 +69,9 @@ def _by_subject(plan: CostPlan, level: int) -> Iterator[Block]:
         rows,
         ["a second", "peak", "read", "write", "a month"],
     )
+    if plan.is_metered:
+        # It has subjects of its own, and tells of all there were.
+        return
     assumed = [
         subject
         for subject in plan.design.traffic
@@ -78,21 +83,18 @@ def _by_subject(plan: CostPlan, level: int) -> Iterator[Block]:
         names = ", ".join(f"`{name}`" for name in assumed)
         yield Text(f"{names}: taken to give {USUAL_ITEMS} items, as `expected` does not say.")
     counted = {demand.subject for demand in plan.demands}
-    # A metered run has subjects of its own, and tells of all there were.
-    if counted <= plan.design.traffic.keys():
-        silent = [f"`{name}`" for name in (*plan.design.patterns, *plan.design.writes) if name not in counted]
-        if silent:
-            whose = "their" if len(silent) > 1 else "its"
-            yield Text(f"{', '.join(silent)}: in no figure here, as {whose} traffic is not declared.")
+    silent = [f"`{name}`" for name in (*plan.design.patterns, *plan.design.writes) if name not in counted]
+    if silent:
+        whose = "their" if len(silent) > 1 else "its"
+        yield Text(f"{', '.join(silent)}: in no figure here, as {whose} traffic is not declared.")
 
 
 def _by_place(plan: CostPlan, level: int) -> Iterator[Block]:
     bill = plan.bill("on-demand")
-    kept = {(each.table, each.index): each for each in plan.storage}
     rows = []
     for load in plan.loads:
-        held = kept[load.table, load.index]
         index = None if load.index is None else load.index.name
+        items, size, cost = _held(plan, bill, load)
         rows.append(
             [
                 load.table.name if index is None else f"{load.table.name}/{index}",
@@ -100,20 +102,35 @@ def _by_place(plan: CostPlan, level: int) -> Iterator[Block]:
                 units_text(load.peak_read),
                 units_text(load.write),
                 units_text(load.peak_write),
-                f"{held.items:,}" if held.items else "-",
-                bytes_text(held.size) if held.size else "-",
+                f"{items:,}" if items else "-",
+                bytes_text(size) if size else "-",
                 str(plan.partitions(load.table)) if index is None else "",
-                money(bill.of(table=load.table.name, index=index)),
+                money(cost),
             ]
         )
     yield Heading("Tables and indexes", level)
     yield Text(
         "Units a second, and what is kept. Of a sparse index it is not known how much it keeps; a write that may bring "
         "an item into it, or take it out, is counted as if it did."
+        + (" A local index is part of its table." if _has_local_indexes(plan) else "")
     )
     columns = ["table or index", "read", "read at peak", "write", "write at peak"]
     columns += ["items", "stored", "partitions", "a month"]
     yield Grid(columns, rows, columns[1:])
+
+
+def _held(plan: CostPlan, bill: Bill, load: Load) -> tuple[int, int, Decimal]:
+    """Items, bytes and cost of a table with its local indexes, whose capacity is the table's, or of a global index."""
+    local = () if load.index is not None else [index for index in load.table.indexes if not index.is_global]
+    parts = [load.index, *local]
+    kept = [each for each in plan.storage if each.table is load.table and each.index in parts]
+    names = [None if index is None else index.name for index in parts]
+    cost = sum((bill.of(table=load.table.name, index=name) for name in names), Decimal(0))
+    return next(each.items for each in kept if each.index is load.index), sum(each.size for each in kept), cost
+
+
+def _has_local_indexes(plan: CostPlan) -> bool:
+    return any(not index.is_global for table in plan.design.tables for index in table.indexes)
 
 
 def _ways_to_pay(plan: CostPlan, level: int) -> Iterator[Block]:

@@ -93,15 +93,20 @@ def metered(design: Design, run: MeteredRun, seconds: Decimal) -> list[Demand]:
 
 
 def busiest_keys(design: Design, run: MeteredRun, seconds: Decimal) -> list[BusyKey]:
-    """The partition key of each table and index that a run used most."""
+    """The partition key of each table and global index that a run used most; a local index is part of its table."""
     tables = {table.name: table for table in design.tables}
-    found: dict[tuple[str, str | None], BusyKey] = {}
+    used: dict[tuple[Table, Index | None, str], tuple[Decimal, Decimal]] = {}
     for use in run.keys(len(run.by_key)):
-        place = use.table, use.index
-        if use.table in tables and place not in found:
+        if use.table in tables:
             table = tables[use.table]
             index = None if use.index is None else table.index(use.index)
-            found[place] = BusyKey(table, index, use.key, use.read / seconds, use.write / seconds)
+            place = table, index if index is not None and index.is_global else None, use.key
+            read, write = used.get(place, (Decimal(0), Decimal(0)))
+            used[place] = read + use.read, write + use.write
+    found: dict[Place, BusyKey] = {}
+    # By the share of what a partition gives.
+    for (table, index, key), (read, write) in sorted(used.items(), key=lambda each: -(each[1][1] * 3 + each[1][0])):
+        found.setdefault((table, index), BusyKey(table, index, key, read / seconds, write / seconds))
     return list(found.values())
 
 

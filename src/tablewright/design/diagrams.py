@@ -60,6 +60,7 @@ def flow_diagram(design: Design) -> str | None:
     lines = ["flowchart LR"]
     entities = {schema.entity: f"E{number}" for number, schema in enumerate(design.schemas)}
     concerned = {touch.entity for write in design.writes.values() for touch in write.touches}
+    concerned |= {entity for write in design.writes.values() for entity in write.checks}
     concerned |= {reaction.entity for reaction in design.reactions}
     for entity, node in entities.items():
         if entity in concerned:
@@ -69,6 +70,8 @@ def flow_diagram(design: Design) -> str | None:
         actions: dict[str, list[str]] = {}
         for touch in write.touches:
             actions.setdefault(entities[touch.entity], []).append(touch.action)
+        for entity in write.checks:
+            actions.setdefault(entities[entity], []).append("check")
         lines += [f"    W{number} -->|{', '.join(dict.fromkeys(names))}| {node}" for node, names in actions.items()]
     for number, reaction in enumerate(design.reactions):
         kinds = ", ".join(kind for kind in ("INSERT", "MODIFY", "REMOVE") if kind in reaction.kinds)

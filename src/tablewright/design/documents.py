@@ -16,7 +16,7 @@ from decimal import Decimal
 from itertools import groupby
 from textwrap import dedent
 
-from tablewright.design.capacity import Capacity
+from tablewright.design.capacity import Capacity, is_transaction
 from tablewright.design.cost import plan_costs
 from tablewright.design.cost_report import cost_blocks
 from tablewright.design.diagrams import collection_diagram, entity_diagram, flow_diagram, type_text
@@ -271,8 +271,8 @@ def _writes(design: Design) -> Iterator[Block]:
         rows.append(
             [
                 f"`{write.name}`",
-                "; ".join(map(_touch_text, write.touches)),
-                "transaction" if capacity.is_transaction(write) else "one item",
+                "; ".join([*map(_touch_text, write.touches), *(f"check {each.__name__}" for each in write.checks)]),
+                "batches" if write.is_batch else "transaction" if is_transaction(write) else "one item",
                 units_text(sum((units.write for units in capacity.of(write.name)), Decimal(0))),
                 write.about,
             ]

@@ -11,7 +11,7 @@ from html import escape
 
 from tablewright.design.diagrams import type_text
 from tablewright.design.shapes import item_collections
-from tablewright.model import Design
+from tablewright.model import Design, Write
 
 __all__ = ["collection_drawing", "entity_drawing", "flow_drawing"]
 
@@ -82,7 +82,7 @@ def collection_drawing(design: Design) -> str:
 
 def flow_drawing(design: Design) -> str:
     """Writes, what they touch, and what follows."""
-    touched = [touch.entity for write in design.writes.values() for touch in write.touches]
+    touched = [entity for write in design.writes.values() for entity in _concerned(write)]
     entities = {entity: _Box(entity.__name__) for entity in dict.fromkeys([*touched, *_reacting(design)])}
     writes = {write.name: _Box(write.name) for write in design.writes.values()}
     reactions = {reaction.name: _Box(f"{reaction.name} ({reaction.effect})") for reaction in design.reactions}
@@ -95,12 +95,16 @@ def flow_drawing(design: Design) -> str:
             y += box.height + 12
         x += widest + 90
     lines = [
-        _line(writes[write.name], entities[touch.entity], dashed=False)
+        _line(writes[write.name], entities[entity], dashed=False)
         for write in design.writes.values()
-        for touch in write.touches
+        for entity in _concerned(write)
     ]
     lines += [_line(entities[each.entity], reactions[each.name], dashed=True) for each in design.reactions]
     return _svg("What follows from a write", [box for column in columns for box in column], list(dict.fromkeys(lines)))
+
+
+def _concerned(write: Write) -> list[type]:
+    return [*(touch.entity for touch in write.touches), *write.checks]
 
 
 def _reacting(design: Design) -> list[type]:

@@ -26,14 +26,21 @@ def plain(number: Decimal) -> str:
 
 
 def units_text(units: Decimal) -> str:
-    return plain(units.quantize(Decimal("0.01"), ROUND_HALF_UP)) if units else "-"
+    return _rounded(units, Decimal("0.01")) if units else "-"
 
 
 def amount(quantity: Decimal) -> str:
     """A quantity of a bill: whole where it is large."""
     if quantity >= 1000 or quantity == quantity.to_integral_value():
         return f"{quantity:,.0f}"
-    return plain(quantity.quantize(Decimal("0.001"), ROUND_HALF_UP))
+    return _rounded(quantity, Decimal("0.001"))
+
+
+def _rounded(number: Decimal, step: Decimal) -> str:
+    """A number to a step; a small one to two digits that say something, as 0 would say that there is nothing."""
+    if abs(number) < step * 10:
+        step = min(step, Decimal((0, (1,), number.adjusted() - 1)))
+    return plain(number.quantize(step, ROUND_HALF_UP))
 
 
 def percent(share: Decimal) -> str:

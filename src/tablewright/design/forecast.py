@@ -12,7 +12,7 @@ to the present size would cost.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from tablewright.design.capacity import Capacity, Units
@@ -63,9 +63,15 @@ def hot_keys(plan: CostPlan) -> list[HotKey]:
             if units.schema is not None:
                 share = _share(plan, demand, units, units.schema)
                 if share is not None:
-                    found.setdefault((units.place, units.schema.entity), []).append((demand, units, share))
+                    place = units if _own_index(units.index) else replace(units, index=None)
+                    found.setdefault((place.place, units.schema.entity), []).append((demand, place, share))
     keys = [_hot_key(uses) for uses in found.values()] + [_metered_key(key) for key in plan.busy_keys]
     return sorted(keys, key=lambda key: (-_fraction(key), key.place, key.entity))
+
+
+def _own_index(index: Index | None) -> Index | None:
+    """An index that has partitions of its own; those of a local index are the table's."""
+    return index if index is not None and index.is_global else None
 
 
 def _hot_key(uses: list[tuple[Demand, Units, Decimal]]) -> HotKey:
@@ -84,7 +90,7 @@ def _hot_key(uses: list[tuple[Demand, Units, Decimal]]) -> HotKey:
         write,
         _shards(schema, attributes),
         _needed(read, write),
-        tuple(demand.subject for demand, _, _ in uses),
+        tuple(dict.fromkeys(demand.subject for demand, _, _ in uses)),
     )
 
 

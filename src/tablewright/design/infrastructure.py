@@ -24,6 +24,9 @@ __all__ = ["Capacity", "Deployment", "Request", "bare_name", "environment_of", "
 DEFAULT_REGION = "us-east-1"
 _ENVIRONMENTS = ("poc", "dev", "development", "test", "qa", "uat", "staging", "stage", "demo", "preprod", "prod")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_REGION = re.compile(r"[a-z]{2,4}(-[a-z]+){1,3}-[0-9]{1,2}")
+_KMS_KEY = re.compile(r"arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[A-Za-z0-9/_-]+")
+_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,12 @@ class Deployment:
     kms_key: str | None = None
 
     def __post_init__(self) -> None:
-        if self.environment is not None and not _ENVIRONMENT.fullmatch(self.environment):
-            raise DesignError(f"an environment is a word such as dev or prod, not {self.environment!r}")
+        check_place(self.region, self.environment)
+        if self.kms_key is not None and not _KMS_KEY.fullmatch(self.kms_key):
+            raise DesignError(
+                "a key is named by its ARN, such as arn:aws:kms:us-east-1:123456789012:key/..., not "
+                f"{self.kms_key!r}; aws kms describe-key tells it"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,32 @@ def table_name(table: Table, environment: str | None) -> str:
     """The name of a table in an environment; None: the one that the design says."""
     if environment is None or environment == environment_of(table.name):
         return table.name
-    return f"{environment}-{bare_name(table.name)}"
+    name = f"{environment}-{bare_name(table.name)}"
+    if len(name) > _LONGEST_NAME:
+        raise DesignError(
+            f"a name of a table has at most {_LONGEST_NAME} characters, and {name} more; shorten one part"
+        )
+    return name
+
+
+def check_place(region: str, environment: str | None) -> None:
+    """Refuses what is no region, and no word that a name can begin with."""
+    if not _REGION.fullmatch(region):
+        raise DesignError(f"a region is one of Amazon's, such as us-east-1 or eu-central-1, not {region!r}")
+    if environment is not None and not _ENVIRONMENT.fullmatch(environment):
+        raise DesignError(f"an environment is a word such as dev or prod, not {environment!r}")
+
+
+def check_names(design: Design) -> None:
+    """Refuses tables that would have the same name in another environment."""
+    found: dict[str, str] = {}
+    for table in design.tables:
+        other = found.setdefault(bare_name(table.name), table.name)
+        if other != table.name:
+            raise DesignError(
+                f"{design.name}: {other} and {table.name} would have the same name in another environment; rename one "
+                "of them, as what they begin with is taken for an environment"
+            )
 
 
 def design_environment(design: Design) -> str:
@@ -113,6 +145,8 @@ def logical_names(tables: Sequence[Table]) -> dict[str, str]:
 
 def requests(design: Design, deployment: Deployment) -> list[Request]:
     """What makes the tables of a design, in order: each table is there before what is asked of it further."""
+    if deployment.environment is not None:
+        check_names(design)
     return [request for table in design.tables for request in table_requests(table, deployment)]
 
 

@@ -18,6 +18,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -52,9 +53,20 @@ class RefusedError(DesignError):
 def load(path: str) -> list[Design]:
     """The designs of a module, by its import path or its file."""
     _see(Path.cwd())
-    found = _designs(_imported(path), path)
+    # What a module prints when it is imported is nothing that a command says.
+    with redirect_stdout(sys.stderr):
+        module = _imported(path)
+    try:
+        found = _designs(module, path)
+    except ModelError as error:
+        # Tables that are no Design by themselves, and cannot be one together.
+        raise RefusedError(error, None) from error
     if not found:
         raise DesignError(f"{path} has neither a Design nor tables; name the module that declares them")
+    names = [design.name for design in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise DesignError(f"{path} has two designs of the name {name!r}; give one of them another name")
     return found
 
 
@@ -85,11 +97,15 @@ def _imported(path: str) -> ModuleType:
                 "or a file, such as ./model.py"
             ) from None
         raise DesignError(f"{path} needs the module {error.name!r}, which is not installed here") from error
-    except Exception as error:
-        where = _place_of(error)
+    except SystemExit as error:
         raise DesignError(
-            f"{path} cannot be imported: {type(error).__name__}: {error}" + (f" ({where})" if where else "")
+            f"{path} ends the program when it is imported{_at(error)}; put what is to run behind "
+            'if __name__ == "__main__":'
         ) from error
+    except Exception as error:
+        # In one line, whatever the error says.
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        raise DesignError(f"{path} cannot be imported: {told}{_at(error)}") from error
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -129,7 +145,12 @@ def _see(folder: Path) -> None:
         sys.path.insert(0, str(folder))
 
 
-def _place_of(error: Exception) -> str | None:
+def _at(error: BaseException) -> str:
+    where = _place_of(error)
+    return f" ({where})" if where else ""
+
+
+def _place_of(error: BaseException) -> str | None:
     """Where a declaration was made that ended in an error: the innermost line that is its author's."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
     return place_in(frames[-1].filename, frames[-1].lineno or 1) if frames else None

@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -120,14 +121,15 @@ class MeteredRun:
 
     def add(self, record: dict[str, Any]) -> None:
         """Count one request."""
+        at, charges = float(record["at"]), record["charges"]
+        if not all(isfinite(number) for number in (at, *(float(charge[4]) for charge in charges))):
+            raise ValueError("it has a number that is none")
         self.requests += 1
-        at = float(record["at"])
         self.first = at if self.first is None else min(self.first, at)
         self.last = at if self.last is None else max(self.last, at)
         if record["operation"] == "GetRecords":
             self.stream_reads += 1
             return
-        charges = record["charges"]
         name = record["pattern"] or _by_operation(record["operation"], charges)
         use = self.by_pattern.setdefault(name, PatternUse(name))
         use.calls += 1
@@ -148,7 +150,7 @@ def metered_run(lines: Iterable[str | bytes]) -> MeteredRun:
     for number, line in enumerate(lines, 1):
         try:
             run.add(json.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise RunError(f"line {number} is not what a metered run notes: {type(error).__name__}: {error}") from None
     return run
 

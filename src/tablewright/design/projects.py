@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
 
 __all__ = ["ProjectError", "project_files"]
 
@@ -24,8 +27,17 @@ class ProjectError(Exception):
 def project_files(name: str) -> dict[str, str]:
     """The files of a project, by their paths within its folder."""
     package = re.sub(r"[-. ]+", "_", name).lower()
-    if not package.isidentifier() or keyword.iskeyword(package) or package in _TAKEN:
-        raise ProjectError(f"{name!r} cannot be the name of a Python package; choose one such as shop or my-shop")
+    is_plain = package.isidentifier() and package.isascii()
+    if not is_plain or keyword.iskeyword(package) or package in _TAKEN:
+        raise ProjectError(
+            f"{name!r} cannot be the name of a Python package; choose one of letters a to z, digits, '-' and '_', such "
+            "as shop or my-shop"
+        )
+    if package in sys.stdlib_module_names or _is_installed(package):
+        raise ProjectError(
+            f"{name!r} is the name of a module that Python has already, which one of them would hide; choose another, "
+            f"such as my-{name}"
+        )
     values = {"NAME": name, "PACKAGE": package, "TITLE": package.replace("_", " ").capitalize()}
     return {
         _filled(path, values): _filled(text, values)
@@ -39,6 +51,12 @@ def project_files(name: str) -> dict[str, str]:
             ("tests/test_notes.py", _TEST),
         )
     }
+
+
+def _is_installed(package: str) -> bool:
+    """Whether there is such a module, apart from what lies in the current folder."""
+    here = {"", str(Path.cwd())}
+    return PathFinder.find_spec(package, [path for path in sys.path if path not in here]) is not None
 
 
 def _filled(text: str, values: dict[str, str]) -> str:

@@ -3,36 +3,35 @@
     snapshot(design)        tables with their settings and indexes; entities with their fields, keys and patterns;
                             writes, roles and reactions
 
-It says what stored data depends on: attributes and their types, what values a field accepts, how keys are made. It is
-read back by ``read``, which refuses what it does not know.
+It says what stored data depends on: attributes and their types (``value_types``), how keys are made, what an absent
+attribute means. It is read back by ``read``, which refuses what it does not know. The first version of the format said
+less of types; ``first_format`` reads it as what it says, and what it does not say is no change.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
-from enum import Enum
+from collections.abc import Iterable
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any
 
-import annotated_types
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from tablewright.design import first_format
 from tablewright.design.loading import DesignError
+from tablewright.design.value_types import Type, Types, absence
 from tablewright.model import Design, Expiry, Index, Large, Numbered, Schema, Stamp, Table, Unique
-from tablewright.model.attributes import Epoch, encode, named, stored_members, stored_types
+from tablewright.model.attributes import encode
 from tablewright.model.collection import Gather
 from tablewright.model.patterns import Get, Query
 from tablewright.model.rules import KeyRule, VersionMark
+from tablewright.model.schema import FieldSpec
 
 __all__ = ["Snapshot", "declared_entities", "read", "snapshot", "text"]
 
 Snapshot = dict[str, Any]
 
-_VERSION = 1
+_VERSION = 2
 _MARK = "tablewright-snapshot"
 _MOST_BYTES = 64 * 1024 * 1024
 
@@ -40,7 +39,7 @@ _MOST_BYTES = 64 * 1024 * 1024
 def text(designs: Iterable[Design]) -> str:
     """The file of snapshots of some designs."""
     content = {_MARK: _VERSION, "designs": [snapshot(design) for design in designs]}
-    return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
 def read(path: Path) -> list[Snapshot]:
@@ -51,17 +50,24 @@ def read(path: Path) -> list[Snapshot]:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise DesignError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DesignError(f"{path} is not JSON; write one with: tablewright diff --snapshot MODEL > {path}") from None
     if not isinstance(content, dict) or _MARK not in content or not isinstance(content.get("designs"), list):
         raise DesignError(f"{path} is no snapshot; write one with: tablewright diff --snapshot MODEL > {path}")
-    if content[_MARK] != _VERSION:
+    if content[_MARK] not in (1, _VERSION):
         raise DesignError(f"{path} was written by another version of tablewright; write it anew from the old model")
     for each in content["designs"]:
-        if not isinstance(each, dict) or not {"name", "tables"} <= each.keys():
+        if not isinstance(each, dict) or not (
+            isinstance(each.get("name"), str) and isinstance(each.get("tables"), dict)
+        ):
             raise DesignError(f"{path} is damaged: a design in it lacks its name or tables; write it anew")
     designs: list[Snapshot] = content["designs"]
-    return designs
+    if content[_MARK] == _VERSION:
+        return designs
+    try:
+        return [first_format.read(design) for design in designs]
+    except (AttributeError, KeyError, TypeError):
+        raise DesignError(f"{path} is damaged: write the snapshot anew, from the old version of the model") from None
 
 
 def snapshot(design: Design) -> Snapshot:
@@ -83,6 +89,11 @@ def snapshot(design: Design) -> Snapshot:
                 for changed in [sorted([*touch.sets, *touch.appends])]
             ]
             for name, write in design.writes.items()
+        },
+        "checks": {
+            name: sorted(entity.__name__ for entity in write.checks)
+            for name, write in design.writes.items()
+            if write.checks
         },
         "reactions": {
             each.name: {"entity": each.entity.__name__, "source": each.source, "effect": each.effect}
@@ -127,14 +138,16 @@ def _index(index: Index) -> dict[str, Any]:
 
 
 def _entity(schema: Schema) -> dict[str, Any]:
-    fields = {}
+    fields: dict[str, Any] = {}
+    types = Types()
     for name, info in schema.entity.model_fields.items():
-        described = _field(info.annotation, info.metadata, info, ())
-        fields[name] = {"attribute": schema.fields[name].attribute, **described, **_marks(info)}
+        kind = types.of(info.annotation, info.metadata, schema.entity)
+        fields[name] = {**_field(schema.fields[name], info, kind), **_marks(info)}
     upgrades = schema.upgrades
     return {
         "type_name": schema.type_name,
         "fields": fields,
+        "models": types.models,
         "keys": {attribute: _rule(rule) for attribute, rule in schema.rules.items()},
         "patterns": {name: _pattern(pattern) for name, pattern in schema.patterns.items()},
         "upgrades": None if upgrades is None else {"attribute": upgrades.attribute, "steps": len(upgrades.steps)},
@@ -142,7 +155,11 @@ def _entity(schema: Schema) -> dict[str, Any]:
 
 
 def _rule(rule: KeyRule) -> dict[str, Any]:
-    described: dict[str, Any] = {"template": rule.template.text}
+    described: dict[str, Any] = {
+        "template": rule.template.text,
+        # The attributes that stand in it, and in which form.
+        "parts": [[part.name, part.form] for part in rule.template.fields],
+    }
     if rule.when:
         described["when"] = {path: sorted(json.dumps(value) for value in values) for path, values in rule.when.items()}
     if rule.shards > 1:
@@ -174,88 +191,24 @@ def _plain(value: Any) -> Any:
 # -- fields ---------------------------------------------------------------------------------------------------------
 
 
-def _field(annotation: Any, metadata: Sequence[Any], info: FieldInfo, inside: tuple[type, ...]) -> dict[str, Any]:
-    types = stored_types(annotation, metadata)
-    described: dict[str, Any] = {"types": sorted("?" if kind is None else kind for kind in types)}
-    # An absent attribute means None, or an empty set, or the default.
-    described["required"] = info.is_required() and not types & {"NULL", "SET"}
-    flat = list(_flattened(annotation, metadata))
-    values = [_stored_choices(kind) for kind, _ in flat]
-    if values and all(choices is not None for choices in values):
-        described["values"] = sorted({choice for choices in values for choice in choices or ()})
-    units = {mark.unit for _, marks in flat for mark in marks if isinstance(mark, Epoch)}
-    if units:
-        described["unit"] = "milliseconds" if timedelta(milliseconds=1) in units else "seconds"
-    limits = {name: value for _, marks in flat for name, value in _limits(marks)}
-    if limits:
-        described["limits"] = limits
-    models = {kind for kind, _ in _deep(annotation) if isinstance(kind, type) and issubclass(kind, BaseModel)}
-    if len(models) == 1 and not models & set(inside):
-        (model,) = models
-        described["members"] = {
-            stored: _field(member.annotation, member.metadata, member, (*inside, model))
-            for name, stored, _, _ in stored_members(model)
-            for member in [model.model_fields[name]]
-        }
+def _field(spec: FieldSpec, info: FieldInfo, kind: Type) -> dict[str, Any]:
+    types = spec.types
+    described: dict[str, Any] = {
+        "attribute": spec.attribute,
+        # The tags that values are stored under; the type tells the rest.
+        "types": sorted("?" if kind is None else kind for kind in types),
+        "type": kind,
+    }
+    # What the field is, where an item has no such attribute.
+    if "SET" in types and "NULL" not in types:
+        described["absent"] = "empty"
+    elif info.is_required():
+        described["absent"] = "None" if "NULL" in types else "refused"
+    else:
+        described["absent"] = absence(info)
+    if "NULL" in types and spec.encode(None) is not None:
+        described["nulls"] = True
     return described
-
-
-def _flattened(annotation: Any, metadata: Sequence[Any]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The types that a field is one of, None aside, each with what is said of it."""
-    annotation = named(annotation)
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        yield from _flattened(arguments[0], (*metadata, *arguments[1:]))
-    elif origin is Union or origin is UnionType:
-        for argument in arguments:
-            if argument is not type(None):
-                yield from _flattened(argument, metadata)
-    else:
-        yield annotation, tuple(metadata)
-
-
-def _deep(annotation: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """All types in an annotation, also those of members of containers."""
-    for kind, marks in _flattened(annotation, ()):
-        yield kind, marks
-        if get_origin(kind) is not Literal:
-            for argument in get_args(kind):
-                if argument is not ...:
-                    yield from _deep(argument)
-
-
-def _stored_choices(kind: Any) -> list[str] | None:
-    """The values that a type accepts, as they are stored; None where they cannot be counted."""
-    if get_origin(kind) is Literal:
-        choices: Iterable[Any] = get_args(kind)
-    elif isinstance(kind, type) and issubclass(kind, Enum):
-        choices = kind
-    else:
-        return None
-    return [json.dumps(encode(choice)) for choice in choices]
-
-
-def _limits(marks: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    for mark in marks:
-        if isinstance(mark, annotated_types.GroupedMetadata):
-            yield from _limits(mark)
-            continue
-        for name, attribute in _LIMITS.items():
-            value = getattr(mark, attribute, None)
-            if value is not None and not isinstance(mark, type):
-                yield name, value if isinstance(value, int | float) else str(value)
-
-
-_LIMITS: Mapping[str, str] = {
-    "at least": "ge",
-    "above": "gt",
-    "at most": "le",
-    "below": "lt",
-    "multiple of": "multiple_of",
-    "least length": "min_length",
-    "most length": "max_length",
-    "pattern": "pattern",
-}
 
 
 def _marks(info: FieldInfo) -> dict[str, Any]:

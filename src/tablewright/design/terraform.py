@@ -14,6 +14,7 @@ from tablewright.design.infrastructure import (
     Deployment,
     Scaled,
     bare_name,
+    check_names,
     create_table,
     design_environment,
     environment_of,
@@ -23,11 +24,14 @@ from tablewright.model import Design, Table
 
 __all__ = ["configuration"]
 
+# The version of the provider, and the one that knows index keys of several attributes.
+_PROVIDER, _COMPOSITE_KEYS = "5.0", "6.29"
 _ACTUAL = {"ReadCapacityUnits": "read_capacity", "WriteCapacityUnits": "write_capacity"}
 
 
 def configuration(design: Design, deployment: Deployment) -> dict[str, Any]:
     """The configuration of a design."""
+    check_names(design)
     labels = _labels(design)
     resources: dict[str, dict[str, Any]] = {"aws_dynamodb_table": {}}
     outputs: dict[str, Any] = {}
@@ -59,8 +63,12 @@ def configuration(design: Design, deployment: Deployment) -> dict[str, Any]:
             "nullable": True,
             "description": "Key that encrypts the tables; null for the account's own key for DynamoDB",
         }
+    composite = any(
+        max(len(index.partition), len(index.sort)) > 1 for table in design.tables for index in table.indexes
+    )
+    version = _COMPOSITE_KEYS if composite else _PROVIDER
     return {
-        "terraform": {"required_providers": {"aws": {"source": "hashicorp/aws", "version": ">= 5.0"}}},
+        "terraform": {"required_providers": {"aws": {"source": "hashicorp/aws", "version": f">= {version}"}}},
         "provider": {"aws": {"region": "${var.region}"}},
         "variable": variables,
         "resource": resources,
@@ -83,22 +91,36 @@ def _spaced(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
 
 
+def _literal(value: Any) -> Any:
+    """What Terraform is to take as it is: in its JSON, every text is a template, names of members included."""
+    if isinstance(value, str):
+        return value.replace("${", "$${").replace("%{", "%%{")
+    if isinstance(value, dict):
+        return {_literal(name): _literal(member) for name, member in value.items()}
+    return [_literal(member) for member in value] if isinstance(value, list) else value
+
+
+def _quoted(text: str) -> str:
+    """A text inside of an expression."""
+    return json.dumps(_literal(text), ensure_ascii=False)
+
+
 def _in_environment(table: Table, own: str, other: str) -> str:
     """An expression: one text in the environment that the design names, another one elsewhere."""
     environment = environment_of(table.name)
-    choices = sorted({json.dumps(environment), '""'}, reverse=True)
-    return f"${{contains([{', '.join(choices)}], var.environment) ? {json.dumps(own)} : {other}}}"
+    choices = sorted({_quoted(environment), '""'}, reverse=True)
+    return f"${{contains([{', '.join(choices)}], var.environment) ? {_quoted(own)} : {other}}}"
 
 
 def _table(table: Table, deployment: Deployment) -> dict[str, Any]:
-    request = create_table(table, table.name, deployment)
+    request = _literal(create_table(table, table.name, deployment))
     found: dict[str, Any] = {
         "name": _in_environment(table, table.name, json.dumps(f"${{var.environment}}-{bare_name(table.name)}")),
         "billing_mode": request["BillingMode"],
-        "hash_key": table.partition,
+        "hash_key": _literal(table.partition),
     }
     if table.sort is not None:
-        found["range_key"] = table.sort
+        found["range_key"] = _literal(table.sort)
     if deployment.capacity is not None:
         found.update(read_capacity=deployment.capacity.read, write_capacity=deployment.capacity.write)
     found["attribute"] = [
@@ -113,7 +135,7 @@ def _table(table: Table, deployment: Deployment) -> dict[str, Any]:
     if table.stream is not None:
         found.update(stream_enabled=True, stream_view_type=table.stream)
     if table.ttl is not None:
-        found["ttl"] = {"attribute_name": table.ttl, "enabled": True}
+        found["ttl"] = {"attribute_name": _literal(table.ttl), "enabled": True}
     if table.point_in_time_recovery:
         found["point_in_time_recovery"] = {"enabled": True}
     if table.encryption:
@@ -122,7 +144,7 @@ def _table(table: Table, deployment: Deployment) -> dict[str, Any]:
         found["deletion_protection_enabled"] = True
     if table.tags:
         found["tags"] = {
-            key: _in_environment(table, value, "var.environment") if key == "Environment" else value
+            _literal(key): _in_environment(table, value, "var.environment") if key == "Environment" else _literal(value)
             for key, value in table.tags.items()
         }
     if deployment.capacity is not None:
@@ -139,7 +161,7 @@ def _index(definition: dict[str, Any], block: str) -> dict[str, Any]:
     for each in definition["KeySchema"]:
         by_kind[each["KeyType"]].append(each["AttributeName"])
     if any(len(names) > 1 for names in by_kind.values()):
-        # A key of several attributes has a form of its own, which newer versions of the provider know.
+        # A key of several attributes has a form of its own.
         found["key_schema"] = [
             {"attribute_name": each["AttributeName"], "key_type": each["KeyType"]} for each in definition["KeySchema"]
         ]

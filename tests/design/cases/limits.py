@@ -83,17 +83,17 @@ def local(volume: Volume | None, index: Index) -> Design:
 
 
 def indexes(count: int, make: Any) -> Design:
-    names = [f"a{number}" for number in range(count)]
+    names = [f"part{number}" for number in range(count)]
     return Design("Many", tables=[Table("many", "id", "at", indexes=[make(name) for name in names])])
 
 
 def included(count: int) -> Design:
-    halves = [f"a{number}" for number in range(count)]
+    halves = [f"part{number}" for number in range(count)]
     index = GlobalIndex("wide", "owner", include=halves)
     return Design("Wide", tables=[Table("wide", "id", indexes=[index])])
 
 
-def transaction(count: int, *, unique: bool = False, size: int = 100) -> Design:
+def transaction(count: int, *, unique: bool = False, size: int = 100, checked: bool = False) -> Design:
     kind = Annotated[str, Unique()] if unique else str
 
     class Line(Entity, table=Table("lines", "order", "number", types={"number": "N"})):
@@ -107,7 +107,11 @@ def transaction(count: int, *, unique: bool = False, size: int = 100) -> Design:
     return Design(
         "Orders",
         tables=[Order.schema_.table, Line.schema_.table],
-        writes=[Write("place", Touch(Order, "create"), Touch(Line, "create", count=count))],
+        writes=[
+            Write("place", Touch(Line, "create", count=count), checks=[Order])
+            if checked
+            else Write("place", Touch(Order, "create"), Touch(Line, "create", count=count))
+        ],
         volume={Line: Volume(items=1_000, size=size)},
     )
 
@@ -168,6 +172,7 @@ CASES = [
         lambda: sized(Annotated[list[Comment], Field(max_length=50)]),
         "warning",
     ),
+    Case("item-size", "Line", lambda: transaction(1, size=409_601), lambda: transaction(1, size=409_600), "error"),
     Case("key-size", "File.SK", lambda: keyed(2_000), lambda: keyed(200), "warning"),
     Case("key-size", "File.SK", lambda: keyed(500), lambda: keyed(500, sort=False), "advice"),
     Case("key-size", "File.PK", lambda: keyed(3_000, sort=False), lambda: keyed(200), "warning"),
@@ -195,6 +200,7 @@ CASES = [
     ),
     Case("too-many-indexes", "wide", lambda: included(101), lambda: included(100)),
     Case("transaction-size", "place", lambda: transaction(99), lambda: transaction(98)),
+    Case("transaction-size", "place", lambda: transaction(99, checked=True), lambda: transaction(98, checked=True)),
     Case("transaction-size", "place", lambda: transaction(50, unique=True), lambda: transaction(49, unique=True)),
     Case("transaction-size", "place", lambda: transaction(90, size=50_000), lambda: transaction(90, size=40_000)),
     Case("ttl-seconds", "Session.gone", lambda: expiring(EpochMillis), lambda: expiring(ExpiresAt), "error"),

@@ -15,7 +15,12 @@ The order of the steps matters: while one version is replaced by the other, both
 change      Change, Kind
 tables      tables, their settings and indexes
 entities    entities and their keys
+shards      another number of shards of an index key
+rendering   keys that a field gives another value, since it is of another type
 fields      fields, and what the store does with them
+types       types of fields: which stored values are still read, and as what
+unions      what is stored of one alternative of a union, and read as another
+limits      bounds of values, tighter or looser
 """
 
 from __future__ import annotations
@@ -33,6 +38,10 @@ def changes(old: Snapshot, new: Snapshot) -> list[Change]:
     for member, place in (("collections", "collection"), ("writes", "write"), ("reactions", "reaction")):
         for name, what in named_changes(old.get(member, {}), new.get(member, {})):
             found.append(Change(Kind.FREE, f"{place} {name}", what))
+    if "checks" in old and "checks" in new:
+        for name, what in named_changes(old["checks"], new["checks"]):
+            if name in old["writes"] and name in new["writes"]:
+                found.append(Change(Kind.FREE, f"write {name}", f"checks {what}"))
     for name, what in named_changes(old.get("roles", {}), new.get("roles", {})):
         step = "attach the role's policy as `tablewright iam` prints it, before the new version needs it"
         found.append(Change(Kind.FREE, f"role {name}", what, (step,)))

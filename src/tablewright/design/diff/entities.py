@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tablewright.design.diff.change import Change, Described, Kind, named_changes
 from tablewright.design.diff.fields import field_changes
+from tablewright.design.diff.rendering import rendered_otherwise
+from tablewright.design.diff.shards import spread_of
 
 __all__ = ["entity_changes"]
+
+_MAKES_ANEW = "makes guards anew, and raises counters, before anything is created"
 
 
 def entity_changes(name: str, old: Described, new: Described) -> Iterator[Change]:
@@ -32,52 +35,69 @@ def entity_changes(name: str, old: Described, new: Described) -> Iterator[Change
 
 
 def _renamed(before: Described, after: Described) -> dict[str, str]:
-    """Entities that have another name and the same keys and attributes."""
-
-    def shape(entity: Described) -> Any:
-        return entity["keys"], {field["attribute"]: field["types"] for field in entity["fields"].values()}
-
+    """Entities that have another name and the same keys and attributes; some that need not be stored may be new."""
     found: dict[str, str] = {}
-    for name, entity in before.items():
-        if name in after:
-            continue
-        for other, described in after.items():
-            if other not in before and other not in found.values() and shape(entity) == shape(described):
-                found[name] = other
-                break
+    for is_same in (_is_alike, _is_wider):
+        for name, entity in before.items():
+            if name in after or name in found:
+                continue
+            for other, described in after.items():
+                if other not in before and other not in found.values() and is_same(entity, described):
+                    found[name] = other
+                    break
     return found
+
+
+def _is_alike(old: Described, new: Described) -> bool:
+    return _is_wider(old, new) and len(old["fields"]) == len(new["fields"])
+
+
+def _is_wider(old: Described, new: Described) -> bool:
+    """Whether an entity has all keys and attributes of another one, and no others that have to be stored."""
+    keys = [{attribute: _plain(rule) for attribute, rule in entity["keys"].items()} for entity in (old, new)]
+    before, after = ({field["attribute"]: field for field in entity["fields"].values()} for entity in (old, new))
+    return (
+        keys[0] == keys[1]
+        and all(name in after and field["types"] == after[name]["types"] for name, field in before.items())
+        and all(field["absent"] != "refused" for name, field in after.items() if name not in before)
+    )
 
 
 def _rename(
     entity: str, other: str, before: Described, after: Described, old: Described, new: Described
 ) -> Iterator[Change]:
     was, now = before[entity]["type_name"], after[other]["type_name"]
-    guarded = any("unique" in field or "numbered" in field for field in before[entity]["fields"].values())
-    keep = f"keep what is stored: class {other}(Entity, ..., type_name={was!r}); or"
-    kind = Kind.FREE
-    steps: tuple[str, ...] = ()
-    if was != now and new["type_attribute"] is not None:
-        kind = Kind.BACKFILL
-        steps = (keep, f"write {now!r} into {new['type_attribute']} of all its items, with the old version")
-    elif was != now and guarded:
-        kind = Kind.BACKFILL
-        steps = (keep, f"stop the writers, deploy, then `store.repair({other}, dry_run=False)` makes its guards anew")
-    yield Change(kind, entity, f"renamed to {other}", steps)
+    steps = _steps_to_type_name(other, before[entity], now, new) if was != now else ()
+    keep = (f"keep what is stored: class {other}(Entity, ..., type_name={was!r}); or",) if steps else ()
+    yield Change(Kind.BACKFILL if steps else Kind.FREE, entity, f"renamed to {other}", (*keep, *steps))
     yield from _entity(other, {**before[entity], "type_name": now}, after[other], old, new)
 
 
+def _steps_to_type_name(name: str, old: Described, type_name: str, new_table: Described) -> tuple[str, ...]:
+    """What another type name takes: items may have it, and guards and counters have it in their keys."""
+    steps: list[str] = []
+    if new_table["type_attribute"] is not None:
+        steps.append(f"write {type_name!r} into {new_table['type_attribute']} of all its items, with the old version")
+    if any("unique" in field or "numbered" in field for field in old["fields"].values()):
+        steps.append(f"stop the writers, deploy, then `store.repair({name}, dry_run=False)` {_MAKES_ANEW}")
+    return tuple(steps)
+
+
 def _entity(name: str, old: Described, new: Described, table: Described, new_table: Described) -> Iterator[Change]:
-    if old["type_name"] != new["type_name"] and new_table["type_attribute"] is not None:
+    steps = _steps_to_type_name(name, old, new["type_name"], new_table) if old["type_name"] != new["type_name"] else ()
+    if steps:
+        what = "items that are stored" if new_table["type_attribute"] is not None else "its guards and counters"
         yield Change(
             Kind.BACKFILL,
             f"{name}.type_name",
-            f"changes from {old['type_name']!r} to {new['type_name']!r}: items that are stored are not recognised",
-            (f"write {new['type_name']!r} into {new_table['type_attribute']} of all its items, with the old version",),
+            f"changes from {old['type_name']!r} to {new['type_name']!r}: {what} are not recognised",
+            (f"keep what is stored: type_name={old['type_name']!r}; or", *steps),
         )
     upgraded = _steps(new) - _steps(old)
     yield from _upgrades(name, old, new)
     yield from _keys(name, old["keys"], new["keys"], table, new_table)
-    yield from field_changes(name, old["fields"], new["fields"], upgraded > 0)
+    yield from rendered_otherwise(name, old, new, table, new_table, upgraded > 0)
+    yield from field_changes(name, old, new, upgraded > 0)
     for pattern, what in named_changes(old["patterns"], new["patterns"]):
         yield Change(Kind.FREE, f"{name}.{pattern}", f"pattern {what}")
 
@@ -117,7 +137,7 @@ def _keys(name: str, old: Described, new: Described, table: Described, new_table
     repair = f"`store.repair({name}, dry_run=False)`"
     for attribute in {**old, **new}:
         before, after = old.get(attribute), new.get(attribute)
-        if before == after:
+        if _plain(before) == _plain(after):
             continue
         place = f"{name}.keys.{attribute}"
         what = f"{_shown(before)} becomes {_shown(after)}"
@@ -138,21 +158,10 @@ def _keys(name: str, old: Described, new: Described, table: Described, new_table
                     f"then deploy, and check with `store.verify({name})`",
                 ),
             )
-        elif attribute in kept and attribute in now and _spreads_anew(before, after):
-            yield Change(
-                Kind.BACKFILL,
-                place,
-                what,
-                (
-                    "deploy: writes go by the new number of shards, reads look at the shards of both",
-                    f"{repair} spreads the other items, while readers and writers go on",
-                    "then drop was=",
-                ),
-            )
-        elif attribute in kept and attribute in now and _spreads_anew(after, before):
-            yield Change(Kind.FREE, place, what, (f"`store.verify({name})` finds no item in an earlier shard first",))
+        elif attribute in kept and attribute in now and (spread := spread_of(before, after)) is not None:
+            yield spread.change(place, what, name)
         elif attribute in kept and attribute in now:
-            yield Change(Kind.BACKFILL, place, what, _steps_to_new_key(before, after, repair))
+            yield Change(Kind.BACKFILL, place, what, _steps_to_new_key(repair))
         elif attribute in now:
             yield Change(
                 Kind.BACKFILL,
@@ -164,22 +173,12 @@ def _keys(name: str, old: Described, new: Described, table: Described, new_table
             yield Change(Kind.FREE, place, "no longer a key")
 
 
-def _spreads_anew(before: Described | None, after: Described | None) -> bool:
-    """Whether all that changes is the number of shards, and that it was another one is said."""
-    if before is None or after is None or "was" not in after or "was" in before:
-        return False
-    plain = [{name: rule[name] for name in rule if name not in ("shards", "was")} for rule in (before, after)]
-    return plain[0] == plain[1] and before.get("shards", 1) in (after["was"], after.get("shards", 1))
+def _plain(rule: Described | None) -> Described | None:
+    """A rule without what only repeats its template."""
+    return None if rule is None else {name: value for name, value in rule.items() if name != "parts"}
 
 
-def _steps_to_new_key(before: Described | None, after: Described | None, repair: str) -> tuple[str, ...]:
-    was, now = ((rule or {}).get("shards", 1) for rule in (before, after))
-    if before and after and was != now and before["template"] == after["template"]:
-        return (
-            f"say `sharded(..., {now}, was={was})`, and deploy: reads look at the shards of both numbers",
-            f"{repair} moves every item to its new shard",
-            f"then drop `was={was}`",
-        )
+def _steps_to_new_key(repair: str) -> tuple[str, ...]:
     return (
         "deploy the writers of the new version",
         f"{repair} gives every item its new key",

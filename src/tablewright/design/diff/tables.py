@@ -30,10 +30,10 @@ def table_changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
         elif name not in before:
             yield Change(Kind.FREE, name, "table added", ("`store.ensure_tables` or the template makes it",))
         else:
-            yield from _table(name, before[name], after[name], streamed)
+            yield from _table(name, before[name], after[name], streamed, old.get("collections", {}))
 
 
-def _table(name: str, old: Described, new: Described, streamed: set[str]) -> Iterator[Change]:
+def _table(name: str, old: Described, new: Described, streamed: set[str], collections: Described) -> Iterator[Change]:
     rekeyed = (old["partition"], old["sort"]) != (new["partition"], new["sort"])
     for attribute in (old["partition"], old["sort"]):
         if attribute is not None and old["types"][attribute] != new["types"].get(attribute, old["types"][attribute]):
@@ -49,7 +49,7 @@ def _table(name: str, old: Described, new: Described, streamed: set[str]) -> Ite
                 "read from the new one, then stop writing to the old one",
             ),
         )
-    yield from _indexes(name, old, new)
+    yield from _indexes(name, old, new, collections)
     yield from _settings(name, old, new, streamed)
     yield from entity_changes(name, old, new)
 
@@ -59,10 +59,38 @@ def _key(table: Described) -> str:
     return " and ".join(f"{name} ({table['types'][name]})" for name in names)
 
 
+# What a table loses with a setting that guards it.
+_GUARDS = (
+    (
+        "encryption",
+        "items are encrypted by a key that nobody in the account can withdraw, or sees the use of",
+        "have it confirmed by whoever asked for a key of the account's own",
+    ),
+    (
+        "deletion_protection",
+        "one request deletes the table and all that is in it",
+        "keep it on, unless the table is about to be deleted; keep a backup first",
+    ),
+)
+
+
 def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> Iterator[Change]:
     apply = "`store.ensure_tables` or the template switches it"
     if old["ttl"] != new["ttl"]:
-        if old["ttl"] is None:
+        stored = sorted(
+            entity
+            for entity, described in old["entities"].items()
+            if any(field["attribute"] == new["ttl"] for field in described["fields"].values())
+        )
+        if old["ttl"] is None and stored:
+            yield Change(
+                Kind.UNSAFE,
+                f"{name}.ttl",
+                f"time to live on {new['ttl']}, which {' and '.join(stored)} have already: items whose time has passed "
+                "are deleted",
+                ("look for items whose time has passed, and see that they may go", f"{apply} on"),
+            )
+        elif old["ttl"] is None:
             yield Change(Kind.FREE, f"{name}.ttl", f"time to live on {new['ttl']}", (f"{apply} on",))
         elif new["ttl"] is None:
             yield Change(Kind.FREE, f"{name}.ttl", "no time to live any more: items stay", ("switch it off by hand",))
@@ -104,42 +132,61 @@ def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> 
                 "switched off, which throws the history away",
                 ("keep a backup first",),
             )
-    for member in ("encryption", "deletion_protection"):
+    for member, loss, step in _GUARDS:
         if old[member] != new[member]:
-            yield Change(Kind.FREE, f"{name}.{member}", f"switched {'on' if new[member] else 'off'}")
+            place = f"{name}.{member}"
+            if new[member]:
+                yield Change(Kind.FREE, place, "switched on", (f"{apply} on",))
+            else:
+                yield Change(Kind.UNSAFE, place, f"switched off: {loss}", (step,))
     if old["tags"] != new["tags"]:
         yield Change(Kind.FREE, f"{name}.tags", "changed")
-    if old["type_attribute"] != new["type_attribute"] and old["type_attribute"] is not None:
-        if new["type_attribute"] is None:
-            yield Change(
-                Kind.FREE,
-                f"{name}.type_attribute",
-                f"{old['type_attribute']} is no longer written; keys tell items apart",
-            )
-        else:
-            yield Change(
-                Kind.BACKFILL,
-                f"{name}.type_attribute",
-                f"the type of an item moves from {old['type_attribute']} to {new['type_attribute']}",
-                ("deploy the new version, then `store.repair(table, dry_run=False)`",),
-            )
-    elif old["type_attribute"] != new["type_attribute"]:
+    yield from _type_attribute(f"{name}.type_attribute", old, new)
+
+
+def _type_attribute(place: str, old: Described, new: Described) -> Iterator[Change]:
+    before, after = old["type_attribute"], new["type_attribute"]
+    if before == after:
+        return
+    taken = [
+        f"{entity}.{name}"
+        for entity, described in old["entities"].items()
+        for name, field in described["fields"].items()
+        if field["attribute"] == after
+    ]
+    if after is None:
+        yield Change(Kind.FREE, place, f"{before} is no longer written; keys tell items apart")
+    elif taken:
         yield Change(
-            Kind.FREE,
-            f"{name}.type_attribute",
-            f"{new['type_attribute']} tells items apart; those without it are told apart by their keys",
+            Kind.BACKFILL,
+            place,
+            f"{after} tells items apart, and has other values so far, of {' and '.join(taken)}: such items are not "
+            "recognised",
+            (
+                "choose an attribute that no item has; or",
+                f"write the type names into {after} of all items first, with a version that does not use it otherwise",
+            ),
         )
+    elif before is not None:
+        yield Change(
+            Kind.BACKFILL,
+            place,
+            f"the type of an item moves from {before} to {after}",
+            ("deploy the new version, then `store.repair(table, dry_run=False)`",),
+        )
+    else:
+        yield Change(Kind.FREE, place, f"{after} tells items apart; those without it are told apart by their keys")
 
 
 # -- indexes --------------------------------------------------------------------------------------------------------
 
 
-def _indexes(name: str, old: Described, new: Described) -> Iterator[Change]:
+def _indexes(name: str, old: Described, new: Described, collections: Described) -> Iterator[Change]:
     before, after = old["indexes"], new["indexes"]
     for index in {**before, **after}:
         place = f"{name}.{index}"
         if index not in after:
-            users = _users(old, index)
+            users = _users(old, index, collections)
             grave = f", by which {', '.join(users)} read" if users else ""
             yield Change(
                 Kind.UNSAFE if users else Kind.FREE,
@@ -217,10 +264,15 @@ def _projection(index: Described) -> str:
     return ", ".join(index["include"]) or "the keys"
 
 
-def _users(table: Described, index: str) -> list[str]:
+def _users(table: Described, index: str, collections: Described) -> list[str]:
+    """The patterns that read by an index, of entities and of collections of them."""
+    owners = {
+        **table["entities"],
+        **{name: each for name, each in collections.items() if set(each["members"]) <= table["entities"].keys()},
+    }
     return [
-        f"{entity}.{name}"
-        for entity, described in table["entities"].items()
+        f"{owner}.{name}"
+        for owner, described in owners.items()
         for name, pattern in described["patterns"].items()
         if pattern["index"] == index
     ]

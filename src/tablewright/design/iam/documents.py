@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tablewright.design.iam.resources import Grant, Resource
-from tablewright.design.infrastructure import table_name
+from tablewright.design.infrastructure import check_place, table_name
+from tablewright.design.loading import DesignError
 
 __all__ = ["arns", "document", "words"]
 
@@ -25,6 +26,7 @@ def arns(
     partition: str = "aws",
 ) -> Callable[[Resource], str]:
     """ARNs of resources. A stream has the label that is given for its table, or one to be filled in."""
+    check_place(region, environment)
     labels = stream_labels or {}
 
     def arn(resource: Resource) -> str:
@@ -61,6 +63,11 @@ def document(grants: Iterable[Grant], arn: Callable[[Resource], Any]) -> dict[st
                 "Null": {_LEADING: "false"},
             }
         statements.append(statement)
+    if not statements:
+        raise DesignError(
+            "a role that may do nothing has no policy, as IAM takes none without a statement; give it patterns or "
+            "writes, or leave it out"
+        )
     return {"Version": _VERSION, "Statement": statements}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tablewright.design.iam.resources import Grant, Resource, Tenant
 from tablewright.design.iam.tenants import leading_keys
+from tablewright.design.index_reads import lacks
 from tablewright.design.loading import DesignError
 from tablewright.model import Collection, Query, Schema
 from tablewright.model.collection import Gather
@@ -29,6 +30,8 @@ def of_read(
     if isinstance(pattern, Get) and pattern.index is not None and _is_by_unique_field(schema, pattern.index):
         # What was written before is read by the guard of the value, as the index may lag behind.
         batches.append(("GetItem", "what was just written, by its guard"))
+    if tenant is None:
+        batches += _written_back(schema if isinstance(owner, Schema) else owner)
     for action, reason in batches:
         if tenant is not None and (pattern.index is not None or action == "GetItem"):
             raise DesignError(
@@ -43,7 +46,7 @@ def _batches(owner: Schema | type[Collection], pattern: Get | Query | Gather) ->
     schemas = [owner] if isinstance(owner, Schema) else [member.schema for member in owner.members_]
     if isinstance(pattern, Get) and pattern.index is None and pattern.many:
         yield "BatchGetItem", ""
-    if _is_partial(schemas[0], pattern):
+    if pattern.index is not None and schemas[0].table.index(pattern.index).is_global and lacks(schemas[0], pattern):
         yield "BatchGetItem", "the index lacks attributes"
     large = {spec.name for schema in schemas for spec in schema.large}
     if isinstance(pattern, Query) and pattern.project:
@@ -52,38 +55,26 @@ def _batches(owner: Schema | type[Collection], pattern: Get | Query | Gather) ->
         yield "BatchGetItem", "items whose large values were replaced meanwhile"
 
 
+def _written_back(owner: Schema | type[Collection]) -> Iterator[tuple[str, str]]:
+    """What a read writes, of entities whose items it stores in their present shape.
+
+    It does without where it may not, so a tenant is not granted it.
+    """
+    for schema in [owner] if isinstance(owner, Schema) else [member.schema for member in owner.members_]:
+        if schema.upgrades is not None and schema.upgrades.write_back:
+            reason = f"items of an older shape of {schema.entity.__name__}, written back"
+            # With the guards of unique values that an upgrade has changed.
+            for action in ("UpdateItem", "PutItem", "DeleteItem") if schema.unique else ("UpdateItem",):
+                yield action, reason
+
+
 def _is_by_unique_field(schema: Schema, index: str) -> bool:
-    unique = {spec.attribute for spec in schema.unique}
-    return any(schema.table.index(index).partition == (attribute,) for attribute in unique)
-
-
-def _is_partial(schema: Schema, pattern: Get | Query | Gather) -> bool:
-    """Whether a global index has less of an item than the pattern gives, so that the store reads the item as well."""
-    if pattern.index is None:
-        return False
-    table, index = schema.table, schema.table.index(pattern.index)
-    if index.include is None or not index.is_global:
-        return False
-    if not (isinstance(pattern, Query) and pattern.project):
-        return True
-    has = {*table.key, *index.attributes, *index.include}
-    telling = [table.type_attribute, None if schema.expiry is None else schema.expiry.attribute]
-    wanted = [schema.place(field, pattern.name).steps[0] for field in pattern.project]
-    if pattern.range is not None:
-        wanted.append(schema.place(pattern.range, pattern.name).steps[0] if _is_checked(schema, pattern) else "")
-    wanted += [
-        step for step in (schema.place(field, pattern.name).steps[0] for field in pattern.where) if step not in has
-    ]
-    return not has.issuperset(filter(None, [*wanted, *telling]))
-
-
-def _is_checked(schema: Schema, pattern: Query) -> bool:
-    """Whether a bound is looked at on the item as well: a key that has the day of a time knows no hours."""
-    index = schema.table.index(pattern.index) if pattern.index is not None else None
-    attributes = schema.table.key[1:] if index is None else index.sort
-    path = schema.path(pattern.range or "")
-    parts = [part for name in attributes if name in schema.rules for part in schema.rules[name].template.fields]
-    return any(part.name == path and part.form == "date" for part in parts)
+    """Whether what an index is asked for is a unique field and nothing else, however its key is made of it."""
+    asked: set[str] = set()
+    for attribute in schema.table.index(index).partition:
+        rule = schema.rules.get(attribute)
+        asked |= {attribute} if rule is None else rule.template.required
+    return any(asked == {spec.attribute} for spec in schema.unique)
 
 
 def same_items(found: Sequence[Grant]) -> Iterator[Grant]:

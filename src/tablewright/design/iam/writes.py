@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from tablewright.design.iam.resources import Grant, Resource, Tenant
 from tablewright.design.iam.tenants import leading_keys
 from tablewright.design.loading import DesignError
-from tablewright.model import Schema, Touch, schema_of
+from tablewright.model import Schema, Touch, Write, schema_of
 
 __all__ = ["of_check", "of_touch"]
 
 
-def of_touch(write: str, touch: Touch, tenant: Tenant | None, indirect: bool) -> Iterator[Grant]:
+def of_touch(write: Write, touch: Touch, tenant: Tenant | None, indirect: bool) -> Iterator[Grant]:
     schema = schema_of(touch.entity)
     place = Resource(schema.table)
-    needed = list(_actions(schema, touch))
+    needed = list(_actions(schema, touch, write.is_batch))
     if indirect and touch.action in ("update", "delete"):
         needed.append(("GetItem", f"the {touch.entity.__name__} that an index leads to"))
     leading: tuple[str, ...] = ()
     if tenant is not None:
         if schema.unique or schema.numbered:
             raise DesignError(
-                f"{write} cannot be limited to a tenant: {touch.entity.__name__} has unique or numbered fields, whose "
-                "guards and counters are items of all tenants; leave it to another role"
+                f"{write.name} cannot be limited to a tenant: {touch.entity.__name__} has unique or numbered fields, "
+                "whose guards and counters are items of all tenants; leave it to another role"
             )
-        leading = leading_keys(write, schema, None, {}, tenant)
+        leading = leading_keys(write.name, schema, None, {}, tenant)
     for action, reason in needed:
-        yield Grant(action, place, f"{write}: {reason}" if reason else write, leading)
+        yield Grant(action, place, f"{write.name}: {reason}" if reason else write.name, leading)
 
 
 def of_check(write: str, schema: Schema, tenant: Tenant | None, indirect: bool) -> Iterator[Grant]:
@@ -38,10 +38,14 @@ def of_check(write: str, schema: Schema, tenant: Tenant | None, indirect: bool) 
         yield Grant("GetItem", Resource(schema.table), reason, leading)
 
 
-def _actions(schema: Schema, touch: Touch) -> Iterator[tuple[str, str]]:
+def _actions(schema: Schema, touch: Touch, in_batch: bool) -> Iterator[tuple[str, str]]:
     """The actions that a store takes for a touch, each with the reason where it is not the write itself."""
     name = touch.entity.__name__
-    if touch.action in ("put", "delete") and touch.count > 1 and not touch.conditional:
+    if _is_record(schema):
+        # ``execute_once`` claims a key, reads whose it is, notes the answer, and gives the key back after a failure.
+        for action in ("PutItem", "GetItem", "UpdateItem", "DeleteItem"):
+            yield action, f"what is carried out once, by {name}"
+    elif in_batch:
         yield "BatchWriteItem", ""
         if schema.large:
             yield "BatchGetItem", f"large values that {name} has"
@@ -59,6 +63,12 @@ def _actions(schema: Schema, touch: Touch) -> Iterator[tuple[str, str]]:
     else:
         yield "UpdateItem", ""
         yield from _actions_of_update(schema, touch)
+
+
+def _is_record(schema: Schema) -> bool:
+    """Whether items of an entity are records of a store's ``execute_once``, whatever a design says of them."""
+    names = {f"{base.__module__}.{base.__name__}" for base in schema.entity.__mro__}
+    return "tablewright.store.idempotency.IdempotencyRecord" in names
 
 
 def _actions_of_update(schema: Schema, touch: Touch) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tablewright.design.capacity import actions, is_transaction
 from tablewright.design.lint.findings import Found, rule
 from tablewright.design.lint.kinds import WIDEST_CHARACTER, has_length
 from tablewright.design.lint.view import View
@@ -42,10 +43,20 @@ def unbounded_list(view: View) -> Iterator[Found]:
             )
 
 
-@rule("item-size", "Declared limits that add up to more than an item holds", "warning")
+@rule("item-size", "An item that is larger than DynamoDB takes", "warning")
 def item_size(view: View) -> Iterator[Found]:
-    """Each field is within its limit, and the item is not."""
+    """Each field is within its limit, and the item is not; or it is said to be so large itself."""
     for schema in view.schemas:
+        volume = view.design.volume.get(schema.entity)
+        if volume is not None and volume.size > LARGEST_ITEM:
+            yield Found(
+                schema.entity.__name__,
+                f"{schema.entity.__name__} is said to have {volume.size:,} bytes on average, and DynamoDB refuses an "
+                "item of more than 400 KB (409,600 bytes): there is no such item.",
+                "Correct Volume(size=...); what a Large field has outside of the item does not count.",
+                view.where(schema.entity),
+                "error",
+            )
         kept = [spec for spec in schema.fields.values() if spec not in schema.large]
         sizes = {spec.name: view.kind(schema, spec.name).most_bytes or 0 for spec in kept}
         most = sum(sizes.values()) + sum(len(spec.attribute.encode()) for spec in kept)
@@ -137,28 +148,22 @@ def too_many_indexes(view: View) -> Iterator[Found]:
                 )
 
 
-@rule("transaction-size", "A transaction of more than 100 items", "error")
+@rule("transaction-size", "A transaction of more than 100 actions", "error")
 def transaction_size(view: View) -> Iterator[Found]:
-    """100 items and 4 MB, guards and counters among them."""
+    """100 actions and 4 MB; guards, counters and checks are actions as well."""
     for write in view.design.writes.values():
-        items = guards = size = 0
-        for touch in write.touches:
-            schema = touch.entity.schema_
-            items += touch.count
-            if touch.action in ("create", "put", "delete"):
-                guards += touch.count * len(schema.unique)
-            if touch.action in ("create", "put"):
-                guards += len(schema.numbered)
-            volume = view.design.volume.get(touch.entity)
-            size += touch.count * (0 if volume is None else volume.size)
-        if not write.is_transaction and items + guards == 1:
+        asked = actions(write)
+        volumes = [(touch, view.design.volume.get(touch.entity)) for touch in write.touches]
+        size = sum(touch.count * volume.size for touch, volume in volumes if volume is not None)
+        if not is_transaction(write):
             continue
-        if items + guards > MOST_IN_TRANSACTION or size > LARGEST_TRANSACTION:
-            kept = f" and {guards} guards and counters" if guards else ""
+        if asked.total > MOST_IN_TRANSACTION or size > LARGEST_TRANSACTION:
+            also = [f"{many} {what}" for many, what in ((asked.kept, "guards and counters"), (asked.checks, "checks"))]
+            kept = "".join(f" and {text}" for text in also if not text.startswith("0 "))
             yield Found(
                 write.name,
-                f"{write.name} touches {items} items{kept}, of {size / 1024**2:,.1f} MB, in one transaction. DynamoDB "
-                "takes 100 items and 4 MB: at its largest it always fails.",
+                f"{write.name} touches {asked.items} items{kept}, of {size / 1024**2:,.1f} MB, in one transaction. "
+                "DynamoDB takes 100 actions and 4 MB: at its largest it always fails.",
                 "Split it into transactions that are each right by themselves, with an item that says how far it is.",
             )
 

@@ -80,7 +80,7 @@ def load_prices(path: str | Path | None = None) -> Prices:
             raise PricesError(f"the price list {path} cannot be read: {error}") from None
     try:
         return Prices.model_validate(json.loads(text, parse_float=Decimal))
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise PricesError(f"the price list {path} is not JSON: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]

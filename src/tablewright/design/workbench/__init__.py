@@ -1,16 +1,17 @@
 """NoSQL Workbench's data models: a design as one, and one as a design to start from.
 
     model(design)                  what Workbench opens, with sample items
+    losses(design)                 what of the design it has no place for
     source(parse(content))         a Python module; importing it and exporting it again gives the same tables
 
-exporting   model
+exporting   model, losses
 reading     parse: a file of Workbench, checked
 inference   what entities there are, how their keys are made, what types their attributes have
 writing     source: the Python module
 """
 
-from tablewright.design.workbench.exporting import model
+from tablewright.design.workbench.exporting import losses, model
 from tablewright.design.workbench.reading import parse, read
 from tablewright.design.workbench.writing import source
 
-__all__ = ["model", "parse", "read", "source"]
+__all__ = ["losses", "model", "parse", "read", "source"]

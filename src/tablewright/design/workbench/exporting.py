@@ -38,6 +38,53 @@ def model(design: Design, at: datetime) -> dict[str, Any]:
     }
 
 
+def losses(design: Design) -> list[str]:
+    """What a data model of Workbench has no place for, and the design has, in sentences."""
+    found = []
+    for table in design.tables:
+        settings = [
+            *([f"time to live on {table.ttl}"] if table.ttl is not None else []),
+            *([f"a stream of {table.stream}"] if table.stream is not None else []),
+            *(["point-in-time recovery"] if table.point_in_time_recovery else []),
+            *(["encryption with a KMS key"] if table.encryption else []),
+            *(["deletion protection"] if table.deletion_protection else []),
+            *([f"the tags {', '.join(table.tags)}"] if table.tags else []),
+        ]
+        if settings:
+            found.append(f"table {table.name}: {', '.join(settings)}")
+        found += [
+            f"{schema.entity.__name__}: {', '.join(lost)}" for schema in table.entities if (lost := _lost(schema))
+        ]
+    declared = {
+        "writes": design.writes,
+        "roles": design.roles,
+        "reactions": design.reactions,
+        "collections": design.collections,
+        "volume": design.volume,
+        "traffic": design.traffic,
+    }
+    rest = [name for name, members in declared.items() if members]
+    if rest or design.patterns:
+        found.append(f"{design.name}: {', '.join([*(['access patterns'] if design.patterns else []), *rest])}")
+    return found
+
+
+def _lost(schema: Schema) -> list[str]:
+    """What the store does with an entity, and its data does not show."""
+    marked = {
+        "is unique": schema.unique,
+        "is numbered": schema.numbered,
+        "is kept outside while it is large": schema.large,
+        "is the version": [schema.version] if schema.version is not None else [],
+        "is set by the store": [spec for spec in (schema.created, schema.updated) if spec is not None],
+        "is when it expires": [schema.expiry] if schema.expiry is not None else [],
+    }
+    found = [f"that {' and '.join(spec.name for spec in specs)} {what}" for what, specs in marked.items() if specs]
+    found += [f"in which states {attribute} is there" for attribute, rule in schema.rules.items() if rule.when]
+    found += [f"that {attribute} is sharded" for attribute, rule in schema.rules.items() if rule.is_spread]
+    return found + (["its older shapes"] if schema.upgrades is not None else [])
+
+
 def _table(table: Table) -> dict[str, Any]:
     schemas = declared_entities(table)
     items = {schema.entity.__name__: _items(schema) for schema in schemas}

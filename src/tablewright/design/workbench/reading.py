@@ -21,6 +21,8 @@ __all__ = ["ModelFile", "TableFile", "parse", "read"]
 _MOST_BYTES = 64 * 1024 * 1024
 _TAGS = frozenset(["S", "N", "B", "SS", "NS", "BS", "M", "L", "BOOL", "NULL"])
 _DEEPEST = 40
+# Of tables and indexes, as DynamoDB has it.
+_NAME = r"^[a-zA-Z0-9_.-]{3,255}$"
 
 
 class _Attribute(BaseModel):
@@ -46,7 +48,7 @@ class _Projection(BaseModel):
 class IndexFile(BaseModel):
     """A secondary index."""
 
-    IndexName: str = Field(min_length=1)
+    IndexName: str = Field(pattern=_NAME)
     KeyAttributes: _KeyAttributes
     Projection: _Projection = _Projection()
 
@@ -101,7 +103,7 @@ class FacetFile(BaseModel):
 class TableFile(BaseModel):
     """A table."""
 
-    TableName: str = Field(min_length=3, max_length=255, pattern=r"^[A-Za-z0-9_.-]+$")
+    TableName: str = Field(pattern=_NAME)
     KeyAttributes: _KeyAttributes
     NonKeyAttributes: list[_Attribute] = []
     TableFacets: list[FacetFile] = []

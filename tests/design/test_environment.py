@@ -1,0 +1,50 @@
+"""Tables that ``infra --environment`` makes are those that the services use, told the same environment."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tablewright.design.infrastructure import Deployment, requests
+from tablewright.engine import Engine
+from tablewright.runtime.application import prepare
+from tablewright.runtime.settings import Settings
+from tablewright.runtime.system import Runtime
+from tablewright.runtime.tables import events_table, notes_table
+from tablewright.systems import load
+
+SYSTEMS = load()
+
+
+@pytest.mark.requirement("X2", "X3")
+def test_services_find_the_tables_of_their_environment(tmp_path: Path) -> None:
+    made = set()
+    with Engine.open(tmp_path) as engine:
+        for system in SYSTEMS:
+            for request in requests(system.design, Deployment(environment="dev")):
+                # Recovery is switched on in an account, and no matter of names.
+                if request.operation != "UpdateContinuousBackups":
+                    engine.call(request.operation, request.body)
+                made.add(request.body["TableName"])
+    assert {"dev-itsm-tickets", "dev-tickets-unified", "dev-Candidates", "dev-Calls", "dev-TaskManagement"} <= made
+
+    runtime = Runtime.open(Settings.model_validate({"data": tmp_path, "environment": "dev"}), SYSTEMS)
+    try:
+        asyncio.run(prepare(runtime, SYSTEMS))
+    finally:
+        runtime.close()
+
+    with Engine.open(tmp_path) as engine:
+        there = set(engine.call("ListTables", {})["TableNames"])
+    assert there - made == {f"dev-{events_table.name}", f"dev-{notes_table.name}"}
+
+
+def test_without_an_environment_names_are_those_of_the_design() -> None:
+    plain = Settings.model_validate({})
+    prefixed = Settings.model_validate({"table_prefix": "team-", "environment": "test"})
+    for system in SYSTEMS:
+        for table in system.tables:
+            assert plain.name_of(table) == table.name
+    assert prefixed.name_of(notes_table) == "team-test-tablewright-notes"
