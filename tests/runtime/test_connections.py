@@ -8,7 +8,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from io import StringIO
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 import uvicorn
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from tablewright.runtime import connections, http, logs
@@ -37,13 +37,23 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+# More than the kernel keeps for a client that does not read.
+LARGE = 40_000_000
+
+
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A server that waits for heads for a moment only."""
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[uvicorn.Server]:
+    """A server that waits for a moment only: for heads, and for those who do not take their answers."""
     monkeypatch.setattr(connections, "_HEAD_WITHIN", 0.2)
+    monkeypatch.setattr(connections, "_TAKES_SOME_WITHIN", 1.5)
+
+    async def parts() -> AsyncIterator[bytes]:
+        for _ in range(LARGE // 100_000):
+            yield b"x" * 100_000
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await Response("ok")(scope, receive, send)
+        answers = {"/large": Response(b"x" * LARGE), "/stream": StreamingResponse(parts())}
+        await answers.get(scope["path"], Response("ok"))(scope, receive, send)
 
     config = uvicorn.Config(
         app, port=0, http=connections.BoundedConnection, log_config=None, lifespan="off", timeout_keep_alive=3600
@@ -52,9 +62,14 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     wait_for(lambda: server.started)
-    yield "http://127.0.0.1:" + str(server.servers[0].sockets[0].getsockname()[1])
+    yield server
     server.should_exit = True
     thread.join(30)
+
+
+@pytest.fixture
+def impatient(server: uvicorn.Server) -> str:
+    return "http://127.0.0.1:" + str(server.servers[0].sockets[0].getsockname()[1])
 
 
 @contextmanager
@@ -98,6 +113,30 @@ def test_a_head_that_does_not_come_is_not_waited_for(impatient: str, sent: bytes
             connection.sendall(b"\r")
         connection.sendall(sent)
         assert received(connection) == b""
+
+
+@pytest.mark.parametrize("path", ["/large", "/stream"])
+def test_a_client_that_takes_nothing_of_its_answer_is_let_go(server: uvicorn.Server, impatient: str, path: str) -> None:
+    state = server.server_state
+    with connected(impatient) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        assert connection.recv(1) == b"H"
+        wait_for(lambda: not state.connections and not state.tasks)
+        assert len(received(connection)) < LARGE
+
+
+@pytest.mark.parametrize("path", ["/large", "/stream"])
+def test_a_client_that_takes_its_answer_slowly_gets_all_of_it(impatient: str, path: str) -> None:
+    taken = 0
+    with connected(impatient) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+        # For longer than a client that takes nothing would have.
+        end = time.monotonic() + 1.5 * connections._TAKES_SOME_WITHIN
+        while time.monotonic() < end:
+            taken += len(connection.recv(1_500_000, socket.MSG_WAITALL))
+            time.sleep(0.1)
+        taken += len(received(connection))
+    assert taken > LARGE
 
 
 def test_trailers_without_end_are_cut_off(url: str) -> None:

@@ -63,6 +63,17 @@ def test_unknown_addresses_and_methods_are_problems_too(served: Served) -> None:
     assert "GET" in answer.headers["allow"] or "POST" in answer.headers["allow"]
 
 
+@pytest.mark.parametrize("path", ["/servicedesk", "/servicedesk/"])
+def test_the_name_of_a_system_leads_to_its_page_and_to_no_other_host(served: Served, path: str) -> None:
+    client = served.client()
+    answer = client.get(path, headers={"Host": "example.org"})
+    assert answer.status_code == 307
+    assert answer.headers["location"] in ("servicedesk/docs", "docs")
+    page = client.get(path, follow_redirects=True)
+    assert (page.status_code, page.url.path) == (200, "/servicedesk/docs")
+    assert client.post(path).json()["type"] == "/problems/method-not-allowed"
+
+
 def test_every_kind_of_problem_has_a_page(served: Served) -> None:
     client = served.client()
     answer = client.get("/nowhere")
@@ -184,6 +195,21 @@ def test_logs_are_lines_of_json_without_personal_data() -> None:
     ]
     for secret in ("333 1234567", "3331234567", "333%20", "hunter2", "bond", "Bearer", "agent-007"):
         assert secret not in stream.getvalue()
+
+
+def test_the_start_tells_how_many_things_about_tables_it_changed(caplog: pytest.LogCaptureFixture) -> None:
+    """And not of those that the endpoint does not support, which are there after every start."""
+
+    def told() -> list[int]:
+        found = [record for record in caplog.records if "brought in line" in record.message]
+        caplog.clear()
+        return [record.__dict__["count"] for record in found]
+
+    with Engine.open() as engine, serve_in_thread(engine) as url, caplog.at_level(logging.INFO):
+        with serving(load("support"), endpoint=url):
+            assert [count > 4 for count in told()] == [True]
+        with serving(load("support"), endpoint=url):
+            assert told() == []
 
 
 def test_an_exception_is_logged_without_its_text() -> None:

@@ -70,9 +70,10 @@ def test_a_damaged_file_is_not_replaced_but_named(tmp_path: Path, text: str) -> 
 def test_processes_in_production_on_an_endpoint_have_to_be_given_what_they_share(tmp_path: Path) -> None:
     given: dict[str, Any] = {"mode": "production", "issuer": "https://i.example", "audience": "c", "data": tmp_path}
     given["endpoint"] = "http://127.0.0.1:1"
-    secrets: dict[str, Any] = {"cursor_secret": "c", "privacy_secret": "p"}
-    for missing in (["cursor_secret"], ["privacy_secret"], list(secrets)):
+    secrets: dict[str, Any] = {"cursor_secret": "c", "privacy_secret": "p", "webhook_secret": "w"}
+    for missing in (["cursor_secret"], ["privacy_secret"], ["webhook_secret"], list(secrets)):
         some = {name: secret for name, secret in secrets.items() if name not in missing}
-        with pytest.raises(SettingsError, match="TABLEWRIGHT_CURSOR_SECRET and TABLEWRIGHT_PRIVACY_SECRET"):
+        named = " and ".join(f"TABLEWRIGHT_{name.upper()}" for name in missing)
+        with pytest.raises(SettingsError, match=f"set {named}$"):
             Runtime.open(Settings(**given, **some), [])
     Runtime.open(Settings(**given, **secrets), []).close()

@@ -4,15 +4,18 @@
 /healthz /readyz /metrics
 /problems/{kind}       what a kind of problem means
 /runtime/...           events, consumers and dead letters, for Admins
-/<system>/...          a system; /<system>/docs is its API page, /<system>/openapi.json its description
+/<system>/...          a system; /<system>/docs is its API page, to which /<system> leads,
+                       /<system>/openapi.json its description
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -22,10 +25,11 @@ from starlette.types import ASGIApp
 from tablewright.runtime import operations, pages, problems
 from tablewright.runtime.event_bridge import event_bridge
 from tablewright.runtime.http import Gate
+from tablewright.runtime.routes import ShortWay
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.tables import events_table, notes_table
 from tablewright.runtime.workers import Consuming, Workers
-from tablewright.store import Aspect
+from tablewright.store import Aspect, Resolution
 
 # What any route that asks for a caller may answer.
 _COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
@@ -46,13 +50,18 @@ def application(runtime: Runtime, systems: Sequence[System]) -> ASGIApp:
         await asyncio.to_thread(workers.start, alone=runtime.settings.is_embedded)
         for each in background:
             await asyncio.to_thread(each.start)
+        stops = [*(each.stop for each in background), workers.stop]
+        told = asyncio.create_task(_when_told(runtime.stopping, stops))
         try:
             yield
         finally:
-            for each in background:
-                await asyncio.to_thread(each.stop)
-            await asyncio.to_thread(workers.stop)
-            runtime.close()
+            runtime.stopping.set()
+            try:
+                await told
+                # Once more, for what the last requests may have begun.
+                await _at_once(stops)
+            finally:
+                runtime.close()
 
     app = FastAPI(
         title="Tablewright",
@@ -66,10 +75,32 @@ def application(runtime: Runtime, systems: Sequence[System]) -> ASGIApp:
     app.state.workers = workers
     app.state.systems = list(systems)
     problems.install(app)
+    app.state.admissions = [
+        partial(system.admit, services[system.name]) for system in systems if system.admit is not None
+    ]
     app.include_router(pages.router)
+    app.include_router(pages.entrances([system.name for system in systems]))
     app.include_router(operations.router)
-    apps = {system.name: _with_cors(runtime, described(runtime, system, services[system.name])) for system in systems}
+    apps = {
+        system.name: _with_cors(runtime, ShortWay(described(runtime, system, services[system.name])))
+        for system in systems
+    }
     return Gate(_with_cors(runtime, app), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body)
+
+
+async def _when_told(stopping: asyncio.Event, stops: Sequence[Callable[[], None]]) -> None:
+    """Stop the work beside requests while the last of them are answered, instead of after them."""
+    await stopping.wait()
+    await _at_once(stops)
+
+
+async def _at_once(stops: Sequence[Callable[[], None]]) -> None:
+    """All in threads of their own: requests need those of the loop."""
+    loop, threads = asyncio.get_running_loop(), ThreadPoolExecutor(len(stops), "stop")
+    try:
+        await asyncio.gather(*(loop.run_in_executor(threads, stop) for stop in stops))
+    finally:
+        threads.shutdown(wait=False)
 
 
 def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
@@ -121,10 +152,12 @@ async def prepare(runtime: Runtime, systems: Sequence[System]) -> bool:
     """Create what tables are missing; whether all of the systems' tables were."""
     tables = [events_table, notes_table, *(table for system in systems for table in system.tables)]
     differences = await runtime.store.ensure_tables(*tables)
-    if differences:
-        _log.info("tables were brought in line with the design", extra={"count": len(differences)})
+    # Beside what an endpoint does not support, and what is left as it is.
+    applied = [difference for difference in differences if difference.resolution is Resolution.APPLIED]
+    if applied:
+        _log.info("tables were brought in line with the design", extra={"count": len(applied)})
     created = {difference.table for difference in differences if difference.aspect == Aspect.TABLE}
-    return all(runtime.settings.table_prefix + table.name in created for system in systems for table in system.tables)
+    return all(runtime.settings.name_of(table) in created for system in systems for table in system.tables)
 
 
 def _consuming(runtime: Runtime, systems: Sequence[System], services: dict[str, Any]) -> list[Consuming]:

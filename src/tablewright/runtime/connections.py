@@ -1,8 +1,9 @@
-"""Connections on which requests come in bounds: uvicorn's own bound neither their heads nor the wait for them.
+"""Connections in bounds: uvicorn's own bound neither the heads of requests, nor the wait for them or for a reader.
 
-    size   what comes beside bodies (request lines, headers, trailers, the framing of chunks)
-    time   from the opening of a connection, or the first byte of a request, until its headers are complete
-    queue  requests that are sent before those in front of them are answered
+    size    what comes beside bodies (request lines, headers, trailers, the framing of chunks)
+    time    from the opening of a connection, or the first byte of a request, until its headers are complete
+    queue   requests that are sent before those in front of them are answered
+    answer  how long a client may take nothing of an answer that waits for it
 
 Bodies are bounded by ``http``, and idle connections by uvicorn's ``timeout_keep_alive``.
 """
@@ -17,15 +18,18 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 _MOST_BESIDE_BODY = 256 * 1024
 _HEAD_WITHIN = 20.0
 _MOST_WAITING = 100
+# The kernel shows that something was taken after a megabyte or so: enough for a client with 100 kbit/s.
+_TAKES_SOME_WITHIN = 120.0
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """A connection that is closed when a request's head is too long in either sense."""
+    """A connection that is closed when a request's head is too long in either sense, or its answer is not taken."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._beside_body = 0
         self._waiting: asyncio.TimerHandle | None = None
+        self._sending: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -33,6 +37,8 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
+        if self._sending is not None:
+            self._sending.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -67,6 +73,35 @@ class BoundedConnection(HttpToolsProtocol):
         if self.pipeline and not self.transport.is_closing():
             # uvicorn reads on after each answer, however many requests are waiting.
             self.flow.pause_reading()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._sending is not None and not self.transport.is_closing():
+            self._sending.cancel()
+            self._sending = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        # A connection is closed when all has been sent, which may be never.
+        self._watch()
+
+    def _watch(self) -> None:
+        if self._sending is None:
+            left = self.transport.get_write_buffer_size()
+            self._sending = self.loop.call_later(_TAKES_SOME_WITHIN, self._look, left)
+
+    def _look(self, before: int) -> None:
+        """Go on as long as something is taken."""
+        self._sending = None
+        left = self.transport.get_write_buffer_size()
+        if left >= before > 0:
+            self.transport.abort()
+        elif left:
+            self._watch()
 
     def _is_answering(self) -> bool:
         # There is none before the first request, whatever its type says.

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import time
 from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
 
 from fastapi import HTTPException
+from prometheus_client import Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tablewright.runtime.metrics import Metrics
@@ -29,6 +30,7 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _BODY_TIMEOUT = 20.0
 _WHOLE_BODY_TIMEOUT = 120.0
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 _log = logging.getLogger("tablewright.access")
@@ -43,72 +45,54 @@ class Gate:
         self._systems = systems
         self._metrics = metrics
         self._max_body = max_body
-        self._too_large = f"a body has at most {max_body} bytes"
+        # By system, route, method and status: what is counted, looked up once.
+        self._measures: dict[tuple[str, str, str, int], tuple[Counter, Histogram]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began = time.perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        given = headers.get(b"x-request-id", b"").decode("latin-1")
-        request_id = given if _PLAIN_ID.fullmatch(given) else uuid4().hex
-        scope.setdefault("state", {})["request_id"] = request_id
-        name = scope["path"].split("/", 2)[1] if scope["path"].startswith("/") else ""
+        exchange = _Exchange(receive, send, _request_id(headers.get(b"x-request-id")), self._max_body)
+        scope.setdefault("state", {})["request_id"] = exchange.request_id
+        _, name, *rest = scope["path"].split("/", 2) if scope["path"].startswith("/") else ("", "")
         app = self._systems.get(name)
-        if app is None:
+        if app is None or not rest:
             app, name = self._app, ""
         else:
             scope["root_path"] = f"{scope.get('root_path', '')}/{name}"
-        status = 500
-        answered = False
-        read = 0
-
-        async def bounded_receive() -> Message:
-            nonlocal read
-            if answered:
-                return await receive()
-            try:
-                left = began + _WHOLE_BODY_TIMEOUT - time.perf_counter()
-                async with asyncio.timeout(min(_BODY_TIMEOUT, left)):
-                    message = await receive()
-            except TimeoutError:
-                raise HTTPException(408, "the body did not come; send it again") from None
-            read += len(message.get("body", b""))
-            if read > self._max_body:
-                raise HTTPException(413, self._too_large)
-            return message
-
-        async def marked_send(message: Message) -> None:
-            nonlocal status, answered
-            if message["type"] == "http.response.start":
-                status, answered = message["status"], True
-                message = {**message, "headers": [*message["headers"], *_headers(request_id)]}
-            await send(message)
-
+        # Without a body there is nothing to be bounded.
+        has_body = b"content-length" in headers or b"transfer-encoding" in headers
         try:
-            if _length(headers) > self._max_body:
-                await problem("too-large", self._too_large, request_id)(scope, receive, marked_send)
+            if has_body and _length(headers) > self._max_body:
+                answer = problem("too-large", exchange.too_large, exchange.request_id)
+                await answer(scope, receive, exchange.send)
             else:
-                await app(scope, bounded_receive, marked_send)
+                await app(scope, exchange.receive if has_body else receive, exchange.send)
         except Exception as error:
             # Starlette raises what it has answered and logged already; the server would log it once more, text and all.
-            if not answered:
-                _log.error("request failed", exc_info=error, extra={"request_id": request_id})
-                answer = problem("internal", "something went wrong here; the log has more", request_id)
-                await answer(scope, receive, marked_send)
+            if not exchange.answered:
+                _log.error("request failed", exc_info=error, extra={"request_id": exchange.request_id})
+                answer = problem("internal", "something went wrong here; the log has more", exchange.request_id)
+                await answer(scope, receive, exchange.send)
         finally:
-            self._note(name, scope, status, time.perf_counter() - began, request_id)
+            self._note(name, scope, exchange)
 
-    def _note(self, system: str, scope: Scope, status: int, seconds: float, request_id: str) -> None:
-        route = _route(scope)
-        method = method_label(scope["method"])
-        metrics = self._metrics
-        metrics.of(metrics.requests, system, route, method, str(status)).inc()
-        metrics.of(metrics.request_seconds, system, route, method).observe(seconds)
+    def _note(self, system: str, scope: Scope, exchange: _Exchange) -> None:
+        seconds = time.perf_counter() - exchange.began
+        route, method, status = _route(scope), method_label(scope["method"]), exchange.status
+        measures = self._measures.get((system, route, method, status))
+        if measures is None:
+            metrics = self._metrics
+            measures = self._measures[system, route, method, status] = (
+                metrics.requests.labels(system, route, method, str(status)),
+                metrics.request_seconds.labels(system, route, method),
+            )
+        measures[0].inc()
+        measures[1].observe(seconds)
         if route not in _QUIET and _log.isEnabledFor(logging.INFO):
             fields = {
-                "request_id": request_id,
+                "request_id": exchange.request_id,
                 "system": system,
                 "method": method,
                 "route": route,
@@ -118,13 +102,57 @@ class Gate:
             _log.info("request", extra=fields)
 
 
+class _Exchange:
+    """One request and its answer, as they pass through the gate."""
+
+    __slots__ = ("_max_body", "_read", "_receive", "_send", "answered", "began", "request_id", "status")
+
+    def __init__(self, receive: Receive, send: Send, request_id: str, max_body: int) -> None:
+        self.began = time.perf_counter()
+        self.request_id = request_id
+        self.status = 500
+        self.answered = False
+        self._receive = receive
+        self._send = send
+        self._max_body = max_body
+        self._read = 0
+
+    async def receive(self) -> Message:
+        """The next part of the body, in bounds."""
+        if self.answered:
+            return await self._receive()
+        try:
+            left = self.began + _WHOLE_BODY_TIMEOUT - time.perf_counter()
+            async with asyncio.timeout(min(_BODY_TIMEOUT, left)):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, "the body did not come; send it again") from None
+        self._read += len(message.get("body", b""))
+        if self._read > self._max_body:
+            raise HTTPException(413, self.too_large)
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.answered = message["status"], True
+            marks = (b"x-request-id", self.request_id.encode()), _NO_SNIFFING
+            message = {**message, "headers": [*message["headers"], *marks]}
+        await self._send(message)
+
+    @property
+    def too_large(self) -> str:
+        return f"a body has at most {self._max_body} bytes"
+
+
+def _request_id(given: bytes | None) -> str:
+    """The request's own id if that is a plain one, else one that is made for it."""
+    text = "" if given is None else given.decode("latin-1")
+    return text if _PLAIN_ID.fullmatch(text) else os.urandom(16).hex()
+
+
 def method_label(method: str) -> str:
     """How a method is counted: there are dozens that nobody uses, and each would be measured for each route."""
     return method if method in _METHODS else "other"
-
-
-def _headers(request_id: str) -> list[tuple[bytes, bytes]]:
-    return [(b"x-request-id", request_id.encode()), (b"x-content-type-options", b"nosniff")]
 
 
 def _length(headers: dict[bytes, bytes]) -> int:

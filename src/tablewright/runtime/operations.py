@@ -10,7 +10,7 @@ import asyncio
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
@@ -25,7 +25,16 @@ router = APIRouter()
 
 _READY_WITHIN = 5.0
 
-Admin = Annotated[Caller, allow(ADMINS)]
+
+async def _admitted(request: Request, caller: Annotated[Caller, allow(ADMINS)]) -> Caller:
+    """An admin whom no system has shut out."""
+    for admit in request.app.state.admissions:
+        caller = await admit(caller)
+    caller.require(ADMINS)
+    return caller
+
+
+Admin = Annotated[Caller, Depends(_admitted)]
 
 
 class ConsumerState(BaseModel):

@@ -7,12 +7,14 @@ loopback only, and to a browser that calls it by a loopback name: a page of some
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import partial
 from html import escape
 from importlib.resources import files
 from ipaddress import ip_address
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from tablewright.runtime.dependencies import runtime_of
 from tablewright.runtime.errors import Missing
@@ -73,6 +75,23 @@ async def problem_page(kind: str) -> Response:
         f"<!doctype html><meta charset=utf-8><title>{escape(kind)}</title><h1>{escape(kind)}</h1><p>{status}: {title}."
     )
     return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})
+
+
+def entrances(names: Sequence[str]) -> APIRouter:
+    """From the bare name of a system to its API page: by a way that names no host, as a request might name any."""
+    found = APIRouter(include_in_schema=False)
+    for name in names:
+        found.add_api_route(f"/{name}", partial(_lead, f"{name}/docs"))
+    return found
+
+
+async def _lead(to: str) -> Response:
+    return RedirectResponse(to)
+
+
+@api_router.get("/")
+async def entrance() -> Response:
+    return RedirectResponse("docs")
 
 
 @api_router.get("/docs")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -154,12 +154,14 @@ def problem(kind: str, detail: str, request_id: str | None = None, **more: Any) 
 
 def install(app: FastAPI) -> None:
     """Have an application answer with problems, whatever is raised."""
-    app.add_exception_handler(ServiceProblem, _refused)
-    app.add_exception_handler(StoreError, _store_failed)
-    app.add_exception_handler(RequestValidationError, _invalid_request)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(ClientDisconnect, _gone)
-    app.add_exception_handler(Exception, _unforeseen)
+    for kind, handler in _HANDLERS.items():
+        app.add_exception_handler(kind, handler)
+
+
+async def answer_to(request: Request, error: Exception) -> Response:
+    """What is answered when something is raised."""
+    handler = next(_HANDLERS[kind] for kind in type(error).__mro__ if kind in _HANDLERS)
+    return await handler(request, error)
 
 
 def request_id(request: Request) -> str | None:
@@ -221,3 +223,13 @@ async def _gone(request: Request, error: Exception) -> Response:
 async def _unforeseen(request: Request, error: Exception) -> Response:
     _log.error("request failed", exc_info=error, extra={"request_id": request_id(request)})
     return problem("internal", "something went wrong here; the log has it under this request's id", request_id(request))
+
+
+_HANDLERS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
+    ServiceProblem: _refused,
+    StoreError: _store_failed,
+    RequestValidationError: _invalid_request,
+    HTTPException: _http,
+    ClientDisconnect: _gone,
+    Exception: _unforeseen,
+}

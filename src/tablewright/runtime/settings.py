@@ -28,6 +28,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from tablewright.design.infrastructure import table_name
+from tablewright.model import Table
+
 PREFIX = "TABLEWRIGHT_"
 CONFIG = "tablewright.toml"
 _SECRETS = "secrets.json"
@@ -50,6 +53,12 @@ class Settings(BaseSettings):
     memory: bool = Field(False, description="keep the embedded engine's data in memory")
     endpoint: str | None = Field(None, description="DynamoDB endpoint to use instead of the embedded engine")
     region: str | None = Field(None, description="region of the endpoint; alone: Amazon DynamoDB there")
+    environment: str | None = Field(
+        None,
+        max_length=100,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
+        description="the environment in table names, as `tablewright infra --environment` has it",
+    )
     table_prefix: str = Field("", max_length=100, pattern=r"^[a-zA-Z0-9_.-]*$", description="put before table names")
     blob_bucket: str | None = Field(None, description="S3 bucket for large attributes (otherwise a folder)")
     aws_endpoint: str | None = Field(None, description="endpoint of other AWS services: S3, SES, EventBridge")
@@ -81,6 +90,9 @@ class Settings(BaseSettings):
     mail_folder: Path | None = Field(None, description="folder of .eml files (default: mail in the data folder)")
     # -- what engagement reads, calls and is extended by
     sources: Path | None = Field(None, description="folder of the files that data connectors read (default: sources)")
+    source_seconds: float = Field(
+        900.0, gt=0, le=86_400, description="seconds that a data connector's query may take until its next rows"
+    )
     outbound_hosts: Annotated[list[str], NoDecode] = Field(
         default_factory=list, description="hosts that models and webhooks may be at (default: any that is public)"
     )
@@ -112,6 +124,10 @@ class Settings(BaseSettings):
             raise SettingsError(f"{PREFIX}CONFIG names {named}, which is no file")
         file = Path(named or CONFIG)
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, file)
+
+    def name_of(self, table: Table) -> str:
+        """The name of a table where it is kept."""
+        return self.table_prefix + table_name(table, self.environment)
 
     @property
     def is_embedded(self) -> bool:

@@ -9,6 +9,7 @@ application is made of any of them.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,9 +22,10 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from tablewright.engine import Engine
 from tablewright.model import Design, Table
 from tablewright.runtime import aws, carriers, identity, local_issuer, mail
+from tablewright.runtime.identity import Caller
 from tablewright.runtime.limits import RateLimit
 from tablewright.runtime.metrics import MeasuredBackend, Metrics
-from tablewright.runtime.settings import Secrets, Settings
+from tablewright.runtime.settings import PREFIX, Secrets, Settings
 from tablewright.runtime.settings import SettingsError as SettingsError
 from tablewright.runtime.tables import events_table, notes_table
 from tablewright.runtime.workers import Consuming
@@ -50,7 +52,10 @@ class DemoUser:
 
 
 class Background(Protocol):
-    """Work that goes on beside requests and consumers: started with the application, and stopped before it ends."""
+    """Work that goes on beside requests and consumers: started with the application, and stopped before it ends.
+
+    It is told to stop twice: when the last requests are still being answered, and when there are none.
+    """
 
     def start(self) -> None: ...
 
@@ -68,6 +73,9 @@ class System:
     router: APIRouter
     # Made once for each application; routes find it by ``runtime.dependencies.service_of``.
     service: Callable[[Runtime], Any]
+    # Of a system with users of its own: the caller with the groups that count, given its service; Forbidden for one who
+    # was shut out. What the runtime shows of all systems is for those whom each of them admits.
+    admit: Callable[[Any, Caller], Awaitable[Caller]] | None = None
     consumers: Callable[[Runtime, Any], Sequence[Consuming]] = lambda runtime, service: ()
     background: Callable[[Runtime, Any], Sequence[Background]] = lambda runtime, service: ()
     # Fills an empty store with something to look at.
@@ -96,6 +104,8 @@ class Runtime:
     clock: Callable[[], float] = time.time
     # Whether there is a place for large values outside of their items.
     has_blobs: bool = False
+    # Set, on the loop, as soon as the process begins to stop: an answer without an end ends then.
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _engine: Engine | None = field(default=None, repr=False)
 
     @classmethod
@@ -104,12 +114,8 @@ class Runtime:
         if settings.endpoint is not None and not aws.is_endpoint(settings.endpoint):
             raise SettingsError("the endpoint of a DynamoDB is given as http://host:port or https://host")
         _import(settings.extensions)
-        given = settings.cursor_secret is not None and settings.privacy_secret is not None
-        if settings.mode == "production" and not settings.is_embedded and not given:
-            # Made by each process for itself, they would not find each other's callers nor read each other's cursors.
-            raise SettingsError(
-                "processes in production share secrets: set TABLEWRIGHT_CURSOR_SECRET and TABLEWRIGHT_PRIVACY_SECRET"
-            )
+        if settings.mode == "production" and not settings.is_embedded:
+            _check_shared(settings)
         secrets = Secrets(None if settings.memory else settings.data)
         issuer, verifier = _identity(settings, secrets, clock)
         carrier, sender = _carrier(settings), _sender(settings)
@@ -125,7 +131,7 @@ class Runtime:
         options: dict[str, Any] = {
             "clock": clock,
             "cursor_secret": _secret(settings.cursor_secret, secrets, "cursor_secret"),
-            "table_names": {table.name: settings.table_prefix + table.name for table in tables},
+            "table_names": {table.name: settings.name_of(table) for table in tables},
             "on_capacity": metrics.on_capacity,
             "blobs": _blobs(settings, engine),
         }
@@ -163,6 +169,10 @@ class Runtime:
         """The key that signs webhooks."""
         return _secret(self.settings.webhook_secret, self.secrets, "webhook_secret")
 
+    def changes(self) -> int | None:
+        """A number that stays the same while nothing is written; None on an endpoint, where others write as well."""
+        return None if self._engine is None else self._engine.changes
+
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)
 
@@ -170,6 +180,14 @@ class Runtime:
         self.blocking.close()
         if self._engine is not None:
             self._engine.close()
+
+
+def _check_shared(settings: Settings) -> None:
+    """Made by each process for itself, they would not fit: callers not found, cursors not read, signatures unlike."""
+    shared = {name: getattr(settings, name) for name in ("cursor_secret", "privacy_secret", "webhook_secret")}
+    missing = [f"{PREFIX}{name.upper()}" for name, secret in shared.items() if secret is None]
+    if missing:
+        raise SettingsError(f"processes in production share secrets: set {' and '.join(missing)}")
 
 
 def _blobs(settings: Settings, engine: Engine | None) -> Blobs | None:

@@ -217,7 +217,11 @@ def test_a_filter_of_ones_own_is_registered(workshop: Workshop) -> None:
         ("22:00", "07:00", "America/New_York", 6, True),
         ("12:00", "14:00", "UTC", 13, True),
         ("12:00", "14:00", "UTC", 14, False),
-        ("08:00", "08:00", "UTC", 8, False),
+        # From an hour to the same hour is the whole day.
+        ("08:00", "08:00", "UTC", 8, True),
+        ("08:00", "08:00", "UTC", 7, True),
+        ("00:00", "00:00", "Europe/Rome", 0, True),
+        ("00:00", "00:00", "Europe/Rome", 23, True),
     ],
 )
 def test_quiet_hours_are_those_of_the_customers_own_clock(

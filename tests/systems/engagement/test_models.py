@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from tablewright.runtime.errors import Invalid
 from tablewright.systems.engagement.configuration import ScoringModel
-from tablewright.systems.engagement.model import Candidate, RunState, Subject
+from tablewright.systems.engagement.model import Candidate, Run, RunState, Subject
 from tablewright.systems.engagement.outbound import Outbound
+from tablewright.systems.engagement.pipeline import Pipeline
 from tablewright.systems.engagement.prospects import Prospect
 from tablewright.systems.engagement.reactive import Event, Reactive
 from tablewright.systems.engagement.remote import ATTEMPTS, FAILURES, REST, Endpoints
-from tablewright.systems.engagement.scoring import ModelFailed
+from tablewright.systems.engagement.scoring import ModelFailed, Scorer
 from tests.systems.engagement.web import Asked, Reply, Web
 from tests.systems.engagement.workshop import Workshop, program, write
 
@@ -115,6 +118,48 @@ def test_a_wrong_answer_is_one_customers_error(workshop: Workshop, lie: Any, tol
     assert "c-002" not in scored(workshop)
 
 
+NO_NUMBER = "remote: a score that is no number"
+
+
+@pytest.mark.requirement("CE8")
+@pytest.mark.parametrize(
+    ("lie", "told"),
+    [
+        ("1e9999999", NO_NUMBER),
+        ("-1e9999999", NO_NUMBER),
+        ("9.99999999999999999999999999999999e999999", NO_NUMBER),
+        ("1e99999999999999999999999", NO_NUMBER),
+        ("1e400", "remote: a score out of its range"),
+        ("9" * 4000, "remote: a score out of its range"),
+        ('{"value": 0.5, "confidence": 1e9999999}', NO_NUMBER),
+        ('{"value": 1e9999999, "confidence": 0.5}', NO_NUMBER),
+    ],
+)
+def test_a_number_that_no_item_holds_is_one_customers_error(workshop: Workshop, lie: str, told: str) -> None:
+    people(workshop, 5)
+
+    def answer(asked: Asked) -> Reply:
+        found = ", ".join(lie if each["customerId"] == "c-002" else "0.5" for each in asked.json["customers"])
+        return 200, f'{{"scores": [{found}]}}'.encode()
+
+    with Web(answer) as web:
+        made = workshop.put(over_http(web) | {"reactiveEnabled": True})
+        run = workshop.run(made)
+        reaction = Reactive(workshop.pipeline()).react(made, Event("c-002", None, {}, {}))
+    assert (run.state, run.counts.candidates, run.errors) == (RunState.COMPLETED, 4, {told: 1})
+    assert (reaction.outcome, reaction.reason) == ("failed", told)
+
+
+@pytest.mark.requirement("CE8")
+def test_a_number_next_to_nothing_is_nothing(workshop: Workshop) -> None:
+    people(workshop, 2)
+    tiny = b'{"scores": [1e-9999999, -1e-400]}'
+    with Web(lambda asked: (200, tiny)) as web:
+        run = workshop.run(workshop.put(over_http(web)))
+    assert (run.state, run.counts.read) == (RunState.COMPLETED, 2)
+    assert {candidate.score for candidate in workshop.store.iterate(Candidate)} == {0}
+
+
 @pytest.mark.requirement("CE8")
 def test_a_slow_endpoint_is_not_waited_for(workshop: Workshop) -> None:
     people(workshop, 20)
@@ -185,6 +230,58 @@ def test_after_a_rest_one_request_tries_whether_it_is_up_again() -> None:
 
 
 @pytest.mark.requirement("CE8")
+def test_a_run_that_is_asked_to_stop_does_not_wait_for_the_scores_of_its_chunk(workshop: Workshop) -> None:
+    people(workshop, 60)
+    pause = threading.Event()
+    begun: list[Run] = []
+
+    def answer(asked: Asked) -> Reply:
+        if len(web.asked) == 1:
+            runs.request(begun[0], "stop")
+        # All of them take six seconds.
+        pause.wait(0.1)
+        return scoring(lambda each: 0.5)(asked)
+
+    with Web(answer) as web:
+        runs = workshop.runs(chunk=60)
+        held = runs.begin(workshop.put(over_http(web, batchSize=1, timeoutSeconds=5)))
+        begun.append(runs.get(held.run))
+        run = runs.execute(held)
+        pause.set()
+        assert (run.state, run.counts.read) == (RunState.STOPPED, 0)
+        assert len(web.asked) < 60
+        # What was asked for is in the cache.
+        cached = len(web.asked)
+        ended = runs.execute(runs.resume(run))
+    assert (ended.state, ended.counts.cached, ended.counts.scored) == (RunState.COMPLETED, cached, 60 - cached)
+
+
+def test_an_endpoint_is_not_tried_again_once_nobody_wants_to_know() -> None:
+    asked = [Prospect("c-1", Subject(type="t", id="1"), {})]
+    with Web(lambda each: (503, b"")) as web:
+        outbound = Outbound(["127.0.0.1"])
+        remote = ScoringModel(model_id="m", endpoint=web.url, weight=Decimal(1))
+        with pytest.raises(ModelFailed, match="it answered 503"):
+            Endpoints(outbound, sleep=lambda _: None)(remote, asked, None, lambda: True)
+        outbound.close()
+    assert len(web.asked) == 1
+
+
+def test_an_endpoint_that_there_was_no_time_to_ask_has_not_failed() -> None:
+    asked = [Prospect("c-1", Subject(type="t", id="1"), {})]
+    with Web(lambda each: (200, b'{"scores": [1]}')) as web:
+        outbound = Outbound(["127.0.0.1"])
+        endpoints = Endpoints(outbound, clock=lambda: 100.0)
+        remote = ScoringModel(model_id="m", endpoint=web.url, weight=Decimal(1))
+        for _ in range(2 * FAILURES):
+            with pytest.raises(ModelFailed, match="no time was left"):
+                endpoints(remote, asked, 100.0)
+        assert web.asked == []
+        assert endpoints(remote, asked, 101.0) == [1]
+        outbound.close()
+
+
+@pytest.mark.requirement("CE8")
 def test_a_function_that_raises_or_miscounts_is_an_error_of_its_customers(workshop: Workshop) -> None:
     from tablewright.systems.engagement.scoring import model
 
@@ -212,3 +309,63 @@ def test_an_event_is_answered_in_time_however_slow_a_model_is(workshop: Workshop
         reaction = reactive.react(made, Event("c-1", None, {}, {}))
     assert (reaction.outcome, reaction.reason) == ("failed", "remote: it did not answer in time")
     assert len(web.asked) == 1
+
+
+@pytest.mark.requirement("CE9")
+def test_an_event_has_one_time_for_all_its_programs(workshop: Workshop) -> None:
+    deadlines: list[float | None] = []
+
+    def remote(
+        model: ScoringModel,
+        prospects: Sequence[Prospect],
+        deadline: float | None,
+        halted: Callable[[], bool] = lambda: False,
+    ) -> list[Any]:
+        deadlines.append(deadline)
+        return [Decimal("0.5")] * len(prospects)
+
+    models = [{"modelId": "remote", "endpoint": "http://127.0.0.1:9", "weight": 1}]
+    made = [workshop.put(program(scoringModels=models, reactiveEnabled=True), f"p{number}") for number in range(20)]
+    scorer = Scorer(workshop.store, remote, workshop.clock)
+    reactive = Reactive(Pipeline(workshop.store, scorer, workshop.clock))
+    reactions = reactive.react_all(made, Event("c-1", None, {}, {}))
+    assert [each.program_id for each in reactions] == [each.program_id for each in made]
+    assert (len(deadlines), len(set(deadlines)), None in deadlines) == (20, 1, False)
+
+
+@pytest.mark.requirement("CE9")
+def test_a_model_that_hangs_takes_no_time_from_other_programs(workshop: Workshop) -> None:
+    """Each answers only once all of them have been asked."""
+    together = threading.Barrier(8)
+
+    def answer(asked: Asked) -> Reply:
+        together.wait(20)
+        return scoring(lambda each: 0.5)(asked)
+
+    with Web(answer) as web:
+        body = over_http(web, timeoutSeconds=20) | {"reactiveEnabled": True}
+        made = [workshop.put(body, f"p{number}") for number in range(8)]
+        reactions = Reactive(workshop.pipeline(), budget=20).react_all(made, Event("c-1", None, {}, {}))
+    assert [each.outcome for each in reactions] == ["candidate"] * 8
+
+
+@pytest.mark.requirement("CE9")
+def test_a_program_that_cannot_react_takes_nothing_from_the_others(workshop: Workshop) -> None:
+    """Its filter is not registered any more."""
+    good, other = (workshop.put(program(reactiveEnabled=True), name) for name in ("good", "other"))
+    bad = workshop.put(program(reactiveEnabled=True, filterChain={"filters": ["gone"]}), "bad")
+    event = Event("c-1", None, {"points": 1}, {})
+    reactions = Reactive(workshop.pipeline()).react_all([good, bad, other], event)
+    assert [each.outcome for each in reactions] == ["candidate", "failed", "candidate"]
+    assert "there is no filter gone" in str(reactions[1].reason)
+    # Who names the program is told as of any other request that cannot be.
+    with pytest.raises(Invalid, match="there is no filter gone"):
+        Reactive(workshop.pipeline()).react_all([bad], event)
+
+
+@pytest.mark.requirement("CE8")
+def test_a_run_that_cannot_begin_its_work_says_why(workshop: Workshop) -> None:
+    people(workshop, 1)
+    run = workshop.run(workshop.put(program(filterChain={"filters": ["gone"]})))
+    assert run.state is RunState.FAILED
+    assert "there is no filter gone" in str(run.failure)

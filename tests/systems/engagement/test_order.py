@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from pathlib import Path
 
 import pytest
@@ -71,7 +71,8 @@ def test_scores_are_combined_by_weight_exactly(pairs: list[tuple[Decimal, Decima
         for number, (weight, _) in enumerate(pairs)
     ]
     scores = {f"m{number}": ModelScore(value=value, timestamp=NOON) for number, (_, value) in enumerate(pairs)}
-    total = sum((weight * value for weight, value in pairs), Decimal(0))
+    with localcontext(prec=50):
+        total = sum((weight * value for weight, value in pairs), Decimal(0))
     assert combined(models, scores) == total
 
 

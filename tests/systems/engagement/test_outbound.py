@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+
 import pytest
 
 from tablewright.systems.engagement.outbound import Outbound, Refusal, Unanswered
-from tests.systems.engagement.web import Web
+from tests.systems.engagement.web import Web, unruly
 
 
 def post(outbound: Outbound, url: str, within: float = 5) -> int:
@@ -26,7 +29,7 @@ def test_addresses_of_this_network_are_refused_unless_they_are_allowed(host: str
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org/", "gopher://x", "//x", "http://", ""])
 def test_only_http_is_called(url: str) -> None:
-    with pytest.raises(Refusal, match="only http"):
+    with pytest.raises(Refusal, match="begins with http://"):
         post(Outbound(["x"]), url)
 
 
@@ -69,3 +72,84 @@ def test_an_answer_has_a_size_and_a_time() -> None:
         post(Outbound(["127.0.0.1"]), web.url, within=0.1)
     with pytest.raises(Unanswered, match="ConnectError"):
         post(Outbound(["127.0.0.1"]), "http://127.0.0.1:9/")
+
+
+_STEPS = 60
+_PAUSE = 0.05
+
+
+def drop_by_drop(connection: socket.socket, closing: threading.Event, drop: bytes) -> None:
+    for _ in range(_STEPS):
+        connection.sendall(drop)
+        if closing.wait(_PAUSE):
+            raise OSError("nobody waited for it")
+
+
+@pytest.mark.parametrize(
+    ("begins", "drop", "ends"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x", b"\r\nContent-Length: 2\r\n\r\n{}"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 62\r\n\r\n", b"x", b"{}"),
+    ],
+    ids=["header", "hints", "body"],
+)
+def test_an_answer_that_comes_drop_by_drop_has_the_time_that_any_answer_has(
+    begins: bytes, drop: bytes, ends: bytes
+) -> None:
+    answered: list[bool] = []
+
+    def behave(connection: socket.socket, closing: threading.Event) -> None:
+        connection.recv(65536)
+        connection.sendall(begins)
+        drop_by_drop(connection, closing, drop)
+        connection.sendall(ends)
+        answered.append(True)
+
+    with unruly(behave) as url, pytest.raises(Unanswered, match="ReadTimeout"):
+        post(Outbound(["127.0.0.1"]), url, within=0.3)
+    assert not answered
+
+
+def test_one_who_listens_drop_by_drop_has_no_more_time() -> None:
+    body = b"x" * 20_000_000
+    listened: list[bool] = []
+
+    def behave(connection: socket.socket, closing: threading.Event) -> None:
+        left = len(body)
+        while left > 0 and not closing.wait(_PAUSE):
+            heard = sum(len(connection.recv(65536)) for _ in range(4))
+            if not heard:
+                return
+            left -= heard
+        if left <= 0:
+            listened.append(True)
+
+    outbound = Outbound(["127.0.0.1"])
+    with unruly(behave) as url, pytest.raises(Unanswered, match="WriteTimeout"):
+        outbound.post(url, body, {}, 0.3)
+    assert not listened
+    outbound.close()
+
+
+def test_a_name_is_not_looked_up_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = threading.Event()
+    real = socket.getaddrinfo
+
+    def slow(host: str, *more: object, **named: object) -> object:
+        if host == "slow.example.org":
+            found.wait(20)
+        return real("127.0.0.1", *more, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    with pytest.raises(Unanswered, match="ConnectTimeout"):
+        post(Outbound(["slow.example.org"]), "http://slow.example.org:9/", within=0.2)
+    found.set()
+
+
+def test_a_connection_is_used_again_after_an_answer_in_time() -> None:
+    with Web(lambda asked: (200, b"{}")) as web:
+        outbound = Outbound(["127.0.0.1"])
+        assert [outbound.post(web.url, b"{}", {}, 5).status for _ in range(3)] == [200] * 3
+        outbound.close()
+    assert len(web.asked) == 3

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tablewright.systems import load
 from tablewright.systems.engagement.model import programs as programs_table
 from tests.systems.engagement.workshop import Programme, new_id, program
-from tests.systems.harness import Served
+from tests.systems.harness import Served, at_once, serving
 from tests.systems.raw import items
 
 SEED = {
@@ -63,7 +65,16 @@ def test_a_program_is_stored_as_the_document_has_it(served: Served, admin: httpx
         ({"filterChain": {"filters": ["eligibility"], "settings": {"eligibility": {"rule": "age > 3"}}}}, "rule"),
         ({"filterChain": {"filters": [], "settings": {"frequency": {}}}}, "not among the filters"),
         ({"batchSchedule": "every day"}, "cron"),
+        ({"batchSchedule": "0 0 2 * * *"}, "five fields"),
+        ({"batchSchedule": "@daily"}, "five fields"),
+        ({"deliverySchedule": "0 0 31 2 *"}, "cron"),
         ({"timeZone": "Mars/Olympus"}, "time zone"),
+        ({"timeZone": "posixrules"}, "time zone"),
+        ({"timeZone": "localtime"}, "time zone"),
+        ({"timeZone": "Factory"}, "time zone"),
+        ({"timeZone": "europe/rome"}, "time zone"),
+        ({"timeZone": "../Europe/Rome"}, "time zone"),
+        ({"timeZone": "a\x00b"}, "time zone"),
         ({"candidateTTLDays": 0}, "candidateTTLDays"),
         ({"dataConnectors": [], "batchSchedule": "0 2 * * *"}, "needs a data connector"),
         ({"dataConnectors": [{"type": "ftp", "query": "x"}]}, "dataConnectors"),
@@ -89,6 +100,7 @@ def test_a_configuration_that_cannot_work_is_refused_and_named(
         ({"c": "customers.csv"}, "SELECT 1; SELECT 2", "one SELECT"),
         ({"c": "customers.csv"}, "SELECT FROM WHERE", "cannot be read"),
         ({"c": "customers.csv"}, "COPY c TO 'x.csv'", "one SELECT"),
+        ({"Who": "a.csv", "who": "b.csv"}, "SELECT * FROM who", "Who and who are one name"),
     ],
 )
 def test_a_query_reads_files_of_the_folder_and_does_nothing_else(
@@ -98,6 +110,33 @@ def test_a_query_reads_files_of_the_folder_and_does_nothing_else(
     answer = admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=body)
     assert (answer.status_code, answer.json()["type"]) == (400, "/problems/invalid")
     assert told in answer.json()["detail"]
+
+
+@pytest.mark.requirement("CE6")
+@pytest.mark.parametrize("file", ["a\x00b.csv", "a\nb.csv", "*.csv", "c?.csv", "[ab].csv", "x" * 300 + ".csv", ""])
+def test_the_name_of_a_file_is_checked_and_named(served: Served, admin: httpx.Client, file: str) -> None:
+    body = program(dataConnectors=[{"type": "files", "tables": {"c": file}, "query": "SELECT * FROM c"}])
+    answer = admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=body)
+    assert (answer.status_code, answer.json()["type"]) == (422, "/problems/invalid-request"), answer.text
+    assert "dataConnectors.0.files.tables.c" in answer.json()["detail"]
+
+
+@pytest.mark.requirement("CE6")
+def test_a_file_s_name_has_as_many_bytes_as_a_disk_takes(served: Served, admin: httpx.Client) -> None:
+    body = program(dataConnectors=[{"type": "files", "tables": {"c": "ü" * 150 + ".csv"}, "query": "SELECT * FROM c"}])
+    answer = admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=body)
+    assert (answer.status_code, answer.json()["field"]) == (400, "dataConnectors")
+
+
+@pytest.mark.requirement("CE6")
+def test_a_query_has_no_characters_that_cannot_be_seen(served: Served, admin: httpx.Client) -> None:
+    for query in ("SELECT * FROM c \x00 AND more", "SELECT *\x1b FROM c"):
+        body = program(dataConnectors=[{"type": "files", "tables": {"c": "c.csv"}, "query": query}])
+        answer = admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=body)
+        assert answer.status_code == 422
+        assert "dataConnectors.0.files.query" in answer.json()["detail"]
+    body = program(dataConnectors=[{"type": "files", "tables": {"c": "c.csv"}, "query": "SELECT *\r\n\tFROM c"}])
+    assert admin.put(f"/programs/{new_id('p')}/marketplaces/US", json=body).status_code == 200
 
 
 @pytest.mark.requirement("CE6")
@@ -128,6 +167,34 @@ def test_a_program_is_disabled_and_enabled(served: Served, admin: httpx.Client) 
     assert admin.post(f"{made.path}/enable").json()["enabled"] is True
     assert admin.post("/events", json={**event, "attributes": {"points": 1}}).status_code == 200
     assert admin.post(f"/programs/{new_id('p')}/marketplaces/US/enable").status_code == 404
+
+
+@pytest.mark.requirement("CE6")
+def test_a_program_that_could_not_be_put_any_more_is_disabled_all_the_same(tmp_path: Path) -> None:
+    """What may be called has changed since; nothing else can be done with the program until it is put right."""
+    models = [{"modelId": "remote", "endpoint": "http://127.0.0.1:9/score", "weight": 1}]
+    with serving(load("engagement"), data=tmp_path, outbound_hosts=["127.0.0.1"]) as served:
+        made = Programme(served, served.client("root", "Admins", path="/engagement"), scoringModels=models)
+    with serving(load("engagement"), data=tmp_path) as served:
+        admin = served.client("root", "Admins", path="/engagement")
+        disabled = admin.post(f"{made.path}/disable")
+        assert (disabled.status_code, disabled.json()["enabled"], disabled.json()["version"]) == (200, False, 2)
+        assert admin.get(made.path).json() == disabled.json()
+        versions = admin.get(f"{made.path}/versions").json()["versions"]
+        assert [(each["number"], each["configuration"]["enabled"]) for each in versions] == [(2, False), (1, True)]
+        assert admin.post(f"{made.path}/enable").status_code == 422
+
+
+@pytest.mark.requirement("CE6")
+def test_whoever_changes_a_program_at_once_it_is_disabled(served: Served, admin: httpx.Client) -> None:
+    made = Programme(served, admin)
+
+    def change(number: int) -> int:
+        if number:
+            return admin.put(made.path, json={**made.body, "programName": f"Name {number}"}).status_code
+        return admin.post(f"{made.path}/disable").status_code
+
+    assert at_once(4, change)[0] == 200
 
 
 @pytest.mark.requirement("CE6")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,9 +11,13 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tablewright.store import Create
+from tablewright.systems.engagement.model import Program
 from tablewright.systems.engagement.prospects import Prospect
+from tablewright.systems.engagement.runner import MOST_AT_ONCE
 from tablewright.systems.engagement.scoring import model
-from tests.systems.engagement.workshop import Programme, new_id
+from tablewright.systems.engagement.service import MOST_PROGRAMS
+from tests.systems.engagement.workshop import Programme, new_id, program
 from tests.systems.harness import Served, at_once, wait_for
 
 
@@ -159,6 +164,54 @@ def test_a_run_is_stopped_and_resumed_where_it_was(served: Served, admin: httpx.
 
 
 @pytest.mark.requirement("CE8")
+def test_a_run_of_a_disabled_program_is_not_resumed(served: Served, admin: httpx.Client, gate: Gate) -> None:
+    made = Programme(served, admin, people(3), scoringModels=GATED)
+    run_id = admin.post(f"{made.path}/runs").json()["runId"]
+    wait_for(lambda: gate.asked)
+    admin.post(f"{made.path}/runs/{run_id}/stop")
+    gate.open.set()
+    made.ended(run_id)
+    admin.post(f"{made.path}/disable")
+    refused = admin.post(f"{made.path}/runs/{run_id}/resume")
+    assert (refused.status_code, refused.json()["type"]) == (409, "/problems/conflict")
+    assert f"program {made.id} is disabled" in refused.json()["detail"]
+    assert made.ended(run_id)["state"] == "stopped"
+    admin.post(f"{made.path}/enable")
+    assert admin.post(f"{made.path}/runs/{run_id}/resume").status_code == 202
+    assert made.ended(run_id)["counts"]["candidates"] == 3
+
+
+@pytest.mark.requirement("CE8")
+def test_who_asks_again_for_a_run_that_goes_on_is_told_of_it_however_busy_it_is(
+    served: Served, admin: httpx.Client, gate: Gate
+) -> None:
+    made = [Programme(served, admin, people(3), scoringModels=GATED) for _ in range(MOST_AT_ONCE + 1)]
+    keys = [{"Idempotency-Key": uuid4().hex} for _ in made]
+    begun = [admin.post(f"{each.path}/runs", headers=key) for each, key in zip(made, keys, strict=True)]
+    assert [answer.status_code for answer in begun] == [*[202] * MOST_AT_ONCE, 429]
+    again = admin.post(f"{made[0].path}/runs", headers=keys[0])
+    assert (again.status_code, again.json().get("runId")) == (202, begun[0].json()["runId"])
+    gate.open.set()
+    for each, answer in zip(made[:MOST_AT_ONCE], begun, strict=False):
+        assert each.ended(answer.json()["runId"])["state"] == "completed"
+    # What was refused for want of room begins as if it had never been asked for.
+    assert wait_for(lambda: _begun(admin, made[-1], keys[-1]))
+
+
+def _begun(admin: httpx.Client, made: Programme, key: dict[str, str]) -> bool:
+    answer = admin.post(f"{made.path}/runs", headers=key)
+    return answer.status_code == 202 and bool(made.ended(answer.json()["runId"]))
+
+
+@pytest.mark.requirement("CE8")
+def test_a_source_without_customers_has_none(served: Served, admin: httpx.Client) -> None:
+    made = Programme(served, admin)
+    made.file.write_text("customer_id,age,country,points\n")
+    run = made.run()
+    assert (run["state"], run["total"], run["counts"]["read"]) == ("completed", 0, 0)
+
+
+@pytest.mark.requirement("CE8")
 def test_a_cancelled_run_stays_ended(served: Served, admin: httpx.Client, gate: Gate) -> None:
     made = Programme(served, admin, people(3), scoringModels=GATED)
     run_id = admin.post(f"{made.path}/runs").json()["runId"]
@@ -242,6 +295,33 @@ def test_events_concern_only_programs_that_react(served: Served, admin: httpx.Cl
 
 
 @pytest.mark.requirement("CE9")
+def test_an_event_concerns_every_program_that_reacts_however_many_there_are(
+    served: Served, admin: httpx.Client, machine: httpx.Client
+) -> None:
+    marketplace = new_id("M")
+    answer = admin.put(f"/programs/last/marketplaces/{marketplace}", json=program(reactiveEnabled=True))
+    assert answer.status_code == 200, answer.text
+    store = served.runtime.blocking
+    last = store.get(Program.by_id(program_id="last", marketplace_id=marketplace), consistent=True)
+    assert last is not None
+    others = [
+        last.model_copy(update={"program_id": f"a{number:04}", "reactive_enabled": number == 0, "version": 0})
+        for number in range(MOST_PROGRAMS)
+    ]
+    for start in range(0, MOST_PROGRAMS - 1, 100):
+        store.transact(*map(Create, others[start : min(start + 100, MOST_PROGRAMS - 1)]))
+    event = {"marketplaceId": marketplace, "customerId": "c-1", "attributes": {"points": 1}}
+    reactions = machine.post("/events", json=event).json()["reactions"]
+    assert {each["programId"]: each["outcome"] for each in reactions} == {"a0000": "candidate", "last": "candidate"}
+    # Past what is looked at, it is not silently left out.
+    store.create(others[-1])
+    refused = machine.post("/events", json=event)
+    assert refused.status_code == 409
+    assert f"more than {MOST_PROGRAMS} programs: say with programId" in refused.json()["detail"]
+    assert machine.post("/events", json={**event, "programId": "last"}).status_code == 200
+
+
+@pytest.mark.requirement("CE9")
 def test_an_event_goes_through_the_same_filters_and_models(
     served: Served, admin: httpx.Client, machine: httpx.Client
 ) -> None:
@@ -284,6 +364,38 @@ def test_an_event_that_is_sent_again_counts_once(served: Served, admin: httpx.Cl
 
 
 @pytest.mark.requirement("CE9")
+def test_a_key_is_of_the_service_that_chose_it(served: Served, admin: httpx.Client, machine: httpx.Client) -> None:
+    made = Programme(served, admin, reactiveEnabled=True)
+    till = served.client("till", "Services", path="/engagement")
+    headers = {"Idempotency-Key": "42"}
+    event = {"marketplaceId": "US", "programId": made.id, "customerId": "c-1", "attributes": {"points": 1}}
+    assert machine.post("/events", json=event, headers=headers).status_code == 200
+    other = till.post("/events", json={**event, "customerId": "c-2"}, headers=headers)
+    assert other.json()["reactions"][0]["outcome"] == "candidate"
+    assert sorted(made.top()) == ["c-1", "c-2"]
+    mismatch = till.post("/events", json=event, headers=headers)
+    assert mismatch.json()["type"] == "/problems/idempotency-mismatch"
+    assert mismatch.json()["detail"] == "the idempotency key 42 was used before, for another event"
+    # Names and keys that would be the same, if they were only put together.
+    one, two = (served.client(name, "Services", path="/engagement") for name in ("a/b", "a"))
+    assert one.post("/events", json=event, headers={"Idempotency-Key": "c"}).status_code == 200
+    told = two.post("/events", json={**event, "customerId": "c-3"}, headers={"Idempotency-Key": "b/c"})
+    assert told.status_code == 200, told.text
+
+
+@pytest.mark.requirement("CE8", "CE9")
+def test_the_key_of_an_event_is_never_that_of_a_run(served: Served, admin: httpx.Client) -> None:
+    made = Programme(served, admin)
+    key = uuid4().hex
+    assert admin.post(f"{made.path}/runs", headers={"Idempotency-Key": key}).status_code == 202
+    # A program and a key by which the names of both would be the same, if they were only put together.
+    assert admin.put(f"/programs/run/marketplaces/{made.id}", json={**made.body, "reactiveEnabled": True}).is_success
+    event = {"marketplaceId": made.id, "programId": "run", "customerId": "c-1", "attributes": {"points": 1}}
+    answer = admin.post("/events", json=event, headers={"Idempotency-Key": f"US/{key}"})
+    assert (answer.status_code, answer.json()["reactions"][0]["outcome"]) == (200, "candidate"), answer.text
+
+
+@pytest.mark.requirement("CE9")
 def test_events_of_one_customer_at_once_are_all_kept(
     served: Served, admin: httpx.Client, machine: httpx.Client
 ) -> None:
@@ -313,8 +425,8 @@ def test_events_of_one_customer_at_once_are_all_kept(
         {"context": {"event": "x" * 3_000}},
         {"subject": {"type": "t", "id": "i", "attributes": {"text": "x" * 3_000}}},
         {"attributes": {"": 1}},
-        {"attributes": {"n": 10**60}},
-        {"attributes": {"n": [[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]}},
+        {"attributes": {"n": 10**60 + 1}},
+        {"attributes": {"n": json.loads("[" * 30 + "]" * 30)}},
         {"customerId": ""},
         {"customerId": "a\nb"},
         {"subject": {"type": "t" * 51, "id": "i"}},

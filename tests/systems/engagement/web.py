@@ -1,10 +1,12 @@
-"""A web server to call: a scoring model, or the receiver of a webhook, that does as it is told."""
+"""A web server to call: a scoring model, or the receiver of a webhook, that does as it is told; and an unruly one."""
 
 from __future__ import annotations
 
 import json
+import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -74,3 +76,37 @@ class Web:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+
+@contextmanager
+def unruly(behave: Callable[[socket.socket, threading.Event], None]) -> Iterator[str]:
+    """A server that does with each connection as it likes, until the event is set; its address."""
+    closing = threading.Event()
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def connected(connection: socket.socket) -> None:
+        with connection:
+            try:
+                behave(connection, closing)
+            except OSError:
+                # The other side has gone.
+                return
+
+    def accept() -> None:
+        while not closing.is_set():
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=connected, args=(connection,), daemon=True).start()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        closing.set()
+        # A thread that waits for a connection is not woken up by a close.
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join(10)

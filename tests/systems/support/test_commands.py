@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -96,6 +97,28 @@ def test_tickets_are_moved_to_their_shards(data: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == "moved 5 keys; every ticket is in its shard\n"
     with Store.open(data) as store:
         assert len(store.query(Ticket.by_status(status=Status.NEW), limit=10).items) == 5
+
+
+@pytest.mark.requirement("SU16")
+def test_how_far_it_is_is_never_more_than_all(data: Path) -> None:
+    """Others write meanwhile, and how much there was before is no measure of what there is."""
+    with Store.open(data) as store:
+        told: list[tuple[int, int | None]] = []
+        many = itertools.count()
+
+        def tell(done: int, total: int | None) -> None:
+            told.append((done, total))
+            if len(told) < 5:
+                for _ in range(20):
+                    text = "x" * 100_000
+                    store.create(Ticket(ticket_id=f"more-{next(many)}", customer_id="c", symptom_text="s", data=text))
+
+        for work in (upkeep.migrate_shards, upkeep.rebuild_metrics):
+            told.clear()
+            work(store, tell)
+            work(store, tell)
+            assert len(told) > 2
+            assert all(total is None or done <= total for done, total in told), told
 
 
 @pytest.mark.requirement("SU16")

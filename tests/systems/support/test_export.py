@@ -38,7 +38,7 @@ def store(clock: Clock) -> Iterator[Store]:
 
 def make(store: Store, ticket_id: str, *, ratings: tuple[int, ...] = ()) -> None:
     now = datetime.now(UTC)
-    details = {"changed_by": "op_1", "note": "second call"}
+    details = {"changed_by": "op_1", "note": "second call", "degrees": 1.5, "serial": 2**70}
     ticket = Ticket(ticket_id=ticket_id, customer_id="cust_7", symptom_text="It hums")
     store.transact(
         Create(ticket),
@@ -46,7 +46,13 @@ def make(store: Store, ticket_id: str, *, ratings: tuple[int, ...] = ()) -> None
         *(
             Create(
                 Feedback(
-                    ticket_id=ticket_id, feedback_id=uuid4().hex, operator_id="op_9", submitted_at=now, rating=rating
+                    ticket_id=ticket_id,
+                    feedback_id=uuid4().hex,
+                    given_by="cust_7",
+                    once=uuid4().hex,
+                    operator_id="op_9",
+                    submitted_at=now,
+                    rating=rating,
                 )
             )
             for rating in ratings
@@ -106,7 +112,8 @@ def test_nobody_is_named_unless_it_is_asked_for(store: Store, tmp_path: Path) ->
     assert not any(who in text for who in ("cust_7", "op_9", "op_1"))
     plain, named = latest(tmp_path / "plain"), latest(tmp_path / "named")
     assert plain["t-1"]["customer_id"] == plain["t-2"]["customer_id"]
-    assert json.loads(plain["t-1"]["events"][0]["details"])["note"] == "second call"
+    details = json.loads(plain["t-1"]["events"][0]["details"])
+    assert (details["note"], details["degrees"], details["serial"]) == ("second call", 1.5, 2**70)
     assert named["t-1"]["customer_id"] == "cust_7"
     assert named["t-1"]["feedback"][0]["operator_id"] == "op_9"
     with pytest.raises(ExportError, match="has an export of another kind"):

@@ -14,7 +14,7 @@ from tablewright.store import Consumer
 from tablewright.systems.support.counting import count
 from tablewright.systems.support.model import Metric, Ticket, tickets
 from tests.systems.harness import Served, wait_for
-from tests.systems.support.test_support import moved, opened
+from tests.systems.support.test_support import helped, moved, opened
 
 
 @pytest.fixture
@@ -37,8 +37,11 @@ def test_inserts_changes_and_feedback_are_counted(served: Served, staff: httpx.C
     first, second, _ = (opened(staff) for _ in range(3))
     moved(staff, first, "PROCESSING", "READY")
     moved(staff, second, "FAILED")
-    for rating in (5, 2):
-        staff.post(f"/tickets/{first['ticket_id']}/feedback", json={"operator_id": "op", "rating": rating})
+    helped(served, first["ticket_id"], "op_2")
+    customer = served.client(first["customer_id"], "Customers", path="/support")
+    for operator, rating in (("op_1", 5), ("op_2", 2)):
+        body = {"operator_id": operator, "rating": rating}
+        assert customer.post(f"/tickets/{first['ticket_id']}/feedback", json=body).status_code == 201
 
     def counted() -> bool:
         now = metrics(staff)

@@ -93,9 +93,10 @@ class Office:
             self._runner.run(self.support.escalate(ticket_id, reason="r", engineer="e", by="somebody"))
             self.tickets[ticket_id] = Status.ESCALATED
         elif event == "feedback":
-            rating = self.chance.randint(1, 5)
+            rating, helper = self.chance.randint(1, 5), f"{self.chance.getrandbits(64):x}"
+            self._runner.run(self.support.add_event(ticket_id, "customer_called", {}, by=helper))
             self.feedback.append(
-                self._runner.run(self.support.give_feedback(ticket_id, operator_id="op", rating=rating))
+                self._runner.run(self.support.give_feedback(ticket_id, operator_id=helper, rating=rating, by="cust"))
             )
         elif event == "delete":
             self.store.delete(Ticket.by_id(ticket_id=ticket_id))

@@ -67,6 +67,21 @@ def test_a_large_payload_comes_back_and_goes_with_what_replaces_it(served: Serve
 
 
 @pytest.mark.requirement("SU15")
+@pytest.mark.parametrize("settings", [{}, {"max_body": 6_000_000}])
+def test_a_payload_is_as_large_as_a_request_may_be(tmp_path: Path, settings: dict[str, Any]) -> None:
+    """There is no other limit, above it or below."""
+    with serving(load("support"), data=tmp_path, **settings) as served:
+        staff = served.client("op_1", "Operators", path="/support")
+        path = f"/tickets/{opened(staff)['ticket_id']}/data"
+        room = served.runtime.settings.max_body - len(b'{"data":""}')
+        put = staff.put(path, content=b'{"data":"' + b"x" * room + b'"}', headers={"Content-Type": "application/json"})
+        assert (put.status_code, put.json()["data_size"]) == (200, room)
+        assert len(staff.get(path).json()["data"]) == room
+        more = staff.put(path, json={"data": "x" * (room + 1)})
+        assert (more.status_code, more.json()["type"]) == (413, "/problems/too-large")
+
+
+@pytest.mark.requirement("SU15")
 def test_lists_tell_sizes_without_reading_a_payload(served: Served, staff: httpx.Client) -> None:
     context = served.runtime.store._context
     assert context.blobs is not None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -210,3 +211,43 @@ def test_a_place_in_the_stream_that_is_lost_sends_nothing_again() -> None:
             assert consumer(runtime, clock, mail, name).run_once().records > 0
         assert mail.received == sent
         assert events(runtime.blocking) == found
+
+
+def test_a_place_in_the_stream_is_noted_after_a_few_events_that_are_mailed() -> None:
+    """However many changes come together: each message may take seconds, and a process may die meanwhile."""
+    with MailServer() as mail, office(mail) as (runtime, clock):
+        store = runtime.blocking
+        some_work(store)
+        task = store.get(Task.by_id(task_id="t-1"))
+        assert task is not None
+        for number in range(30):
+            store.create(task.model_copy(update={"task_id": f"u-{number}"}))
+            store.create(Assignment(task_id=f"u-{number}", assigned_to="grace", assigned_by="ada"))
+        consumer(runtime, clock, mail, "tasks.events").run_once()
+        mailed_at_each_note: list[int] = []
+        watched = Watched(store._backend, lambda: mailed_at_each_note.append(len(mail.received)))
+        assert consumer(runtime, clock, mail, "tasks.mail", watched).run_once().dead_letters == 0
+        assert len(mail.received) == mailed_at_each_note[-1] == 2 + 3 + 30
+        steps = [after - before for before, after in pairwise([0, *mailed_at_each_note])]
+        # One of the events has three letters.
+        assert max(steps) <= 10 + 2
+
+
+class Watched:
+    """A backend that tells of each request that settles mail."""
+
+    def __init__(self, backend: Backend, settled: Callable[[], None]) -> None:
+        self._backend = backend
+        self._settled = settled
+
+    def call(self, request: Request) -> Response:
+        response = self._backend.call(request)
+        if request.pattern == "tasks.mail.consume":
+            self._settled()
+        return response
+
+    async def call_async(self, request: Request) -> Response:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self._backend.close()

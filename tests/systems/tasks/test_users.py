@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tablewright.systems.tasks.model import Group, User, UserStatus
 from tests.systems.tasks.team import TASK, Team, pages
 
 
@@ -55,6 +56,32 @@ def test_users_are_listed_by_status(team: Team) -> None:
     assert listed(status="DEACTIVATED") == [made[2]]
     team.admin.post(f"/users/{made[2]}/reactivate")
     assert listed(status="ACTIVE") == made
+
+
+@pytest.mark.requirement("TM6")
+def test_an_admin_who_is_deactivated_sees_nothing_of_what_goes_on_behind_it(team: Team) -> None:
+    boss = team.member("boss", "Admins")
+    admin = team.served.client(boss, "Admins")
+    paths = ["/runtime/events/tasks", "/runtime/consumers", "/runtime/consumers/tasks.mail/dead-letters"]
+    assert [admin.get(path).status_code for path in paths] == [200] * 3
+    team.admin.post(f"/users/{boss}/deactivate")
+    assert [admin.get(path).status_code for path in paths] == [403] * 3
+    team.admin.post(f"/users/{boss}/reactivate")
+    team.admin.patch(f"/users/{boss}", json={"groups": ["Members"]})
+    assert [admin.get(path).status_code for path in paths] == [403] * 3
+
+
+@pytest.mark.requirement("TM6")
+def test_a_profile_that_anybody_changes_counts_at_once(team: Team) -> None:
+    """However often it was read before, and whoever changes it: another process, or somebody at the table itself."""
+    task_id, grace = team.task(), team.member("grace")
+    member = team.client(grace, "Members")
+    store = team.served.runtime.blocking
+    for status, answer in ((UserStatus.DEACTIVATED, 403), (UserStatus.ACTIVE, 200)) * 3:
+        store.update(User.by_id(user_id=grace), user_status=status)
+        assert [member.get(f"/tasks/{task_id}").status_code for _ in range(3)] == [answer] * 3
+    store.update(User.by_id(user_id=grace), groups=frozenset({Group.ADMINS}))
+    assert member.get(f"/tasks/{task_id}").status_code == 403
 
 
 @pytest.mark.requirement("TM6")

@@ -11,23 +11,23 @@ Every call has a ``version``. A change names the version that it is based on; wi
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
-from fastapi import Depends, Path, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
 
 from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.errors import Forbidden
 from tablewright.runtime.identity import ADMINS, CUSTOMERS, MEMBERS, SERVICES, Caller
 from tablewright.runtime.problems import documented
-from tablewright.runtime.routes import Router
 from tablewright.store import Page
 from tablewright.systems.calls.model import Call, Status
 from tablewright.systems.calls.service import EPOCH, Bounds, Calls
 
-router = Router()
+router = APIRouter()
 
 Service = Annotated[Calls, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, MEMBERS, SERVICES, ADMINS)]
@@ -37,6 +37,7 @@ _ID = r"^[A-Za-z0-9][A-Za-z0-9._:@+~=-]*$"
 _LONGEST_ID = 128
 # Thirteen digits, as the sort key has them: until the year 2286.
 _LAST = 9_999_999_999_999
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def _whole(value: Any) -> Any:
@@ -118,26 +119,25 @@ class NewProvider(Body):
     version: BasedOn
 
 
-class CallView(BaseModel):
+@with_config(ConfigDict(json_schema_extra={"examples": [_EXAMPLE]}))
+class CallView(TypedDict):
     """A call."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, json_schema_extra={"examples": [_EXAMPLE]}
-    )
-
-    call_id: str
-    user_id: str
-    provider_id: str
+    callId: str
+    userId: str
+    providerId: str
     status: Status
-    scheduled_for: int = Field(description=_TIME)
-    version: int = Field(description="counted up by every change")
+    scheduledFor: Annotated[int, Field(description=_TIME)]
+    version: Annotated[int, Field(description="counted up by every change")]
 
 
-class CallPage(BaseModel):
+class CallPage(TypedDict):
     """Some calls."""
 
     calls: list[CallView]
-    cursor: str | None = Field(None, description="where the next page begins; none when there are no more")
+    cursor: NotRequired[
+        Annotated[str | None, Field(description="where the next page begins; none when there are no more")]
+    ]
 
 
 # -- one call -------------------------------------------------------------------------------------------------------
@@ -294,19 +294,19 @@ def _bounds(since: int | None, until: int | None) -> Bounds:
 
 
 def _moment(milliseconds: int) -> datetime:
-    return EPOCH + timedelta(milliseconds=milliseconds)
+    return EPOCH + milliseconds * _MILLISECOND
 
 
 def _view(call: Call) -> CallView:
-    return CallView(
-        call_id=call.call_id,
-        user_id=call.user_id,
-        provider_id=call.provider_id,
-        status=call.status,
-        scheduled_for=(call.scheduled_for - EPOCH) // timedelta(milliseconds=1),
-        version=call.version,
-    )
+    return {
+        "callId": call.call_id,
+        "userId": call.user_id,
+        "providerId": call.provider_id,
+        "status": call.status,
+        "scheduledFor": (call.scheduled_for - EPOCH) // _MILLISECOND,
+        "version": call.version,
+    }
 
 
 def _page(page: Page[Call]) -> CallPage:
-    return CallPage(calls=[_view(call) for call in page.items], cursor=page.cursor)
+    return {"calls": [_view(call) for call in page.items], "cursor": page.cursor}

@@ -10,24 +10,21 @@ import asyncio
 from datetime import date
 from typing import Annotated
 
-from fastapi import Depends, Query
+from fastapi import APIRouter, Depends, Query
 
 from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.identity import ADMINS, MEMBERS, SERVICES, Caller
 from tablewright.runtime.problems import documented
-from tablewright.runtime.routes import Router
 from tablewright.systems.engagement import views
 from tablewright.systems.engagement.configuration import Name
 from tablewright.systems.engagement.model import Program, Subject
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.reactive import Event
 
-# Programs of a marketplace that an event may concern.
-_MOST_PROGRAMS = 20
 # Seconds that a request to deliver takes; what is left is delivered by the next.
 _DELIVER_WITHIN = 20.0
 
-router = Router()
+router = APIRouter()
 
 Here = Annotated[Platform, Depends(service_of)]
 Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
@@ -195,7 +192,7 @@ async def preferences(customer_id: views.Id, here: Here, _: Staff) -> views.Pref
     return views.PreferencesView.of(await here.engagement.preferences(customer_id))
 
 
-@router.put("/customers/{customer_id}/preferences", tags=["customers"], responses=documented(400))
+@router.put("/customers/{customer_id}/preferences", tags=["customers"])
 async def put_preferences(
     customer_id: views.Id, body: views.PreferencesBody, here: Here, _: Machine
 ) -> views.PreferencesView:
@@ -205,21 +202,20 @@ async def put_preferences(
 
 @router.post("/events", tags=["customers"], responses=documented(404, 409))
 async def react(
-    body: views.EventBody, here: Here, _: Machine, idempotency_key: IdempotencyKey = None
+    body: views.EventBody, here: Here, caller: Machine, idempotency_key: IdempotencyKey = None
 ) -> views.ReactionList:
     """Something that a customer did makes or refreshes candidates at once, where programs react to events."""
     concerned = await _concerned(here, body)
     subject = None if body.subject is None else Subject(**body.subject.model_dump())
     event = Event(body.customer_id, subject, body.attributes, body.context)
-    found = [await asyncio.to_thread(here.reactive.react, program, event, idempotency_key) for program in concerned]
+    found = await asyncio.to_thread(here.reactive.react_all, concerned, event, idempotency_key, by=caller.user_id)
     return views.ReactionList(reactions=[views.ReactionView.of(each) for each in found])
 
 
 async def _concerned(here: Platform, body: views.EventBody) -> list[Program]:
     if body.program_id is not None:
         return [await here.engagement.program(body.program_id, body.marketplace_id)]
-    page = await here.engagement.programs(body.marketplace_id, limit=_MOST_PROGRAMS)
-    return [program for program in page.items if program.enabled and program.reactive_enabled]
+    return await here.engagement.reacting(body.marketplace_id)
 
 
 # -- runs ---------------------------------------------------------------------------------------------------------
@@ -230,12 +226,12 @@ async def begin_run(
     program_id: Name,
     marketplace_id: Name,
     here: Here,
-    _: Admin,
+    caller: Admin,
     idempotency_key: IdempotencyKey = None,
 ) -> views.RunView:
     """Begin a batch run; there is one of a program at a time."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
-    return views.RunView.of(await asyncio.to_thread(here.begin_run, program, idempotency_key))
+    return views.RunView.of(await asyncio.to_thread(here.begin_run, program, idempotency_key, by=caller.user_id))
 
 
 @router.get(_PROGRAM + "/runs", tags=["runs"], responses=documented(400))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
+
+from botocore.exceptions import ClientError
 
 from tablewright.runtime.aws import client, passing
 from tablewright.store import Unavailable
 from tablewright.systems.engagement.configuration import AthenaConnector
-from tablewright.systems.engagement.connectors import Row, Unreadable
+from tablewright.systems.engagement.rows import IN_ORDER, Halted, Row, Unreadable
 
-# Athena ends a query after half an hour by itself.
-_LONGEST = 35 * 60.0
 _PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
 # Rows of one answer, at most.
 _PAGE = 1_000
@@ -30,15 +31,20 @@ class AthenaRows:
         region: str | None,
         endpoint: str | None,
         *,
+        within: float,
+        halted: Callable[[], bool],
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        """``within`` is how many seconds a query has; ``halted`` says whether nobody wants its rows any more."""
         self._connector = connector
+        self._within = within
+        self._halted = halted
         self._client = client("athena", region, endpoint)
         self._sleep = sleep
 
-    def read(self, query: str, size: int) -> Iterator[tuple[list[str], list[Row]]]:
+    def read(self, query: str, size: int, values: Sequence[str] = ()) -> Iterator[tuple[list[str], list[Row]]]:
         try:
-            execution = self._finished(query)
+            execution = self._finished(f"{query} {IN_ORDER}")
             yield from self._pages(execution, min(size, _PAGE))
         except Unavailable as error:
             raise Unreadable(str(error)) from error
@@ -48,8 +54,6 @@ class AthenaRows:
         return None
 
     def _finished(self, query: str) -> str:
-        from botocore.exceptions import ClientError
-
         connector = self._connector
         context = {"Database": connector.database, "Catalog": connector.catalog}
         request: dict[str, Any] = {
@@ -65,7 +69,7 @@ class AthenaRows:
                 execution = str(self._client.start_query_execution(**request)["QueryExecutionId"])
         except ClientError as error:
             raise Unreadable(f"Athena refused the query: {error.response['Error']['Code']}") from error
-        end = time.monotonic() + _LONGEST
+        end = time.monotonic() + self._within
         waited = 0
         while True:
             with passing("Athena"):
@@ -75,9 +79,18 @@ class AthenaRows:
             if found["State"] in ("FAILED", "CANCELLED"):
                 raise Unreadable(f"Athena: {found['State'].lower()}: {found.get('StateChangeReason', '')[:200]}")
             if time.monotonic() > end:
-                raise Unreadable("Athena did not finish the query in time")
+                self._stop(execution)
+                raise Unreadable(f"Athena took longer than the {self._within:g} seconds that it has (source_seconds)")
+            if self._halted():
+                self._stop(execution)
+                raise Halted
             self._sleep(_PAUSES[min(waited, len(_PAUSES) - 1)])
             waited += 1
+
+    def _stop(self, execution: str) -> None:
+        """Have it cost no more."""
+        with suppress(Unavailable, ClientError), passing("Athena"):
+            self._client.stop_query_execution(QueryExecutionId=execution)
 
     def _pages(self, execution: str, size: int) -> Iterator[tuple[list[str], list[Row]]]:
         more: dict[str, str] = {}

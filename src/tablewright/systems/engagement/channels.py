@@ -85,9 +85,9 @@ class EmailAdapter:
 
     def check(self, channel: Channel) -> None:
         settings = _settings(EmailSettings, channel)
-        for text in (settings.subject, settings.text):
+        for name, text in (("subject", settings.subject), ("text", settings.text)):
             if not Template(text).is_valid():
-                raise Invalid(f"{channel.channel_id}: a $ in a text is written $$, or begins a name", field="channels")
+                raise _invalid(channel, name, "a $ is written $$, or begins a name")
 
     def send(self, message: Message) -> str | None:
         settings = _settings(EmailSettings, message.channel)
@@ -136,7 +136,7 @@ class WebhookAdapter:
         try:
             self._outbound.check(_settings(WebhookSettings, channel).url)
         except Refusal as refusal:
-            raise Invalid(f"{channel.channel_id}: {refusal}", field="channels") from None
+            raise _invalid(channel, "url", str(refusal)) from None
 
     def send(self, message: Message) -> str | None:
         settings = _settings(WebhookSettings, message.channel)
@@ -197,8 +197,13 @@ def _settings(kind: type[Any], channel: Channel) -> Any:
         return kind.model_validate(channel.config)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise Invalid(f"{channel.channel_id}: config.{place}: {first['msg']}", field="channels") from None
+        raise _invalid(channel, ".".join(map(str, first["loc"])), first["msg"]) from None
+
+
+def _invalid(channel: Channel, place: str, told: str) -> Invalid:
+    """What is wrong with a field of a channel's settings."""
+    field = f"channels.{channel.channel_id}.config.{place}"
+    return Invalid(f"{channel.channel_id}: config.{place}: {told}", kind="invalid-request", field=field)
 
 
 def _shown(value: Any) -> str:

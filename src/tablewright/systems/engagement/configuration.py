@@ -11,15 +11,16 @@ Names are as they are stored and sent: ``candidateTTLDays`` is ``candidate_ttl_d
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
-from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 from pydantic.alias_generators import to_camel
+
+from tablewright.runtime.json import JsonObject, in_json
+from tablewright.systems.engagement.addresses import parsed
+from tablewright.systems.engagement.schedule import check_cron, check_time_zone
 
 # Names of programs, marketplaces, models and channels: they are parts of addresses.
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -28,54 +29,8 @@ _COLUMN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 Column = Annotated[str, Field(pattern=_COLUMN)]
 # Exact here and in the store, a plain number in JSON.
 Number = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="json")]
-
-_DEEPEST = 20
-_MOST_DIGITS = 38
-
-
-def _storable(value: Any, depth: int = 0) -> Any:
-    """JSON that an item can hold; ValueError if it cannot."""
-    if depth > _DEEPEST:
-        raise ValueError(f"it is more than {_DEEPEST} deep")
-    match value:
-        case str():
-            if not value.isascii():
-                value.encode("utf-8", "strict")
-        case bool() | None:
-            pass
-        case int() | float() | Decimal():
-            number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-            fits = number.is_finite() and len(number.as_tuple().digits) <= _MOST_DIGITS
-            if not fits or (number and not -100 <= number.adjusted() <= 100):
-                raise ValueError("a number in it is too large, too small, or none")
-        case dict():
-            for name, member in value.items():
-                if not name:
-                    raise ValueError("a name in it is empty")
-                _storable(name, depth)
-                _storable(member, depth + 1)
-        case list():
-            for member in value:
-                _storable(member, depth + 1)
-        case _:
-            raise ValueError("it is no JSON")
-    return value
-
-
-def in_json(value: Any) -> Any:
-    """A value of any shape with numbers as JSON has them."""
-    match value:
-        case Decimal():
-            return float(value)
-        case dict():
-            return {name: in_json(member) for name, member in value.items()}
-        case list():
-            return [in_json(member) for member in value]
-    return value
-
-
-# JSON of any shape; whoever reads it checks what it says.
-Json = Annotated[dict[str, Any], AfterValidator(_storable), PlainSerializer(in_json, when_used="json")]
+# JSON of any shape, as it is sent: whoever reads it checks what it says.
+Json = Annotated[JsonObject, PlainSerializer(in_json, when_used="json")]
 Settings = Annotated[Json, Field(max_length=50)]
 
 EMAIL = "email"
@@ -83,39 +38,29 @@ WEBHOOK = "webhook"
 ADAPTERS = (EMAIL, WEBHOOK)
 
 
-def is_time_zone(name: str) -> bool:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
+def _address(text: str) -> str:
+    parsed(text)
+    return text
 
 
-def _zone(name: str) -> str:
-    if not is_time_zone(name):
-        raise ValueError("it is no time zone; one is Europe/Rome")
+def _file(name: str) -> str:
+    if not name.isprintable() or any(sign in name for sign in "*?[]"):
+        raise ValueError("it is the name of one file: without * ? [ ] and without characters that cannot be seen")
     return name
 
 
-def _cron(text: str) -> str:
-    try:
-        CronSim(text, datetime(2026, 1, 1, tzinfo=UTC))
-    except CronSimError as error:
-        raise ValueError(f"it is no cron expression ({error}); one is 0 2 * * *") from None
-    return text
+def _text(query: str) -> str:
+    if not query.translate({ord(space): " " for space in "\t\r\n"}).isprintable():
+        raise ValueError("it has characters that cannot be seen")
+    return query
 
 
-def _address(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
-        raise ValueError("it is an address that begins with http:// or https://, without a password in it")
-    return text
-
-
-TimeZone = Annotated[str, Field(max_length=64, examples=["Europe/Rome"]), AfterValidator(_zone)]
-Cron = Annotated[str, Field(max_length=100, examples=["0 2 * * *"]), AfterValidator(_cron)]
+TimeZone = Annotated[str, Field(max_length=64, examples=["Europe/Rome"]), AfterValidator(check_time_zone)]
+Cron = Annotated[str, Field(max_length=100, examples=["0 2 * * *"]), AfterValidator(check_cron)]
 Address = Annotated[str, Field(max_length=2_000, examples=["https://models.example.org/propensity"])]
 Web = Annotated[Address, AfterValidator(_address)]
+File = Annotated[str, Field(min_length=1, max_length=200, examples=["customers.csv"]), AfterValidator(_file)]
+Sql = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_text)]
 
 
 class Part(BaseModel):
@@ -127,7 +72,7 @@ class Part(BaseModel):
 class _Source(Part):
     """A query whose rows are customers; the other columns are their attributes."""
 
-    query: str = Field(min_length=1, max_length=10_000, examples=["SELECT * FROM customers WHERE age >= 18"])
+    query: Sql = Field(examples=["SELECT * FROM customers WHERE age >= 18"])
     customer_column: Column = Field(default="customer_id", description="the column that names the customer")
     subject_type_column: Column | None = Field(
         default=None, description="the columns that name the subject; without them it is the program itself"
@@ -146,7 +91,7 @@ class FilesConnector(_Source):
     """SQL over CSV and Parquet files in the folder of sources."""
 
     type: Literal["files"]
-    tables: dict[Column, Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+    tables: dict[Column, File] = Field(
         min_length=1, max_length=20, description="tables of the query, and the file of each"
     )
 

@@ -181,12 +181,12 @@ def unwanted(preferences: Preferences | None, program_id: str, prospect: Prospec
 
 
 def is_quiet(hours: QuietHours | None, now: datetime) -> bool:
-    """Whether a customer is not to be disturbed now."""
+    """Whether a customer is not to be disturbed now; from an hour to the same hour is the whole day."""
     if hours is None:
         return False
     start, end = time.fromisoformat(hours.start), time.fromisoformat(hours.end)
     local = now.astimezone(ZoneInfo(hours.time_zone)).time()
-    return start <= local < end if start <= end else local >= start or local < end
+    return start <= local < end if start < end else local >= start or local < end
 
 
 def _settings(kind: type[Frequency], name: str, given: dict[str, Any]) -> Frequency:

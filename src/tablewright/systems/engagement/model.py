@@ -30,465 +30,77 @@ transaction as the candidate. Scores in keys are in a form that sorts as numbers
 
 from __future__ import annotations
 
-from datetime import date, datetime
-from decimal import Decimal
-from enum import StrEnum
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
-
-from tablewright.model import (
-    Accepted,
-    Attr,
-    Design,
-    Entity,
-    EpochMillis,
-    EpochSeconds,
-    ExpiresAt,
-    Get,
-    GlobalIndex,
-    Keys,
-    Need,
-    Query,
-    Table,
-    Touch,
-    Traffic,
-    Version,
-    Volume,
-    Write,
-    camel_case,
+from tablewright.model import Accepted, Design, Need, Touch, Traffic, Volume, Write
+from tablewright.systems.engagement.entities.candidates import (
+    MOST_REJECTIONS,
+    Candidate,
+    ChannelEntry,
+    Metadata,
+    ModelScore,
+    Rejection,
+    Score,
+    Subject,
 )
-from tablewright.store import IdempotencyRecord
-from tablewright.systems.engagement.configuration import (
-    Channel,
-    Configuration,
-    Connector,
-    FilterChain,
-    ScoringModel,
-    Settings,
+from tablewright.systems.engagement.entities.deliveries import (
+    CONTACT_DAYS,
+    MOST_CONTACTS,
+    Contacts,
+    Delivery,
+    DeliveryState,
+    Once,
+    Preferences,
+    QuietHours,
+    Quota,
 )
-
-TAGS = {"Environment": "dev", "Application": "ceap-platform", "ManagedBy": "tablewright"}
-# A candidate's history of rejections has so many at most; the latest are kept.
-MOST_REJECTIONS = 50
-MOST_SAMPLES = 20
-MOST_CHANNELS = 10
-# Deliveries that are remembered of a customer, and for how long: filters look no further back.
-MOST_CONTACTS = 200
-CONTACT_DAYS = 90
-
-CustomerId = Annotated[str, Field(min_length=1, max_length=200)]
-
-candidates = Table(
-    "Candidates",
-    "PK",
-    "SK",
-    indexes=[
-        GlobalIndex("ProgramChannelIndex", "GSI1PK", "GSI1SK"),
-        GlobalIndex("ProgramDateIndex", "GSI2PK", "GSI2SK"),
-    ],
-    ttl="ttl",
-    point_in_time_recovery=True,
-    encryption=True,
-    tags=TAGS,
+from tablewright.systems.engagement.entities.programs import Program, ProgramVersion
+from tablewright.systems.engagement.entities.runs import (
+    MOST_SAMPLES,
+    Checkpoint,
+    Counts,
+    Run,
+    RunState,
+    Sample,
+    Schedule,
+    ScheduleKind,
+    Slot,
 )
-programs = Table(
-    "ProgramConfig",
-    "PK",
-    "SK",
-    indexes=[
-        GlobalIndex("MarketplaceIndex", "GSI1PK", "GSI1SK"),
-        GlobalIndex("DueIndex", "GSI2PK", "GSI2SK"),
-    ],
-    point_in_time_recovery=True,
-    encryption=True,
-    tags=TAGS,
-)
-scores = Table("ScoreCache", "PK", "SK", ttl="ttl", point_in_time_recovery=True, encryption=True, tags=TAGS)
-
-
-class Stored(BaseModel):
-    """A map in an item."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
-
-
-# -- candidates ---------------------------------------------------------------------------------------------------
-
-
-class Subject(Stored):
-    """What a customer may be interested in."""
-
-    type: str = Field(min_length=1, max_length=50, examples=["product"])
-    id: str = Field(min_length=1, max_length=150, examples=["PRODUCT-ABC"])
-    attributes: Settings = Field(default_factory=dict)
-
-
-class ModelScore(Stored):
-    """What a model found."""
-
-    value: Decimal
-    confidence: Decimal | None = None
-    timestamp: EpochSeconds
-
-
-class Metadata(Stored):
-    """When a candidate was made and refreshed, and by what."""
-
-    created: datetime
-    # The day of it, in UTC.
-    day: date
-    updated: datetime
-    # The run that wrote it last; none if that was an event.
-    run_id: str | None = None
-
-
-class Rejection(Stored):
-    """Why a customer was left out, by which filter, and when; ``manual`` is a person."""
-
-    reason: str = Field(max_length=500)
-    filter: str = Field(max_length=64)
-    at: datetime
-
-
-class Candidate(Entity, table=candidates, naming=camel_case):
-    """A customer who may be reached about a subject."""
-
-    customer_id: CustomerId
-    program_id: str
-    marketplace_id: str
-    subject: Subject
-    context: list[dict[str, Any]] = Field(default_factory=list, max_length=20)
-    scores: dict[str, ModelScore] = Field(default_factory=dict, max_length=10)
-    # All of them by weight.
-    score: Decimal
-    channels: list[str] = Field(default_factory=list, max_length=MOST_CHANNELS)
-    attributes: dict[str, Any] = Field(default_factory=dict)
-    metadata: Metadata
-    rejected: bool = False
-    rejection_history: list[Rejection] = Field(default_factory=list, max_length=MOST_REJECTIONS)
-    ttl: ExpiresAt = None
-    version: Version = 0
-
-    keys = Keys(
-        PK="CUSTOMER#{customer_id}#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
-        SK="SUBJECT#{subject.type}#{subject.id}",
-        GSI2PK="PROGRAM#{program_id}#DATE#{metadata.day}",
-        GSI2SK="CREATED#{metadata.created}#CUSTOMER#{customer_id}",
-    )
-
-    by_subject = Get(many=True)
-    of_day = Query("ProgramDateIndex", expected=100)
-
-
-class ChannelEntry(Entity, table=candidates, naming=camel_case):
-    """A candidate in the list of one channel."""
-
-    customer_id: CustomerId
-    program_id: str
-    marketplace_id: str
-    subject: Subject
-    channel_id: str
-    score: Decimal
-    created: datetime
-    ttl: ExpiresAt = None
-
-    keys = Keys(
-        PK="CUSTOMER#{customer_id}#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
-        SK="CHANNEL#{channel_id}#SUBJECT#{subject.type}#{subject.id}",
-        GSI1PK="PROGRAM#{program_id}#CHANNEL#{channel_id}",
-        GSI1SK="SCORE#{score:number}#CUSTOMER#{customer_id}",
-    )
-
-    by_channel = Get()
-    top = Query("ProgramChannelIndex", newest_first=True, expected=100)
-
-
-class DeliveryState(StrEnum):
-    SENDING = "sending"
-    SENT = "sent"
-    REFUSED = "refused"
-
-
-class Delivery(Entity, table=candidates, naming=camel_case):
-    """A candidate that was sent through a channel, or is being sent."""
-
-    customer_id: CustomerId
-    program_id: str
-    marketplace_id: str
-    subject: Subject
-    channel_id: str
-    # The candidate that it is of: one that expired and was made again is another one.
-    candidate_created: datetime
-    delivery_id: str
-    state: DeliveryState = DeliveryState.SENDING
-    claim: str
-    claimed_until: EpochMillis
-    at: datetime
-    day: date
-    reason: str | None = Field(default=None, max_length=200)
-    ttl: ExpiresAt = None
-
-    keys = Keys(
-        PK="CUSTOMER#{customer_id}#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
-        SK="DELIVERY#{channel_id}#SUBJECT#{subject.type}#{subject.id}#{candidate_created}",
-        GSI2PK="PROGRAM#{program_id}#DELIVERIES#{day}",
-        GSI2SK="CREATED#{at}#CUSTOMER#{customer_id}",
-    )
-
-    by_candidate = Get(many=True, consistent=True)
-    of_customer = Query(expected=5)
-    of_day = Query("ProgramDateIndex", expected=100)
-
-
-# -- customers ----------------------------------------------------------------------------------------------------
-
-
-class QuietHours(Stored):
-    """When a customer is not to be disturbed, in his own time; from 22 to 7 is a night."""
-
-    start: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["22:00"])
-    end: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["07:00"])
-    time_zone: str = Field(default="UTC", max_length=64)
-
-
-class Preferences(Entity, table=candidates, naming=camel_case):
-    """What a customer wants."""
-
-    customer_id: CustomerId
-    opted_out: bool = False
-    channels_off: list[str] = Field(default_factory=list, max_length=50)
-    programs_off: list[str] = Field(default_factory=list, max_length=100)
-    quiet_hours: QuietHours | None = None
-
-    keys = Keys(PK="CUSTOMER#{customer_id}", SK="PREFERENCES")
-
-    of_customer = Get(many=True)
-
-
-class Contacts(Entity, table=candidates, naming=camel_case):
-    """When a customer was reached lately, oldest first."""
-
-    customer_id: CustomerId
-    times: list[EpochSeconds] = Field(default_factory=list, max_length=MOST_CONTACTS)
-    ttl: ExpiresAt = None
-    version: Version = 0
-
-    keys = Keys(PK="CUSTOMER#{customer_id}", SK="CONTACTS")
-
-    of_customer = Get(many=True)
-
-
-class Quota(Entity, table=candidates, naming=camel_case):
-    """How many were sent through a channel in a day."""
-
-    program_id: str
-    marketplace_id: str
-    channel_id: str
-    day: date
-    sent: int = 0
-    ttl: ExpiresAt = None
-    version: Version = 0
-
-    keys = Keys(PK="QUOTA#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="CHANNEL#{channel_id}#{day}")
-
-    of_day = Get(consistent=True)
-
-
-class Once(IdempotencyRecord, table=candidates):
-    """A request that was carried out, and its answer."""
-
-    keys = Keys(PK="IDEMPOTENCY#{idempotency_key}", SK="METADATA")
-
-
-# -- programs -----------------------------------------------------------------------------------------------------
-
-
-class Program(Entity, table=programs, naming=camel_case):
-    """What is done for the customers of a marketplace, and how."""
-
-    program_id: str
-    marketplace_id: str
-    program_name: str
-    enabled: bool
-    data_connectors: list[Connector] = Field(max_length=10)
-    scoring_models: list[ScoringModel] = Field(max_length=10)
-    filter_chain: FilterChain
-    channels: list[Channel] = Field(max_length=MOST_CHANNELS)
-    batch_schedule: str | None = None
-    delivery_schedule: str | None = None
-    time_zone: str = "UTC"
-    reactive_enabled: bool = False
-    candidate_ttl_days: Annotated[int, Attr("candidateTTLDays")]
-    version: Version = 0
-
-    keys = Keys(
-        PK="PROGRAM#{program_id}",
-        SK="MARKETPLACE#{marketplace_id}",
-        GSI1PK="MARKETPLACE#{marketplace_id}",
-        GSI1SK="PROGRAM#{program_id}",
-    )
-
-    by_id = Get()
-    of_marketplace = Query("MarketplaceIndex", expected=20)
-
-    @property
-    def configuration(self) -> Configuration:
-        values = {name: getattr(self, name) for name in Configuration.model_fields}
-        return Configuration(**values)
-
-
-class ProgramVersion(Entity, table=programs, naming=camel_case):
-    """What a program was in one of its versions; runs go by the version that they began with."""
-
-    program_id: str
-    marketplace_id: str
-    number: int
-    configuration: Configuration
-    changed_by: str
-    at: datetime
-
-    keys = Keys(PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="VERSION#{number:08}")
-
-    by_number = Get()
-    of_program = Query(newest_first=True, expected=20)
-
-
-class RunState(StrEnum):
-    RUNNING = "running"
-    STOPPED = "stopped"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-class Checkpoint(Stored):
-    """The last customer that was dealt with: rows come in this order from each connector."""
-
-    connector: int = 0
-    customer_id: str | None = None
-    subject_type: str = ""
-    subject_id: str = ""
-
-
-class Counts(Stored):
-    """What a run has done so far."""
-
-    read: int = 0
-    candidates: int = 0
-    rejected: int = 0
-    failed: int = 0
-    # Scores that were in the cache, and those that a model was asked for.
-    cached: int = 0
-    scored: int = 0
-
-
-class Sample(Stored):
-    """A customer who could not be dealt with, and why."""
-
-    customer_id: str
-    reason: str
-
-
-class Run(Entity, table=programs, naming=camel_case):
-    """A batch run of a program."""
-
-    program_id: str
-    marketplace_id: str
-    # Begins with the time, so that runs sort by it.
-    run_id: str
-    state: RunState = RunState.RUNNING
-    trigger: Literal["manual", "schedule"] = "manual"
-    # A person's wish that whoever carries it out has yet to notice.
-    requested: Literal["stop", "cancel"] | None = None
-    program_version: int
-    started: datetime
-    updated: datetime
-    finished: datetime | None = None
-    total: int | None = None
-    checkpoint: Checkpoint = Field(default_factory=Checkpoint)
-    counts: Counts = Field(default_factory=Counts)
-    # How often each thing went wrong, and some of the customers.
-    errors: dict[str, int] = Field(default_factory=dict, max_length=50)
-    samples: list[Sample] = Field(default_factory=list, max_length=MOST_SAMPLES)
-    # Why it failed as a whole.
-    failure: str | None = Field(default=None, max_length=500)
-
-    keys = Keys(PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="RUN#{run_id}")
-
-    by_id = Get(consistent=True)
-    of_program = Query(newest_first=True, expected=20)
-
-
-class Slot(Entity, table=programs, naming=camel_case):
-    """The right to carry out a program's run, for a while; every write of a run depends on it."""
-
-    program_id: str
-    marketplace_id: str
-    run_id: str
-    # Whoever has it; a new name each time that it is taken.
-    owner: str
-    until: datetime
-    # How often others went on since something was written last.
-    taken_over: int = 0
-
-    keys = Keys(
-        PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
-        SK="SLOT",
-        GSI2PK="RUNNING",
-        GSI2SK="{until}#{program_id}#{marketplace_id}",
-    )
-
-    of_program = Get(consistent=True)
-    held_until = Query("DueIndex", range="until", expected=5)
-
-
-class ScheduleKind(StrEnum):
-    BATCH = "batch"
-    DELIVERY = "delivery"
-
-
-class Schedule(Entity, table=programs, naming=camel_case):
-    """When a program's next run, or its next deliveries, are due."""
-
-    program_id: str
-    marketplace_id: str
-    kind: ScheduleKind
-    cron: str
-    time_zone: str
-    due: datetime
-
-    keys = Keys(
-        PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
-        SK="SCHEDULE#{kind}",
-        GSI2PK="SCHEDULE",
-        GSI2SK="{due}#{program_id}#{marketplace_id}",
-    )
-
-    of_program = Get(consistent=True)
-    due_until = Query("DueIndex", range="due", expected=10)
-
-
-# -- scores -------------------------------------------------------------------------------------------------------
-
-
-class Score(Entity, table=scores, naming=camel_case):
-    """What a model found, for as long as it is good."""
-
-    customer_id: CustomerId
-    subject_id: str
-    model_id: str
-    # The key has no room for it; a score of another type's subject with this id is none of this one.
-    subject_type: str
-    score: ModelScore
-    ttl: ExpiresAt = None
-
-    keys = Keys(PK="CUSTOMER#{customer_id}#SUBJECT#{subject_id}", SK="MODEL#{model_id}")
-
-    by_model = Get(many=True)
-    of_subject = Query(expected=3)
-
+from tablewright.systems.engagement.entities.tables import MOST_CHANNELS, candidates, programs, scores
+
+__all__ = [
+    "CONTACT_DAYS",
+    "MOST_CHANNELS",
+    "MOST_CONTACTS",
+    "MOST_REJECTIONS",
+    "MOST_SAMPLES",
+    "Candidate",
+    "ChannelEntry",
+    "Checkpoint",
+    "Contacts",
+    "Counts",
+    "Delivery",
+    "DeliveryState",
+    "Metadata",
+    "ModelScore",
+    "Once",
+    "Preferences",
+    "Program",
+    "ProgramVersion",
+    "QuietHours",
+    "Quota",
+    "Rejection",
+    "Run",
+    "RunState",
+    "Sample",
+    "Schedule",
+    "ScheduleKind",
+    "Score",
+    "Slot",
+    "Subject",
+    "candidates",
+    "design",
+    "programs",
+    "scores",
+]
 
 design = Design(
     "Engagement",

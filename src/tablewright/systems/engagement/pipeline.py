@@ -71,16 +71,16 @@ class Pipeline:
         *,
         fresh: bool = False,
         deadline: float | None = None,
-        on_step: Callable[[], None] = lambda: None,
+        halted: Callable[[], bool] = lambda: False,
     ) -> list[Assessment]:
-        """What comes of each prospect, in their order."""
+        """What comes of each prospect, in their order; Halted, if ``halted`` says so between two requests."""
         assessments = [Assessment(prospect) for prospect in prospects]
         for each in assessments:
             try:
                 checked(each.prospect)
             except Unfit as error:
                 each.error = str(error)
-        self._score(plan, [each for each in assessments if each.error is None], fresh, deadline, on_step)
+        self._score(plan, [each for each in assessments if each.error is None], fresh, deadline, halted)
         scored = [each for each in assessments if each.error is None]
         context = FilterContext(self.store, plan.program_id, plan.marketplace_id, self._clock())
         verdicts = plan.chain.apply([each.prospect for each in scored], context)
@@ -94,11 +94,11 @@ class Pipeline:
         assessments: Sequence[Assessment],
         fresh: bool,
         deadline: float | None,
-        on_step: Callable[[], None],
+        halted: Callable[[], bool],
     ) -> None:
         models = plan.configuration.scoring_models
         prospects = [each.prospect for each in assessments]
-        found = self._scorer.score(models, prospects, fresh=fresh, deadline=deadline, on_step=on_step)
+        found = self._scorer.score(models, prospects, fresh=fresh, deadline=deadline, halted=halted)
         for each, scores in zip(assessments, found, strict=True):
             each.scores, each.error, each.cached = scores.found, scores.error, scores.cached
             each.scored = len(scores.found) - scores.cached

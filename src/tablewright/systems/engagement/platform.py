@@ -8,11 +8,12 @@ from tablewright.runtime.errors import Clash, Invalid
 from tablewright.runtime.system import Runtime
 from tablewright.store import Cancelled, Outcome
 from tablewright.systems.engagement.channels import adapters
-from tablewright.systems.engagement.configuration import Configuration
+from tablewright.systems.engagement.configuration import Configuration, FilesConnector
 from tablewright.systems.engagement.connectors import Sources
 from tablewright.systems.engagement.deliveries import Deliveries
 from tablewright.systems.engagement.filters import Chain
-from tablewright.systems.engagement.model import Once, Program, Run, RunState
+from tablewright.systems.engagement.model import Program, Run, RunState
+from tablewright.systems.engagement.once import carried_out_once
 from tablewright.systems.engagement.outbound import Outbound, Refusal
 from tablewright.systems.engagement.pipeline import Pipeline
 from tablewright.systems.engagement.reactive import Reactive
@@ -29,7 +30,9 @@ class Platform:
     def __init__(self, runtime: Runtime) -> None:
         settings, store = runtime.settings, runtime.blocking
         self.outbound = Outbound(settings.outbound_hosts)
-        self.sources = Sources(sources_folder(runtime), settings.region, settings.aws_endpoint)
+        self.sources = Sources(
+            sources_folder(runtime), settings.region, settings.aws_endpoint, seconds=settings.source_seconds
+        )
         self._scorer = Scorer(store, Endpoints(self.outbound), runtime.now)
         self.pipeline = Pipeline(store, self._scorer, runtime.now)
         carried_by = adapters(store, runtime.mailer, self.outbound, runtime.webhook_secret, runtime.clock)
@@ -43,6 +46,8 @@ class Platform:
     def check(self, configuration: Configuration) -> None:
         """Invalid, if a program could not work here."""
         for connector in configuration.data_connectors:
+            if isinstance(connector, FilesConnector):
+                _check_names(list(connector.tables))
             self.sources.check(connector)
         for model in configuration.scoring_models:
             self._scorer.check(model)
@@ -56,24 +61,25 @@ class Platform:
         try:
             self.outbound.check(endpoint)
         except Refusal as refusal:
-            raise Invalid(str(refusal), field="scoringModels") from None
+            raise Invalid(f"endpoint: {refusal}", kind="invalid-request", field="scoringModels.endpoint") from None
 
-    def begin_run(self, program: Program, key: str | None = None) -> Run:
-        """Begin a run in the background; with a key, once for all requests that have it."""
-        self.runner.require_room()
+    def begin_run(self, program: Program, key: str | None = None, *, by: str = "") -> Run:
+        """Begin a run in the background; with a key, once for all requests of the same sender that have it."""
         if key is None:
+            self.runner.require_room()
             return self.runner.launch(self.runs.begin(program))
         begun: list[Held] = []
 
         def work() -> Outcome:
+            # Not before: one that has begun needs no room.
+            self.runner.require_room()
             held, operations = self.runs.opening(program, "manual")
             begun[:] = [held]
             return Outcome({"run_id": held.run.run_id}, *operations)
 
         place = {"program": program.program_id, "marketplace": program.marketplace_id}
-        name = f"run/{program.program_id}/{program.marketplace_id}/{key}"
         try:
-            answer = self._store.execute_once(Once, name, place, work)
+            answer = carried_out_once(self._store, "run", program, key, by, place, work)
         except Cancelled as cancelled:
             raise self.runs.busy(cancelled, program.program_id, program.marketplace_id) from None
         if begun and begun[0].run.run_id == answer["run_id"]:
@@ -106,6 +112,15 @@ class Platform:
         if found is None:
             raise Clash(f"there is no program {program_id} in marketplace {marketplace_id}")
         return found
+
+
+def _check_names(tables: list[str]) -> None:
+    """Invalid, if two tables of a query are one: their names are the same in capitals."""
+    seen: dict[str, str] = {}
+    for table in tables:
+        other = seen.setdefault(table.lower(), table)
+        if other != table:
+            raise Invalid(f"tables: {other} and {table} are one name in a query", field="dataConnectors")
 
 
 def sources_folder(runtime: Runtime) -> Path:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 import orjson
 
+from tablewright.runtime.ids import is_id
+from tablewright.runtime.json import storable
 from tablewright.systems.engagement.model import Subject
 
 # Attributes of a customer have so many bytes at most, as JSON; there are many customers in a transaction.
 LARGEST_ATTRIBUTES = 20_000
+# Characters of a customer's id, and of the type and the id of a subject.
+LONGEST_CUSTOMER = 200
+LONGEST_TYPE = 50
+LONGEST_SUBJECT = 150
 _LARGEST_NUMBER = Decimal("1e30")
 _MOST_DIGITS = 38
 
@@ -38,16 +43,20 @@ class Unfit(Exception):
 
 def checked(prospect: Prospect) -> Prospect:
     """A prospect whose parts fit into an item; Unfit if not."""
-    if not 1 <= len(prospect.customer_id) <= 200:
-        raise Unfit("the customer's id has 1 to 200 characters")
-    if not prospect.customer_id.isprintable():
-        raise Unfit("the customer's id has characters that cannot be printed")
+    if not 1 <= len(prospect.customer_id) <= LONGEST_CUSTOMER:
+        raise Unfit(f"the customer's id has 1 to {LONGEST_CUSTOMER} characters")
     subject = prospect.subject
-    if not (1 <= len(subject.type) <= 50 and 1 <= len(subject.id) <= 150):
-        raise Unfit("the subject's type has 1 to 50 characters, its id 1 to 150")
+    if not (1 <= len(subject.type) <= LONGEST_TYPE and 1 <= len(subject.id) <= LONGEST_SUBJECT):
+        raise Unfit(f"the subject's type has 1 to {LONGEST_TYPE} characters, its id 1 to {LONGEST_SUBJECT}")
+    if not all(map(is_id, (prospect.customer_id, subject.type, subject.id))):
+        raise Unfit("an id, or the subject's type, has a / or a character that cannot be seen")
     try:
         size = len(orjson.dumps(prospect.attributes, default=str))
-    except TypeError:
+        # What is nested may have a depth, or names, that no item can have; the rest was made to fit (``plain``).
+        nested = {name: value for name, value in prospect.attributes.items() if isinstance(value, dict | list)}
+        if nested:
+            storable(nested)
+    except (TypeError, ValueError):
         raise Unfit("the attributes have something that cannot be stored") from None
     if size > LARGEST_ATTRIBUTES:
         raise Unfit(f"the attributes have more than {LARGEST_ATTRIBUTES} bytes")
@@ -64,12 +73,12 @@ def plain(value: Any) -> Any:
         case float():
             return plain(Decimal(repr(value))) if math.isfinite(value) else None
         case Decimal():
-            fits = value.is_finite() and len(value.as_tuple().digits) <= _MOST_DIGITS
+            if not value.is_finite():
+                return None
+            fits = len(value.as_tuple().digits) <= _MOST_DIGITS
             return value if fits and (not value or 1 / _LARGEST_NUMBER < abs(value) < _LARGEST_NUMBER) else str(value)
-        case datetime() | date() | time():
-            return value.isoformat()
-        case UUID():
-            return str(value)
+        case bytes():
+            return b64encode(value).decode()
         case list() | tuple():
             return [plain(member) for member in value]
         case dict():

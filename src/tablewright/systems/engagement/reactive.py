@@ -1,24 +1,29 @@
 """Events: something that a customer did makes or refreshes a candidate at once.
 
-The same way as in a batch, for one customer, and in bounded time: models have what is left of it. They are asked anew,
-as something has happened since they were asked last. Attributes of the event are added to those that the candidate has.
+The same way as in a batch, for one customer, and in bounded time: the models of all programs that it concerns have that
+together, and programs are dealt with side by side, so that one whose model hangs takes no time from the others. Models
+are asked anew, as something has happened since they were asked last. Attributes of the event are added to those of the
+candidate.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tablewright.runtime.errors import Clash
+from tablewright.runtime.errors import Clash, Invalid
 from tablewright.store import AlreadyExists, Cancelled, Conflict, Operation, Outcome, VersionConflict
-from tablewright.systems.engagement.model import Candidate, Once, Program, Subject
+from tablewright.systems.engagement.model import Candidate, Program, Subject
+from tablewright.systems.engagement.once import carried_out_once
 from tablewright.systems.engagement.pipeline import Assessment, Pipeline, Plan, is_rejected_by_hand
 from tablewright.systems.engagement.prospects import Prospect, plain
 
-# Seconds that models have for an event, together.
+# Seconds that models have for an event, those of all programs together.
 BUDGET = 2.0
+_AT_ONCE = 16
 _ATTEMPTS = 5
 
 
@@ -66,8 +71,29 @@ class Reactive:
         self._budget = budget
         self._clock = clock
 
-    def react(self, program: Program, event: Event, key: str | None = None) -> Reaction:
-        """What comes of an event; with a key, once for all events that have it."""
+    def react_all(
+        self, programs: Sequence[Program], event: Event, key: str | None = None, *, by: str = ""
+    ) -> list[Reaction]:
+        """What comes of an event in each of some programs; of several, one that cannot react does not stop the rest."""
+        deadline = self._clock() + self._budget
+
+        def react(program: Program) -> Reaction:
+            try:
+                return self.react(program, event, key, by=by, deadline=deadline)
+            except (Clash, Invalid) as problem:
+                if len(programs) == 1:
+                    raise
+                return Reaction(program.program_id, "failed", str(problem), None)
+
+        if len(programs) < 2:
+            return [react(program) for program in programs]
+        with ThreadPoolExecutor(min(len(programs), _AT_ONCE), "engagement.event") as executor:
+            return list(executor.map(react, programs))
+
+    def react(
+        self, program: Program, event: Event, key: str | None = None, *, by: str = "", deadline: float | None = None
+    ) -> Reaction:
+        """What comes of an event; with a key, once for all events of the same sender that have it."""
         if not program.enabled:
             raise Clash(f"program {program.program_id} is disabled")
         if not program.reactive_enabled:
@@ -75,11 +101,11 @@ class Reactive:
         plan = Plan(program.program_id, program.marketplace_id, program.configuration)
         subject = event.subject or Subject(type="program", id=program.program_id)
         store = self._pipeline.store
-        deadline = self._clock() + self._budget
+        end = self._clock() + self._budget if deadline is None else deadline
         for _ in range(_ATTEMPTS):
             try:
                 if key is None:
-                    reaction, operations = self._assessed(plan, subject, event, deadline)
+                    reaction, operations = self._assessed(plan, subject, event, end)
                     if operations:
                         store.transact(*operations)
                     return reaction
@@ -91,14 +117,13 @@ class Reactive:
                 }
 
                 def work() -> Outcome:
-                    reaction, operations = self._assessed(plan, subject, event, deadline)
+                    reaction, operations = self._assessed(plan, subject, event, end)
                     if reaction.outcome == "failed":
                         # Not an answer to keep: the same event may be sent again.
                         raise _Failed(reaction)
                     return Outcome(reaction.as_json(), *operations)
 
-                name = f"{program.program_id}/{program.marketplace_id}/{key}"
-                return Reaction(**store.execute_once(Once, name, request, work))
+                return Reaction(**carried_out_once(store, "event", program, key, by, request, work))
             except Cancelled as cancelled:
                 passing = (AlreadyExists, VersionConflict, Conflict)
                 if not any(isinstance(reason, passing) for reason in cancelled.reasons):

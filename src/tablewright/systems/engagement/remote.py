@@ -58,13 +58,22 @@ class Endpoints:
         self._random = entropy or random.Random()
         self._circuits: dict[str, _Circuit] = {}
 
-    def __call__(self, model: ScoringModel, prospects: Sequence[Prospect], deadline: float | None) -> list[Any]:
+    def __call__(
+        self,
+        model: ScoringModel,
+        prospects: Sequence[Prospect],
+        deadline: float | None,
+        halted: Callable[[], bool] = lambda: False,
+    ) -> list[Any]:
         """Answers for prospects, not yet checked; ModelFailed if there are none. ``deadline`` is of the clock."""
         assert model.endpoint is not None
+        if deadline is not None and deadline <= self._clock():
+            # That is not its failure.
+            raise ModelFailed("no time was left to ask it")
         circuit = self._circuits.setdefault(model.endpoint, _Circuit())
         self._enter(circuit)
         try:
-            answers = self._ask(model, model.endpoint, _body(model, prospects), deadline)
+            answers = self._ask(model, model.endpoint, _body(model, prospects), deadline, halted)
         except BaseException:
             self._failed(circuit)
             raise
@@ -87,10 +96,12 @@ class Endpoints:
             if circuit.failures >= FAILURES:
                 circuit.closed_at = self._clock() + REST
 
-    def _ask(self, model: ScoringModel, endpoint: str, body: bytes, deadline: float | None) -> bytes:
+    def _ask(
+        self, model: ScoringModel, endpoint: str, body: bytes, deadline: float | None, halted: Callable[[], bool]
+    ) -> bytes:
         reason = "it did not answer in time"
         for attempt in range(ATTEMPTS):
-            if attempt and not self._wait(attempt, deadline):
+            if attempt and (halted() or not self._wait(attempt, deadline)):
                 break
             within = model.timeout_seconds
             if deadline is not None:
@@ -137,7 +148,7 @@ def _plain(value: Any) -> Any:
 
 def _read(body: bytes, number: int) -> list[Any]:
     try:
-        answer = json.loads(body, parse_float=Decimal, parse_constant=_no_number)
+        answer = json.loads(body, parse_float=_number, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise ModelFailed("its answer is no JSON") from None
     found = answer.get("scores") if isinstance(answer, dict) else None
@@ -146,6 +157,14 @@ def _read(body: bytes, number: int) -> list[Any]:
     if len(found) != number:
         raise ModelFailed("it gave another number of answers than it was asked for")
     return [Scored(each.get("value"), each.get("confidence")) if isinstance(each, dict) else each for each in found]
+
+
+def _number(text: str) -> Decimal | str:
+    """An exact number; as it is written, which is none, if even its exponent is too great."""
+    try:
+        return Decimal(text)
+    except ArithmeticError:
+        return text
 
 
 def _no_number(text: str) -> NoReturn:

@@ -10,21 +10,27 @@ lease that is renewed meanwhile. Candidates are written in transactions together
 So a run that is stopped, killed or cut off goes on behind its checkpoint, and comes to the same candidates as one that
 was not, each of them once. Whoever lost the slot writes nothing more. A run goes by the version of the program that it
 began with.
+
+Events change candidates meanwhile. A customer whose candidate has changed since it was read is written alone, after a
+wait, as it is by then; one that others keep changing is an error of that customer, and the run goes on.
 """
 
 from __future__ import annotations
 
 import logging
+import random
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from threading import Event
 from typing import Any, Literal
 from uuid import uuid4
 
-from tablewright.runtime.errors import Clash, Missing
+from tablewright.runtime.errors import Clash, Invalid, Missing
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -38,7 +44,7 @@ from tablewright.store import (
     Update,
     VersionConflict,
 )
-from tablewright.systems.engagement.connectors import Sources, Unreadable
+from tablewright.systems.engagement.connectors import Sources
 from tablewright.systems.engagement.heartbeat import kept
 from tablewright.systems.engagement.model import (
     MOST_SAMPLES,
@@ -53,6 +59,7 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.pipeline import Assessment, Pipeline, Plan
 from tablewright.systems.engagement.prospects import Prospect
+from tablewright.systems.engagement.rows import Halted, Unreadable
 
 LEASE = timedelta(seconds=60)
 CHUNK = 500
@@ -60,9 +67,15 @@ CHUNK = 500
 _ACTIONS = 98
 # Candidates of a transaction, which has 4 MB at most: each may have a tenth of one with all that was told of it.
 _CUSTOMERS = 40
-_ATTEMPTS = 6
+# Tries to write a customer alone, and the seconds between them: up to 0.02, 0.04, ... and never more than the longest.
+_ATTEMPTS = 10
+_FIRST_WAIT = 0.02
+_LONGEST_WAIT = 0.5
+_CONTESTED = "others keep changing the candidate"
 _TAKEN_OVER = 5
+_LONGEST_REASON = 200
 _MOST_KINDS_OF_ERROR = 50
+_LOOK_EVERY = 1.0
 
 Told = Callable[[Run], None]
 
@@ -113,6 +126,7 @@ class Runs:
         *,
         chunk: int = CHUNK,
         lease: timedelta = LEASE,
+        entropy: random.Random | None = None,
     ) -> None:
         self._store: Store = pipeline.store
         self._pipeline = pipeline
@@ -120,6 +134,7 @@ class Runs:
         self._clock = clock
         self._chunk = chunk
         self._lease = lease
+        self._random = entropy or random.Random()
 
     # -- beginning and ending -----------------------------------------------------------------------------------
 
@@ -167,7 +182,12 @@ class Runs:
         return Clash(f"run {slot.run_id} is going on; there is one run of a program at a time", run_id=slot.run_id)
 
     def resume(self, run: Run) -> Held:
-        """Take up a run that was stopped, failed, or cut short; Clash if it is none of these."""
+        """Take up a run that was stopped, failed, or cut short; Clash if it is none of these, or the program is off."""
+        program = self._store.get(
+            Program.by_id(program_id=run.program_id, marketplace_id=run.marketplace_id), consistent=True
+        )
+        if program is None or not program.enabled:
+            raise Clash(f"program {run.program_id} is disabled; enable it first")
         if run.state in (RunState.STOPPED, RunState.FAILED):
             slot = self._slot(run)
             change = Update(
@@ -245,20 +265,21 @@ class Runs:
 
     def execute(self, held: Held, *, leaving: Event | None = None, tell: Told = lambda run: None) -> Run:
         """Carry a run out until it ends, one way or another; the record as it is then."""
+        leaving = leaving or Event()
         try:
             with kept(lambda: self._renewed(held, self._lease), self._lease.total_seconds() / 3):
-                self._work(held, leaving or Event(), tell)
+                self._work(held, leaving, tell)
             self._end(held, RunState.COMPLETED)
-        except _Asked:
+        except (_Asked, _Leaving, Halted):
             wish = self.get(held.run).requested
             if wish is not None:
                 self._end(held, _STATES[wish])
-        except _Leaving:
-            # Still running, but nobody's: whoever comes next goes on at once.
-            self._renewed(held, timedelta(0))
+            elif leaving.is_set():
+                # Still running, but nobody's: whoever comes next goes on at once.
+                self._renewed(held, timedelta(0))
         except _Lost:
             _log.warning("a run is carried out elsewhere", extra={"system": "engagement"})
-        except Unreadable as error:
+        except (Unreadable, Invalid) as error:
             self._end(held, RunState.FAILED, str(error))
         except Exception as error:
             _log.error("a run failed", exc_info=error, extra={"system": "engagement"})
@@ -277,17 +298,41 @@ class Runs:
             raise Unreadable("the version of the program that it began with is not there")
         plan = Plan(run.program_id, run.marketplace_id, version.configuration)
         connectors = plan.configuration.data_connectors
+        halted = self._halted(held, leaving)
         if run.total is None:
-            numbers = [self._sources.count(connector) for connector in connectors]
+            numbers = [self._sources.count(connector, halted) for connector in connectors]
             run.total = None if None in numbers else sum(number or 0 for number in numbers)
         tell(run)
         for index in range(run.checkpoint.connector, len(connectors)):
             after = run.checkpoint if index == run.checkpoint.connector else Checkpoint(connector=index)
-            with closing(self._sources.prospects(connectors[index], run.program_id, after, self._chunk)) as chunks:
+            chunks = self._sources.prospects(connectors[index], run.program_id, after, self._chunk, halted)
+            with closing(chunks):
                 for chunk in chunks:
                     _leave_if(leaving)
-                    assessments = self._pipeline.assess(plan, _distinct(chunk), on_step=lambda: _leave_if(leaving))
+                    assessments = self._pipeline.assess(plan, _distinct(chunk), halted=halted)
                     self._write(held, plan, index, assessments, leaving, tell)
+
+    def _halted(self, held: Held, leaving: Event) -> Callable[[], bool]:
+        """Whether a run is to stop while it waits for its source or a model, and writes nothing that would tell it so.
+
+        It is asked often, by another thread as well, and looks at the record every second or so.
+        """
+        looked = time.monotonic()
+
+        def halted() -> bool:
+            nonlocal looked
+            if leaving.is_set() or time.monotonic() - looked < _LOOK_EVERY:
+                return leaving.is_set()
+            looked = time.monotonic()
+            try:
+                found = self.get(held.run)
+            except Exception as error:
+                # Nobody knows; it is looked at again.
+                _log.warning("the record of a run could not be read", exc_info=error, extra={"system": "engagement"})
+                return False
+            return found.requested is not None or found.state is not RunState.RUNNING
+
+        return halted
 
     def _renewed(self, held: Held, lease: timedelta) -> bool:
         """Whether the slot is still held here, for as long from now. It is called from another thread, too."""
@@ -304,20 +349,28 @@ class Runs:
     ) -> None:
         """Write what came of some customers, and that it did."""
         rest = list(assessments)
-        failures = 0
+        # How many are written next, where that is not all of them.
+        sizes: list[int] = []
+        alone = 0
         while rest:
-            for pack in _packs(self._planned(held.run, plan, rest)):
+            size = sizes.pop(0) if sizes else len(rest)
+            for pack in _packs(self._planned(held.run, plan, rest[:size])):
                 _leave_if(leaving)
                 try:
                     self._commit(held, connector, pack)
                 except Cancelled as cancelled:
                     _raise_if_ended(cancelled)
-                    # Somebody has changed a candidate since it was read: look at the rest again.
-                    failures += 1
-                    if failures >= _ATTEMPTS:
-                        raise Conflict("others keep changing these candidates") from None
+                    # Somebody has changed a candidate since it was read: those before it, then it alone, all read anew.
+                    before = _contested(cancelled, pack)
+                    sizes = [before, 1] if before else [1]
+                    alone += len(pack) == 1
+                    if alone == _ATTEMPTS:
+                        if not pack[0].operations:
+                            raise Conflict("others keep changing the record of the run") from None
+                        rest[0].error, alone = _CONTESTED, 0
+                    leaving.wait(self._random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**alone)))
                     break
-                failures = 0
+                alone = 0
                 rest = rest[len(pack) :]
                 tell(held.run)
 
@@ -357,9 +410,12 @@ class Runs:
         )
         errors = Counter(run.errors)
         for each in failed:
-            reason = (each.error or "")[:200]
+            reason = (each.error or "")[:_LONGEST_REASON]
             errors[reason if reason in errors or len(errors) < _MOST_KINDS_OF_ERROR - 1 else "others"] += 1
-        samples = [Sample(customer_id=each.prospect.customer_id[:200], reason=each.error or "") for each in failed]
+        samples = [
+            Sample(customer_id=each.prospect.customer_id[:200], reason=(each.error or "")[:_LONGEST_REASON])
+            for each in failed[:MOST_SAMPLES]
+        ]
         customer, type_, id_ = assessed[-1].prospect.place
         return {
             "checkpoint": Checkpoint(connector=connector, customer_id=customer, subject_type=type_, subject_id=id_),
@@ -374,7 +430,13 @@ class Runs:
         now = self._clock()
         told = None if failure is None else failure[:500]
         change = Update(
-            held.run, expect={"state": RunState.RUNNING}, state=state, requested=None, failure=told, finished=now
+            held.run,
+            expect={"state": RunState.RUNNING},
+            state=state,
+            requested=None,
+            failure=told,
+            finished=now,
+            total=held.run.total,
         )
         try:
             self._store.transact(change, Delete(held.slot, expect={"owner": held.slot.owner}))
@@ -395,15 +457,24 @@ def _leave_if(leaving: Event) -> None:
 
 def _raise_if_ended(cancelled: Cancelled) -> None:
     """What a cancelled transaction means for the run; nothing, if it was about the candidates."""
-    slot, record, *others = cancelled.reasons
+    slot, record, *_ = cancelled.reasons
     if isinstance(slot, ConditionFailed | NotFound):
         raise _Lost from None
     if isinstance(record, ConditionFailed | NotFound):
         raise _Asked from None
     passing = (VersionConflict, AlreadyExists, Conflict, NotFound, ConditionFailed)
-    wrong = [reason for reason in others if reason is not None and not isinstance(reason, passing)]
+    wrong = [reason for reason in cancelled.reasons if reason is not None and not isinstance(reason, passing)]
     if wrong:
         raise wrong[0]
+
+
+def _contested(cancelled: Cancelled, pack: Sequence[_Planned]) -> int:
+    """How many of a pack come before the first whose candidate others have changed."""
+    reasons = iter(cancelled.reasons[2:])
+    for before, each in enumerate(pack):
+        if any(reason is not None for reason in islice(reasons, len(each.operations))):
+            return before
+    return 0
 
 
 def _distinct(chunk: Sequence[Prospect]) -> list[Prospect]:

@@ -15,10 +15,11 @@ model finds is in the cache before it is used, so that a run that is resumed goe
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
 from typing import Any, Protocol
 
 from tablewright.runtime.errors import Invalid
@@ -26,6 +27,9 @@ from tablewright.store import Store
 from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.model import ModelScore, Score
 from tablewright.systems.engagement.prospects import Prospect
+from tablewright.systems.engagement.rows import Halted
+
+_log = logging.getLogger(__name__)
 
 _ROUNDING = Context(prec=30)
 # Below that a score is nothing; DynamoDB's least number is 1e-130, and weights come on top.
@@ -64,9 +68,15 @@ class ModelFailed(Exception):
 
 
 class Remote(Protocol):
-    """Asks an endpoint."""
+    """Asks an endpoint; not again, once ``halted`` says that nobody wants the answers."""
 
-    def __call__(self, model: ScoringModel, prospects: Sequence[Prospect], deadline: float | None) -> list[Any]: ...
+    def __call__(
+        self,
+        model: ScoringModel,
+        prospects: Sequence[Prospect],
+        deadline: float | None,
+        halted: Callable[[], bool] = lambda: False,
+    ) -> list[Any]: ...
 
 
 @dataclass(slots=True)
@@ -101,9 +111,9 @@ class Scorer:
         *,
         fresh: bool = False,
         deadline: float | None = None,
-        on_step: Callable[[], None] = lambda: None,
+        halted: Callable[[], bool] = lambda: False,
     ) -> list[Scores]:
-        """Scores of each prospect. ``fresh`` asks whatever the cache has; ``on_step`` is called after each request."""
+        """Scores of each prospect. ``fresh`` asks whatever the cache has; Halted, if ``halted`` says so in between."""
         results = [Scores() for _ in prospects]
         for each in models:
             waiting = list(range(len(prospects)))
@@ -111,8 +121,9 @@ class Scorer:
                 waiting = self._from_cache(each, prospects, results)
             for start in range(0, len(waiting), each.batch_size):
                 batch = waiting[start : start + each.batch_size]
-                self._ask(each, prospects, batch, results, deadline)
-                on_step()
+                self._ask(each, prospects, batch, results, deadline, halted)
+                if halted():
+                    raise Halted
         return results
 
     def _from_cache(self, model: ScoringModel, prospects: Sequence[Prospect], results: Sequence[Scores]) -> list[int]:
@@ -137,10 +148,11 @@ class Scorer:
         batch: Sequence[int],
         results: Sequence[Scores],
         deadline: float | None,
+        halted: Callable[[], bool],
     ) -> None:
         asked = [prospects[index] for index in batch]
         try:
-            answers = self._answers(model, asked, deadline)
+            answers = self._answers(model, asked, deadline, halted)
         except ModelFailed as failure:
             for index in batch:
                 results[index].error = results[index].error or f"{model.model_id}: {failure}"
@@ -157,9 +169,11 @@ class Scorer:
             fresh.append(_entry(model, prospects[index], score, now))
         self._store.write_many(fresh)
 
-    def _answers(self, model: ScoringModel, asked: Sequence[Prospect], deadline: float | None) -> Sequence[Any]:
+    def _answers(
+        self, model: ScoringModel, asked: Sequence[Prospect], deadline: float | None, halted: Callable[[], bool]
+    ) -> Sequence[Any]:
         if model.endpoint is not None:
-            return self._remote(model, asked, deadline)
+            return self._remote_answers(model, asked, deadline, halted)
         function = _functions.get(model.model_id)
         if function is None:
             raise ModelFailed("it is not registered")
@@ -170,6 +184,18 @@ class Scorer:
         if len(answers) != len(asked):
             raise ModelFailed("it gave another number of answers than it was asked for")
         return answers
+
+    def _remote_answers(
+        self, model: ScoringModel, asked: Sequence[Prospect], deadline: float | None, halted: Callable[[], bool]
+    ) -> Sequence[Any]:
+        try:
+            return self._remote(model, asked, deadline, halted)
+        except ModelFailed:
+            raise
+        except Exception as error:
+            # Whatever it is, it is these customers' error, and not the run's.
+            _log.error("a model could not be asked", exc_info=error, extra={"system": "engagement"})
+            raise ModelFailed(f"asking it failed here: {type(error).__name__}") from error
 
 
 def _checked(model: ScoringModel, answer: Any, now: datetime) -> ModelScore:
@@ -190,12 +216,14 @@ def _number(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ValueError("a score that is no number")
     try:
-        number = _ROUNDING.create_decimal(repr(value) if isinstance(value, float) else value)
-    except InvalidOperation:
+        # A float of another library shows itself in other words.
+        number = _ROUNDING.create_decimal(repr(float(value)) if isinstance(value, float) else value)
+    except ArithmeticError:
+        # None, or one so great that there is no place for it.
         raise ValueError("a score that is no number") from None
     if not number.is_finite():
         raise ValueError("a score that is no number")
-    return number if abs(number) >= _LEAST else Decimal(0)
+    return number if number.copy_abs() >= _LEAST else Decimal(0)
 
 
 def _is_of(found: Score, prospect: Prospect, model: ScoringModel) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
-from tablewright.runtime.errors import Clash, Invalid, Missing
+from tablewright.runtime.errors import Clash, Missing
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -21,7 +22,7 @@ from tablewright.store import (
     Update,
     VersionConflict,
 )
-from tablewright.systems.engagement.configuration import Configuration, is_time_zone
+from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.filters import MANUAL
 from tablewright.systems.engagement.model import (
     MOST_REJECTIONS,
@@ -42,6 +43,9 @@ from tablewright.systems.engagement.pipeline import entry_of
 from tablewright.systems.engagement.schedule import next_due
 
 _ATTEMPTS = 6
+_PAGE = 100
+# Programs of a marketplace that are looked at for an event; with more of them, it says which one it is about.
+MOST_PROGRAMS = 1_000
 
 # Raises Invalid for what cannot work here: connectors, models, filters, channels.
 Check = Callable[[Configuration], None]
@@ -70,7 +74,13 @@ class Engagement:
         by: str,
     ) -> Program:
         """A program as it is from now on; refused unless ``expected`` is its version, where that is given."""
-        self._check(configuration)
+        # In a thread, as a query is read by a database.
+        await asyncio.to_thread(self._check, configuration)
+        return await self._put(program_id, marketplace_id, configuration, expected=expected, by=by)
+
+    async def _put(
+        self, program_id: str, marketplace_id: str, configuration: Configuration, *, expected: int | None, by: str
+    ) -> Program:
         before = await self._store.get(
             Program.by_id(program_id=program_id, marketplace_id=marketplace_id), consistent=True
         )
@@ -118,11 +128,22 @@ class Engagement:
         return operations
 
     async def set_enabled(self, program_id: str, marketplace_id: str, enabled: bool, *, by: str) -> Program:
-        program = await self.program(program_id, marketplace_id, consistent=True)
-        if program.enabled is enabled:
-            return program
-        changed = program.configuration.model_copy(update={"enabled": enabled})
-        return await self.put_program(program_id, marketplace_id, changed, expected=program.version, by=by)
+        """Enable a program, if it can work here; or disable it, whatever has become of what it needs."""
+        for _ in range(_ATTEMPTS):
+            program = await self.program(program_id, marketplace_id, consistent=True)
+            if program.enabled is enabled:
+                return program
+            values = {name: getattr(program, name) for name in Configuration.model_fields} | {"enabled": enabled}
+            if enabled:
+                await asyncio.to_thread(self._check, Configuration(**values))
+            try:
+                # As it is: what was stored once may not be put any more.
+                changed = Configuration.model_construct(**values)
+                return await self._put(program_id, marketplace_id, changed, expected=program.version, by=by)
+            except Clash:
+                # Somebody has just put it; it is to be enabled, or disabled, all the same.
+                continue
+        raise Clash(f"others keep changing program {program_id}; try again")
 
     async def program(self, program_id: str, marketplace_id: str, *, consistent: bool = False) -> Program:
         found = await self._store.get(
@@ -137,6 +158,22 @@ class Engagement:
         return await self._store.query(
             Program.of_marketplace(marketplace_id=marketplace_id), limit=limit, cursor=cursor
         )
+
+    async def reacting(self, marketplace_id: str) -> list[Program]:
+        """Every program of a marketplace that reacts to events; Clash if there are too many to look at."""
+        found: list[Program] = []
+        seen, cursor = 0, None
+        while True:
+            page = await self.programs(marketplace_id, limit=_PAGE, cursor=cursor)
+            found += [program for program in page.items if program.enabled and program.reactive_enabled]
+            seen, cursor = seen + len(page.items), page.cursor
+            if seen > MOST_PROGRAMS:
+                raise Clash(
+                    f"marketplace {marketplace_id} has more than {MOST_PROGRAMS} programs: "
+                    "say with programId which of them it is about"
+                )
+            if cursor is None:
+                return found
 
     async def versions(
         self, program_id: str, marketplace_id: str, *, limit: int = 20, cursor: str | None = None
@@ -229,9 +266,6 @@ class Engagement:
         return found or Preferences(customer_id=customer_id)
 
     async def set_preferences(self, preferences: Preferences) -> Preferences:
-        hours = preferences.quiet_hours
-        if hours is not None and not is_time_zone(hours.time_zone):
-            raise Invalid(f"{hours.time_zone} is no time zone; one is Europe/Rome", field="quietHours.timeZone")
         return await self._store.put(preferences)
 
     # -- runs and deliveries ------------------------------------------------------------------------------------

@@ -10,7 +10,9 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings
+from tablewright.runtime import ids
+from tablewright.runtime.json import Shown
+from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings, TimeZone
 from tablewright.systems.engagement.deliveries import Summary
 from tablewright.systems.engagement.model import (
     Candidate,
@@ -31,11 +33,10 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.reactive import Reaction
 
-# Any text that can be seen: customers are named by others.
-Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["12345"])]
-SubjectType = Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["product"])]
-SubjectId = Annotated[str, Field(min_length=1, max_length=150, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["ABC"])]
-Attributes = Annotated[Json, Field(max_length=100)]
+# Customers and subjects are named by others.
+Id = Annotated[ids.Id, Field(examples=["12345"])]
+SubjectType = Annotated[ids.Step, Field(min_length=1, max_length=50, examples=["product"])]
+SubjectId = Annotated[ids.Step, Field(min_length=1, max_length=150, examples=["ABC"])]
 LARGEST_CONTEXT = 2_000
 
 
@@ -77,8 +78,8 @@ class EventBody(Strict):
     program_id: Name | None = Field(default=None, description="without it, every program that reacts to events")
     customer_id: Id
     subject: SubjectBody | None = None
-    attributes: Attributes = Field(default_factory=dict, description="what is known of the customer by now")
-    context: Attributes = Field(default_factory=dict, examples=[{"event": "cart-abandoned"}])
+    attributes: Json = Field(default_factory=dict, description="what is known of the customer by now")
+    context: Json = Field(default_factory=dict, examples=[{"event": "cart-abandoned"}])
 
     @model_validator(mode="after")
     def _small(self) -> EventBody:
@@ -92,7 +93,7 @@ class EventBody(Strict):
 class QuietHoursBody(Strict):
     start: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["22:00"])
     end: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["07:00"])
-    time_zone: str = Field(default="UTC", max_length=64, examples=["Europe/Rome"])
+    time_zone: TimeZone = "UTC"
 
 
 class PreferencesBody(Strict):
@@ -126,7 +127,8 @@ class ProgramView(Configuration):
 
     @classmethod
     def of(cls, program: Program) -> ProgramView:
-        return cls(**{name: getattr(program, name) for name in cls.model_fields})
+        # Not checked again: what was stored is shown, whether or not it could be put today.
+        return cls.model_construct(**{name: getattr(program, name) for name in cls.model_fields})
 
 
 class ProgramPage(View):
@@ -170,8 +172,8 @@ class CandidateView(View):
     score: Number
     scores: dict[str, ModelScoreView]
     channels: list[str]
-    context: list[Json]
-    attributes: Json
+    context: list[Shown]
+    attributes: Shown
     rejected: bool
     rejection_history: list[RejectionView]
     created: datetime

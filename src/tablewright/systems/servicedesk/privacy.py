@@ -72,6 +72,7 @@ _PHONE = re.compile(
 # +44 (0)20 ...: the zero is for those who call from inside the country.
 _INLAND_ZERO = re.compile(r"\(\s*0\s*\)")
 _FEWEST_DIGITS, _MOST_DIGITS = 7, 15
+_SPACES = {ord(char): " " for char in map(chr, range(128)) if char.isspace()}
 
 
 def caller_id(caller: str, secret: bytes) -> str:
@@ -98,6 +99,8 @@ def _number(caller: str) -> str | None:
 
 def _plain(text: str) -> str:
     """Plain digits, dashes and spaces for those of other scripts; marks that nobody sees are dropped."""
+    if text.isascii():
+        return text.translate(_SPACES).strip()
     plain = []
     for char in unicodedata.normalize("NFKC", text):
         category = unicodedata.category(char)

@@ -68,12 +68,14 @@ async def _demo(runtime: Runtime, desk: Desk, tell: Tell) -> None:
     for number, (customer, symptom, priority) in enumerate(_SYMPTOMS, 1):
         ticket = await support.create_ticket(customer, symptom, priority=priority, idempotency_key=f"demo-{number}")
         if ticket.status is Status.NEW and number < 5:
-            ticket = await support.change_status(ticket.ticket_id, Status.PROCESSING, expected=Status.NEW, by="demo")
+            ticket = await support.change_status(ticket.ticket_id, Status.PROCESSING, expected=Status.NEW, by="op_9")
             if number == 1:
-                await support.change_status(ticket.ticket_id, Status.READY, expected=Status.PROCESSING, by="demo")
-                await support.give_feedback(ticket.ticket_id, operator_id="op_9", rating=5, was_helpful=True)
+                await support.change_status(ticket.ticket_id, Status.READY, expected=Status.PROCESSING, by="op_9")
+                await support.give_feedback(
+                    ticket.ticket_id, operator_id="op_9", rating=5, was_helpful=True, by=customer
+                )
             if number == 4:
-                await support.escalate(ticket.ticket_id, reason="It is a safety device", engineer="eng_7", by="demo")
+                await support.escalate(ticket.ticket_id, reason="It is a safety device", engineer="eng_7", by="op_9")
         tell("tickets", number, len(_SYMPTOMS))
 
 

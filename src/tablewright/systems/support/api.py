@@ -1,27 +1,31 @@
 """Support over HTTP.
 
 Customers see and open their own tickets, and say what they think of the help; another customer's ticket is as if it
-were not there. Operators, Engineers, Services and Admins work on all of them. Metrics are rebuilt by Admins.
+were not there. Operators, Engineers, Services and Admins work on all of them. What was thought of somebody's help is
+said by the ticket's customer (or by a Service that asked), and shown to both, to Services and to Admins. Metrics are
+rebuilt by Admins.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Annotated, Literal
 
-from fastapi import Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import StreamingResponse
 
-from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, runtime_of, service_of
 from tablewright.runtime.errors import Forbidden, Invalid, Missing
 from tablewright.runtime.identity import ADMINS, CUSTOMERS, SERVICES, Caller
+from tablewright.runtime.ids import Id, is_id
+from tablewright.runtime.json import Shown
 from tablewright.runtime.problems import documented
-from tablewright.runtime.routes import Router
 from tablewright.systems.support import views
 from tablewright.systems.support.desk import Desk
-from tablewright.systems.support.model import Status, Ticket
+from tablewright.systems.support.model import Feedback, Status, Ticket
 from tablewright.systems.support.service import Support
 
 OPERATORS = "Operators"
@@ -29,11 +33,13 @@ ENGINEERS = "Engineers"
 STAFF = (OPERATORS, ENGINEERS, SERVICES, ADMINS)
 _LIVE_EVERY = 1.0
 
-router = Router()
+router = APIRouter()
 
 Here = Annotated[Desk, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, *STAFF)]
 Staff = Annotated[Caller, allow(*STAFF)]
+# Who was helped, or a program that asks them.
+Helped = Annotated[Caller, allow(CUSTOMERS, SERVICES)]
 Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 Since = Annotated[date | None, Query(description="first day")]
@@ -56,6 +62,8 @@ def _customer(caller: Caller, given: str | None) -> str:
         return given
     if given not in (None, caller.user_id):
         raise Forbidden("customers have tickets of their own only")
+    if not is_id(caller.user_id):
+        raise Forbidden("the id in your token cannot be asked for: it has a /, or something that cannot be seen")
     return caller.user_id
 
 
@@ -74,18 +82,18 @@ async def create_ticket(
         data=body.data,
         idempotency_key=idempotency_key,
     )
-    return views.TicketView.of(ticket)
+    return views.ticket_view(ticket)
 
 
 @router.get("/tickets/{ticket_id}", tags=["tickets"], responses=documented(404))
 async def get_ticket(
-    ticket_id: views.Id,
+    ticket_id: Id,
     desk: Here,
     caller: Anyone,
     consistent: Annotated[bool, Query(description="see what was written just before")] = False,
 ) -> views.TicketView:
     """A ticket."""
-    return views.TicketView.of(await _visible(desk.support, ticket_id, caller, consistent=consistent))
+    return views.ticket_view(await _visible(desk.support, ticket_id, caller, consistent=consistent))
 
 
 @router.post("/tickets/batch-get", tags=["tickets"])
@@ -93,12 +101,12 @@ async def get_tickets(body: views.TicketIds, desk: Here, caller: Anyone) -> view
     """Those of many tickets that there are."""
     found = await desk.support.tickets(body.ticket_ids)
     shown = [each for each in found if caller.is_in(*STAFF) or each.customer_id == caller.user_id]
-    return views.TicketPage(tickets=[views.TicketView.of(each) for each in shown])
+    return views.ticket_page(shown)
 
 
 @router.get("/customers/{customer_id}/tickets", tags=["tickets"], responses=documented(400))
 async def of_customer(
-    customer_id: views.Id,
+    customer_id: Id,
     desk: Here,
     caller: Anyone,
     status: Status | None = None,
@@ -108,7 +116,7 @@ async def of_customer(
     """A customer's tickets, newest first."""
     customer = _customer(caller, customer_id)
     page = await desk.support.of_customer(customer, status=status, limit=limit, cursor=cursor)
-    return views.TicketPage(tickets=[views.TicketView.of(each) for each in page.items], cursor=page.cursor)
+    return views.ticket_page(page.items, page.cursor)
 
 
 @router.get("/tickets", tags=["tickets"], responses=documented(400))
@@ -123,54 +131,55 @@ async def by_status(
 ) -> views.TicketPage:
     """Tickets of a status, newest first."""
     page = await desk.support.by_status(status, since=since, until=until, limit=limit, cursor=cursor)
-    return views.TicketPage(tickets=[views.TicketView.of(each) for each in page.items], cursor=page.cursor)
+    return views.ticket_page(page.items, page.cursor)
 
 
 @router.post("/tickets/{ticket_id}/status", tags=["tickets"], responses=documented(400, 404, 409))
-async def change_status(ticket_id: views.Id, body: views.StatusChange, desk: Here, caller: Staff) -> views.TicketView:
+async def change_status(ticket_id: Id, body: views.StatusChange, desk: Here, caller: Staff) -> views.TicketView:
     """Change the status of a ticket, and write an event that tells of it."""
     ticket = await desk.support.change_status(ticket_id, body.status, expected=body.expected, by=caller.user_id)
-    return views.TicketView.of(ticket)
+    return views.ticket_view(ticket)
 
 
 @router.get("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404))
-async def get_data(ticket_id: views.Id, desk: Here, caller: Anyone) -> views.Data:
+async def get_data(ticket_id: Id, desk: Here, caller: Anyone) -> views.Data:
     """The logs and traces of a ticket."""
     await _visible(desk.support, ticket_id, caller)
     return views.Data(data=await desk.support.data(ticket_id))
 
 
 @router.put("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404, 409))
-async def put_data(ticket_id: views.Id, body: views.Data, desk: Here, caller: Anyone) -> views.TicketView:
+async def put_data(ticket_id: Id, body: views.Data, desk: Here, caller: Anyone) -> views.TicketView:
     """Logs and traces of a ticket, in place of those that it has. Large ones are kept in the object store."""
     await _visible(desk.support, ticket_id, caller, consistent=True)
-    return views.TicketView.of(await desk.support.attach(ticket_id, body.data))
+    return views.ticket_view(await desk.support.attach(ticket_id, body.data))
 
 
 @router.get("/tickets/{ticket_id}/case", tags=["tickets"], responses=documented(404))
-async def get_case(ticket_id: views.Id, desk: Here, caller: Anyone) -> views.CaseView:
-    """A ticket with its events and its feedback, by one query."""
+async def get_case(ticket_id: Id, desk: Here, caller: Anyone) -> views.CaseView:
+    """A ticket with its events and its feedback, by one query; an operator sees feedback about herself."""
     await _visible(desk.support, ticket_id, caller)
-    return views.CaseView.of(await desk.support.case(ticket_id))
+    case = await desk.support.case(ticket_id)
+    return views.CaseView.of(case, [each for each in case.feedback if _may_see(caller, each)])
 
 
 # -- escalations --------------------------------------------------------------------------------------------------
 
 
 @router.post("/tickets/{ticket_id}/escalate", tags=["escalations"], responses=documented(404, 409))
-async def escalate(ticket_id: views.Id, body: views.Escalation, desk: Here, caller: Staff) -> views.TicketView:
+async def escalate(ticket_id: Id, body: views.Escalation, desk: Here, caller: Staff) -> views.TicketView:
     """Hand a ticket to an engineer."""
     ticket = await desk.support.escalate(
         ticket_id, reason=body.reason, engineer=body.engineer, by=caller.user_id, expected=body.expected
     )
-    return views.TicketView.of(ticket)
+    return views.ticket_view(ticket)
 
 
 @router.get("/escalations", tags=["escalations"], responses=documented(400))
 async def escalations(
     desk: Here,
     _: Staff,
-    engineer: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+    engineer: Id | None = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.EscalationPage:
@@ -184,14 +193,15 @@ async def escalations(
 
 
 @router.post("/tickets/{ticket_id}/events", status_code=201, tags=["events"], responses=documented(404, 409))
-async def add_event(ticket_id: views.Id, body: views.NewEvent, desk: Here, _: Staff) -> views.EventView:
+async def add_event(ticket_id: Id, body: views.NewEvent, desk: Here, caller: Staff) -> views.EventView:
     """Add to the timeline of a ticket."""
-    return views.EventView.of(await desk.support.add_event(ticket_id, body.event_type, body.details))
+    event = await desk.support.add_event(ticket_id, body.event_type, body.details, by=caller.user_id)
+    return views.EventView.of(event)
 
 
 @router.get("/tickets/{ticket_id}/events", tags=["events"], responses=documented(400, 404))
 async def events(
-    ticket_id: views.Id,
+    ticket_id: Id,
     desk: Here,
     caller: Anyone,
     since: Since = None,
@@ -205,35 +215,42 @@ async def events(
     return views.EventPage(events=[views.EventView.of(each) for each in page.items], cursor=page.cursor)
 
 
-@router.post("/tickets/{ticket_id}/feedback", status_code=201, tags=["feedback"], responses=documented(404, 409))
-async def give_feedback(ticket_id: views.Id, body: views.NewFeedback, desk: Here, caller: Anyone) -> views.FeedbackView:
-    """Say what the help was worth."""
-    await _visible(desk.support, ticket_id, caller)
+@router.post("/tickets/{ticket_id}/feedback", status_code=201, tags=["feedback"], responses=documented(400, 404, 409))
+async def give_feedback(ticket_id: Id, body: views.NewFeedback, desk: Here, caller: Helped) -> views.FeedbackView:
+    """What the ticket's customer thinks of the help of somebody who worked on it; once of each of them."""
+    ticket = await _visible(desk.support, ticket_id, caller)
     feedback = await desk.support.give_feedback(
         ticket_id,
         operator_id=body.operator_id,
         rating=body.rating,
         was_helpful=body.was_helpful,
         comment=body.comment,
+        by=ticket.customer_id if caller.is_in(SERVICES) else caller.user_id,
     )
     return views.FeedbackView.of(feedback)
 
 
+def _may_see(caller: Caller, feedback: Feedback) -> bool:
+    """Feedback is shown to who gave it, to whom it is about, to Services and Admins."""
+    return caller.is_in(SERVICES, ADMINS) or caller.user_id in (feedback.given_by, feedback.operator_id)
+
+
 @router.get("/tickets/{ticket_id}/feedback", tags=["feedback"], responses=documented(400, 404))
 async def feedback(
-    ticket_id: views.Id, desk: Here, caller: Anyone, limit: Limit = 50, cursor: Cursor = None
+    ticket_id: Id, desk: Here, caller: Anyone, limit: Limit = 50, cursor: Cursor = None
 ) -> views.FeedbackPage:
-    """What was thought of the help with a ticket, newest first."""
+    """What was thought of the help with a ticket, newest first; an operator sees what is about herself."""
     await _visible(desk.support, ticket_id, caller)
     page = await desk.support.feedback(ticket_id, limit=limit, cursor=cursor)
-    return views.FeedbackPage(feedback=[views.FeedbackView.of(each) for each in page.items], cursor=page.cursor)
+    found = [views.FeedbackView.of(each) for each in page.items if _may_see(caller, each)]
+    return views.FeedbackPage(feedback=found, cursor=page.cursor)
 
 
 @router.get("/operators/{operator_id}/feedback", tags=["feedback"], responses=documented(400))
 async def operator_feedback(
-    operator_id: views.Id, desk: Here, caller: Staff, limit: Limit = 50, cursor: Cursor = None
+    operator_id: Id, desk: Here, caller: Staff, limit: Limit = 50, cursor: Cursor = None
 ) -> views.OperatorFeedbackPage:
-    """What an operator was given, newest first; an operator sees her own."""
+    """What was thought of the help of somebody, newest first; an operator sees what is about herself."""
     if not caller.is_in(SERVICES, ADMINS) and caller.user_id != operator_id:
         raise Forbidden("operators see feedback of their own only")
     page = await desk.support.feedback_by_operator(operator_id, limit=limit, cursor=cursor)
@@ -257,32 +274,32 @@ async def begin_session(body: views.NewSession, desk: Here, _: Machine) -> views
 
 
 @router.get("/sessions/{session_id}", tags=["sessions"], responses=documented(404))
-async def get_session(session_id: views.Id, desk: Here, _: Machine) -> views.SessionView:
+async def get_session(session_id: Id, desk: Here, _: Machine) -> views.SessionView:
     """A session, while it lasts."""
     return views.SessionView(**(await desk.support.session(session_id)).model_dump(exclude={"ttl"}))
 
 
 @router.delete("/sessions/{session_id}", status_code=204, tags=["sessions"], responses=documented(404))
-async def end_session(session_id: views.Id, desk: Here, _: Machine) -> None:
+async def end_session(session_id: Id, desk: Here, _: Machine) -> None:
     """End a session."""
     await desk.support.end_session(session_id)
 
 
 @router.put("/cache/{key}", tags=["cache"])
-async def cache(key: views.Id, body: views.Cached, desk: Here, _: Machine) -> views.Cached:
+async def cache(key: Id, body: views.Cached, desk: Here, _: Machine) -> views.Cached:
     """Keep a result, for 15 minutes unless it is said otherwise."""
     await desk.support.cache(key, body.data, timedelta(minutes=body.minutes))
     return body
 
 
 @router.get("/cache/{key}", tags=["cache"], responses=documented(404))
-async def cached(key: views.Id, desk: Here, _: Machine) -> dict[str, object]:
+async def cached(key: Id, desk: Here, _: Machine) -> Shown:
     """A result that was kept, while it lasts."""
     return (await desk.support.cached(key)).value
 
 
 @router.delete("/cache/{key}", status_code=204, tags=["cache"], responses=documented(404))
-async def forget(key: views.Id, desk: Here, _: Machine) -> None:
+async def forget(key: Id, desk: Here, _: Machine) -> None:
     """Drop a result."""
     await desk.support.forget(key)
 
@@ -297,21 +314,22 @@ async def metrics(desk: Here, _: Staff) -> views.Metrics:
 
 
 @router.get("/metrics/live", tags=["metrics"], response_class=StreamingResponse)
-async def live(desk: Here, _: Staff) -> StreamingResponse:
-    """The metrics whenever they change, as server-sent events."""
-    return StreamingResponse(
-        _changes(desk.support), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
-    )
+async def live(request: Request, desk: Here, _: Staff) -> StreamingResponse:
+    """The metrics whenever they change, as server-sent events, until the server stops."""
+    changes = _changes(desk.support, runtime_of(request).stopping)
+    return StreamingResponse(changes, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-async def _changes(support: Support) -> AsyncIterator[str]:
+async def _changes(support: Support, stopping: asyncio.Event) -> AsyncIterator[str]:
     shown = ""
-    while True:
+    while not stopping.is_set():
         now = views.Metrics.of(await support.dashboard()).model_dump_json()
         # A comment keeps the connection open, and finds out whether anybody still listens.
         yield f"event: metrics\ndata: {now}\n\n" if now != shown else ": nothing new\n\n"
         shown = now
-        await asyncio.sleep(_LIVE_EVERY)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LIVE_EVERY):
+                await stopping.wait()
 
 
 @router.post("/metrics/rebuild", status_code=202, tags=["metrics"], responses=documented(409))

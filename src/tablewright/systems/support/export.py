@@ -32,6 +32,7 @@ from uuid import uuid4
 
 import orjson
 
+from tablewright.runtime.json import in_json
 from tablewright.runtime.system import SettingsError
 from tablewright.runtime.tables import notes_table
 from tablewright.store import (
@@ -249,7 +250,7 @@ class Export:
         }
 
     def _event(self, event: Event) -> dict[str, Any]:
-        details = event.model_dump(mode="json", include={"details"})["details"]
+        details = in_json(event.details)
         for name in _PERSONS:
             if isinstance(details.get(name), str):
                 details[name] = self._who(details[name])
@@ -260,7 +261,7 @@ class Export:
             "old_status": event.old_status,
             "new_status": event.new_status,
             # As text, because every type of event has others.
-            "details": orjson.dumps(details).decode(),
+            "details": json.dumps(details, ensure_ascii=False, separators=(",", ":")),
         }
 
     def _who(self, person: str | None) -> str | None:

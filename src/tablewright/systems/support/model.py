@@ -2,7 +2,8 @@
 
     TICKET#<id>       METADATA                        Ticket
                       EVENT#<day>#<number>            Event, numbered without gaps for each ticket
-                      FEEDBACK#<time>#<id>            Feedback
+                      FEEDBACK#<time>#<id>            Feedback of the customer, one on each helper
+                      HELPER#<person>                 Helper, who worked on it and may be given feedback
     SESSION#<id>      METADATA                        Session, for 24 hours
     IDEMPOTENCY#<key> METADATA                        Once, for 24 hours
     CACHE#<key>       DATA                            CacheEntry, for 15 minutes
@@ -45,6 +46,7 @@ from tablewright.model import (
     Table,
     Touch,
     Traffic,
+    Unique,
     UpdatedAt,
     Version,
     Volume,
@@ -202,12 +204,27 @@ class Event(Entity, table=tickets, type_name="event"):
     between = Query(range="day", expected=20)
 
 
+class Helper(Entity, table=tickets, type_name="helper"):
+    """Somebody who worked on a ticket: changed its status, was given it, or wrote an event."""
+
+    ticket_id: str
+    helper_id: str
+
+    keys = Keys(PK="TICKET#{ticket_id}", SK="HELPER#{helper_id}")
+
+    by_id = Get(consistent=True)
+
+
 class Feedback(Entity, table=tickets, type_name="feedback"):
     """What was thought of the help; several can be of the same instant."""
 
     ticket_id: str
     feedback_id: str
+    # The ticket's customer, and of whose help it is.
+    given_by: str
     operator_id: str
+    # The ticket and the operator: there is one feedback of both.
+    once: Annotated[str, Unique()]
     submitted_at: datetime
     rating: int = Field(ge=1, le=5)
     was_helpful: bool | None = None
@@ -295,15 +312,21 @@ design = Design(
             Touch(Event, "create"),
             Touch(Once, "update", sets=["response"]),
         ),
-        Write("change status", Touch(Ticket, "update", sets=["status", "completed_at"]), Touch(Event, "create")),
+        Write(
+            "change status",
+            Touch(Ticket, "update", sets=["status", "completed_at"]),
+            Touch(Event, "create"),
+            Touch(Helper, "put"),
+        ),
         Write(
             "escalate",
             Touch(Ticket, "update", sets=["status", "escalated_at", "escalation_reason", "assigned_to"]),
             Touch(Event, "create"),
+            Touch(Helper, "put", count=2),
         ),
         Write("attach data", Touch(Ticket, "update", sets=["data"])),
-        Write("add event", Touch(Event, "create")),
-        Write("give feedback", Touch(Feedback, "create")),
+        Write("add event", Touch(Event, "create"), Touch(Helper, "put"), checks=[Ticket]),
+        Write("give feedback", Touch(Feedback, "create"), checks=[Ticket, Helper]),
         Write("begin session", Touch(Session, "create")),
         Write("end session", Touch(Session, "delete")),
         Write("cache", Touch(CacheEntry, "put")),
@@ -348,6 +371,7 @@ design = Design(
     volume={
         Ticket: Volume(items=1_000_000, size=1_000),
         Event: Volume(items=4_000_000, size=300),
+        Helper: Volume(items=1_500_000, size=100),
         Feedback: Volume(items=300_000, size=500),
         Session: Volume(items=5_000, size=250),
         CacheEntry: Volume(items=2_000, size=1_000),

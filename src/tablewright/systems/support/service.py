@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
-from tablewright.runtime.errors import Clash, Invalid, Missing
+from tablewright.runtime.errors import Clash, Forbidden, Invalid, Missing
 from tablewright.runtime.idempotency import once
 from tablewright.store import (
     AsyncStore,
@@ -19,8 +19,11 @@ from tablewright.store import (
     Conflict,
     Create,
     NotFound,
+    NotUnique,
+    Operation,
     Outcome,
     Page,
+    Put,
     Update,
 )
 from tablewright.systems.support import counting
@@ -30,6 +33,7 @@ from tablewright.systems.support.model import (
     Case,
     Event,
     Feedback,
+    Helper,
     Metric,
     Once,
     Priority,
@@ -37,9 +41,12 @@ from tablewright.systems.support.model import (
     Status,
     Ticket,
 )
+from tablewright.systems.support.turns import Turns
 
 _LONGEST_SESSION = timedelta(days=30)
 _LONGEST_CACHED = timedelta(days=1)
+# How often an event is tried that others keep crowding out; the store tries each time for a while.
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,7 @@ class Support:
     def __init__(self, store: AsyncStore, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
+        self._turns = Turns()
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
@@ -75,20 +83,27 @@ class Support:
         idempotency_key: str | None = None,
     ) -> Ticket:
         """A ticket and its first event; with a key, once for all requests that have it."""
+        now = self.now()
         ticket = Ticket(
-            ticket_id=f"tkt_{uuid4()}", customer_id=customer_id, symptom_text=symptom_text, priority=priority, data=data
+            ticket_id=f"tkt_{uuid4()}",
+            customer_id=customer_id,
+            symptom_text=symptom_text,
+            priority=priority,
+            data=data,
+            created_at=now,
         )
-        created = self._event(ticket.ticket_id, "ticket_created", new_status=ticket.status)
+        created = self._event(ticket.ticket_id, "ticket_created", at=now, new_status=ticket.status)
         if idempotency_key is None:
             await self._store.transact(Create(ticket), Create(created))
-            return await self.ticket(ticket.ticket_id, consistent=True)
+            return ticket
         request = {"customer_id": customer_id, "symptom_text": symptom_text, "priority": priority, "data": data}
 
         async def work() -> Outcome:
             return Outcome({"ticket_id": ticket.ticket_id}, Create(ticket), Create(created))
 
-        # A key belongs to the customer who chose it.
-        answer = await once(self._store, Once, f"{customer_id}/{idempotency_key}", request, work)
+        # A key belongs to the customer who chose it, whatever characters are in either.
+        name = f"{len(customer_id)}/{customer_id}/{idempotency_key}"
+        answer = await once(self._store, Once, name, request, work)
         return await self.ticket(answer["ticket_id"], consistent=True)
 
     async def ticket(self, ticket_id: str, *, consistent: bool = False) -> Ticket:
@@ -137,7 +152,7 @@ class Support:
         """A new status and an event that tells of it, together; refused unless the status is still what was seen."""
         if status is Status.ESCALATED:
             raise Invalid("a ticket is escalated with a reason and an engineer; see escalations")
-        return await self._move(ticket_id, status, expected, {"changed_by": by})
+        return await self._move(ticket_id, status, expected, {"changed_by": by}, helpers=[by])
 
     async def escalate(
         self, ticket_id: str, *, reason: str, engineer: str, by: str, expected: Status | None = None
@@ -146,10 +161,17 @@ class Support:
         seen = expected or (await self.ticket(ticket_id, consistent=True)).status
         fields = {"escalated_at": self.now(), "escalation_reason": reason, "assigned_to": engineer}
         details = {"reason": reason, "assigned_to": engineer, "changed_by": by}
-        return await self._move(ticket_id, Status.ESCALATED, seen, details, **fields)
+        return await self._move(ticket_id, Status.ESCALATED, seen, details, helpers=[by, engineer], **fields)
 
     async def _move(
-        self, ticket_id: str, status: Status, expected: Status, details: dict[str, Any], **fields: Any
+        self,
+        ticket_id: str,
+        status: Status,
+        expected: Status,
+        details: dict[str, Any],
+        *,
+        helpers: Sequence[str],
+        **fields: Any,
     ) -> Ticket:
         if status not in FOLLOWING[expected]:
             allowed = " or ".join(sorted(FOLLOWING[expected]))
@@ -163,7 +185,8 @@ class Support:
         )
         event = self._event(ticket_id, "status_changed", old_status=expected, new_status=status, details=details)
         try:
-            await self._store.transact(change, Create(event))
+            async with self._turns.of(ticket_id):
+                await self._store.transact(change, Create(event), *_helped(ticket_id, *helpers))
         except Cancelled as cancelled:
             reason = cancelled.reasons[0]
             if isinstance(reason, NotFound):
@@ -189,9 +212,20 @@ class Support:
 
     # -- events and feedback ------------------------------------------------------------------------------------
 
-    async def add_event(self, ticket_id: str, event_type: str, details: dict[str, Any]) -> Event:
+    async def add_event(self, ticket_id: str, event_type: str, details: dict[str, Any], *, by: str) -> Event:
         event = self._event(ticket_id, event_type, details=details)
-        await self._of_ticket(ticket_id, event)
+        there = Check(Ticket.by_id(ticket_id=ticket_id))
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                async with self._turns.of(ticket_id):
+                    await self._store.transact(there, Create(event), *_helped(ticket_id, by))
+                break
+            except Cancelled as cancelled:
+                if isinstance(cancelled.reasons[0], NotFound):
+                    raise Missing(f"ticket {ticket_id} is not there") from None
+                # Other processes write to it as well, and got through each time.
+                if attempt == _ATTEMPTS or not any(isinstance(each, Conflict) for each in cancelled.reasons):
+                    raise
         return event
 
     async def events(
@@ -218,17 +252,38 @@ class Support:
         rating: int,
         was_helpful: bool | None = None,
         comment: str | None = None,
+        by: str,
     ) -> Feedback:
+        """What the ticket's customer thinks of the help of somebody who worked on it; once of each of them."""
+        if by == operator_id:
+            raise Forbidden("nobody gives feedback on their own work")
         feedback = Feedback(
             ticket_id=ticket_id,
             feedback_id=uuid4().hex,
+            given_by=by,
+            once=f"{len(ticket_id)}/{ticket_id}/{operator_id}",
             operator_id=operator_id,
             submitted_at=self.now(),
             rating=rating,
             was_helpful=was_helpful,
             comment=comment,
         )
-        await self._of_ticket(ticket_id, feedback)
+        theirs = Check(Ticket.by_id(ticket_id=ticket_id), customer_id=by)
+        helped = Check(Helper.by_id(ticket_id=ticket_id, helper_id=operator_id))
+        try:
+            await self._store.transact(theirs, helped, Create(feedback))
+        except Cancelled as cancelled:
+            ticket, helper, given = cancelled.reasons
+            if isinstance(ticket, NotFound):
+                raise Missing(f"ticket {ticket_id} is not there") from None
+            if isinstance(ticket, ConditionFailed):
+                raise Forbidden("what the help was worth is for the ticket's customer to say") from None
+            if isinstance(helper, NotFound):
+                raise Invalid(f"{operator_id} has not worked on ticket {ticket_id}", field="operator_id") from None
+            if isinstance(given, NotUnique):
+                told = f"feedback on the help of {operator_id} with ticket {ticket_id} has been given"
+                raise Clash(told, kind="already-exists") from None
+            raise
         return feedback
 
     async def feedback(self, ticket_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Feedback]:
@@ -247,29 +302,21 @@ class Support:
             raise Missing(f"ticket {ticket_id} is not there")
         return found
 
-    async def _of_ticket(self, ticket_id: str, item: Event | Feedback) -> None:
-        """Create something that belongs to a ticket, which has to be there."""
-        try:
-            await self._store.transact(Check(Ticket.by_id(ticket_id=ticket_id)), Create(item))
-        except Cancelled as cancelled:
-            if isinstance(cancelled.reasons[0], NotFound):
-                raise Missing(f"ticket {ticket_id} is not there") from None
-            raise
-
     def _event(
         self,
         ticket_id: str,
         event_type: str,
         *,
+        at: datetime | None = None,
         old_status: Status | None = None,
         new_status: Status | None = None,
         details: dict[str, Any] | None = None,
     ) -> Event:
-        now = self.now()
+        at = at or self.now()
         return Event(
             ticket_id=ticket_id,
-            day=now.date(),
-            timestamp=now,
+            day=at.date(),
+            timestamp=at,
             event_type=event_type,
             old_status=old_status,
             new_status=new_status,
@@ -325,6 +372,11 @@ class Support:
             average_rating=_average(Decimal(satisfaction.total_ratings), satisfaction.count_value),
             ratings=satisfaction.count_value,
         )
+
+
+def _helped(ticket_id: str, *helpers: str) -> list[Operation]:
+    """The writes that tell who worked on a ticket."""
+    return [Put(Helper(ticket_id=ticket_id, helper_id=each)) for each in dict.fromkeys(helpers)]
 
 
 def _average(total: Decimal, number: int) -> float | None:

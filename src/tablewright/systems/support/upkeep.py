@@ -45,13 +45,18 @@ def rebuild_metrics(store: Store, tell: Tell, *, settle: float = 0, alone: bool 
     """
 
     def on_progress(progress: RebuildProgress) -> None:
-        tell(progress.items, progress.estimated or None)
+        tell(progress.items, _total(progress.items, progress.estimated))
 
     consumer = Consumer(store, tickets, count, name=CONSUMER, notes=notes_table)
     if alone:
         consumer.take_over()
     done = consumer.rebuild([Metric], on_progress=on_progress, settle=settle)
     return f"the metrics are counted anew from {done.items} items"
+
+
+def _total(done: int, estimated: int) -> int | None:
+    """How much there is, if that is known: an estimate of before is none once there has been more."""
+    return estimated if estimated >= done else None
 
 
 def is_rebuild_unfinished(store: Store, now: datetime) -> bool:
@@ -66,7 +71,11 @@ def migrate_shards(store: Store, tell: Tell) -> str:
     moved = 0
     left: list[Finding] = []
     for _ in range(_PASSES):
-        report = store.repair(Ticket, dry_run=False, on_progress=lambda progress: tell(progress.done, progress.total))
+        report = store.repair(
+            Ticket,
+            dry_run=False,
+            on_progress=lambda progress: tell(progress.done, _total(progress.done, progress.total)),
+        )
         moved += report.progress.mended
         left = [finding for finding in report.findings if finding.remedy is not Remedy.MENDED]
         if not left:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import date, datetime
-from typing import Annotated, Any
+from typing import Annotated, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
-from tablewright.runtime.json import JsonObject
+from tablewright.runtime.ids import Id
+from tablewright.runtime.json import JsonObject, Shown, Text
 from tablewright.store import sizes_outside
 from tablewright.systems.support.model import Case, Event, Feedback, Priority, Status, Ticket
 from tablewright.systems.support.service import Dashboard
 from tablewright.systems.support.upkeep import JobState
-
-Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
 
 
 class Strict(BaseModel):
@@ -27,7 +28,7 @@ class NewTicket(Strict):
     )
     symptom_text: str = Field(min_length=1, max_length=10_000, examples=["The pump stops after ten minutes"])
     priority: Priority = Priority.MEDIUM
-    data: str = Field(default="", max_length=5_000_000, description="logs and traces")
+    data: Text = Field(default="", description="logs and traces; as large as a request may be (the setting max_body)")
 
 
 class TicketIds(Strict):
@@ -46,7 +47,7 @@ class Escalation(Strict):
 
 
 class Data(Strict):
-    data: str = Field(max_length=5_000_000, description="logs and traces")
+    data: Text = Field(description="logs and traces; as large as a request may be (the setting max_body)")
 
 
 class NewEvent(Strict):
@@ -55,7 +56,7 @@ class NewEvent(Strict):
 
 
 class NewFeedback(Strict):
-    operator_id: Id = Field(examples=["op_9"])
+    operator_id: Id = Field(examples=["op_9"], description="whose help it is about: somebody who worked on the ticket")
     rating: int = Field(ge=1, le=5)
     was_helpful: bool | None = None
     comment: str | None = Field(default=None, max_length=5_000)
@@ -71,7 +72,7 @@ class Cached(Strict):
     minutes: float = Field(default=15, ge=0.1, le=24 * 60)
 
 
-class TicketView(BaseModel):
+class TicketView(TypedDict):
     ticket_id: str
     customer_id: str
     status: Status
@@ -83,18 +84,34 @@ class TicketView(BaseModel):
     escalated_at: datetime | None
     escalation_reason: str | None
     assigned_to: str | None
-    data_size: int = Field(description="bytes of logs and traces; /tickets/{ticket_id}/data has them")
-
-    @classmethod
-    def of(cls, ticket: Ticket) -> TicketView:
-        values = {name: getattr(ticket, name) for name in cls.model_fields if name != "data_size"}
-        outside = sizes_outside(ticket).get("data")
-        return cls(**values, data_size=len(ticket.data.encode()) if outside is None else outside)
+    data_size: Annotated[int, Field(description="bytes of logs and traces; /tickets/{ticket_id}/data has them")]
 
 
-class TicketPage(BaseModel):
+def ticket_view(ticket: Ticket) -> TicketView:
+    outside = sizes_outside(ticket).get("data")
+    return {
+        "ticket_id": ticket.ticket_id,
+        "customer_id": ticket.customer_id,
+        "status": ticket.status,
+        "priority": ticket.priority,
+        "symptom_text": ticket.symptom_text,
+        "created_at": ticket.created_at,
+        "updated_at": ticket.updated_at,
+        "completed_at": ticket.completed_at,
+        "escalated_at": ticket.escalated_at,
+        "escalation_reason": ticket.escalation_reason,
+        "assigned_to": ticket.assigned_to,
+        "data_size": len(ticket.data.encode()) if outside is None else outside,
+    }
+
+
+class TicketPage(TypedDict):
     tickets: list[TicketView]
-    cursor: str | None = None
+    cursor: NotRequired[str | None]
+
+
+def ticket_page(tickets: Iterable[Ticket], cursor: str | None = None) -> TicketPage:
+    return {"tickets": [ticket_view(ticket) for ticket in tickets], "cursor": cursor}
 
 
 class EscalationView(BaseModel):
@@ -122,7 +139,7 @@ class EventView(BaseModel):
     event_type: str
     old_status: Status | None
     new_status: Status | None
-    details: dict[str, Any]
+    details: Shown
 
     @classmethod
     def of(cls, event: Event) -> EventView:
@@ -170,11 +187,12 @@ class CaseView(BaseModel):
     feedback: list[FeedbackView]
 
     @classmethod
-    def of(cls, case: Case) -> CaseView:
+    def of(cls, case: Case, feedback: Iterable[Feedback]) -> CaseView:
+        """With so much of its feedback."""
         return cls(
-            ticket=TicketView.of(case.ticket),
+            ticket=ticket_view(case.ticket),
             events=[EventView.of(event) for event in case.events],
-            feedback=[FeedbackView.of(feedback) for feedback in case.feedback],
+            feedback=[FeedbackView.of(each) for each in feedback],
         )
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
-from fastapi import Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
+from typing_extensions import TypedDict
 
 from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.identity import ADMINS, MEMBERS, Caller
 from tablewright.runtime.mail import ADDRESS, LONGEST_ADDRESS
 from tablewright.runtime.problems import documented
-from tablewright.runtime.routes import Router
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
 from tablewright.systems.tasks.service import Tasks
 
-tasks_router = Router(tags=["tasks"])
-users_router = Router(tags=["users"])
+tasks_router = APIRouter(tags=["tasks"])
+users_router = APIRouter(tags=["users"])
 
 Service = Annotated[Tasks, Depends(service_of)]
 
@@ -53,11 +53,7 @@ Groups = Annotated[frozenset[Group], Field(min_length=1, examples=[["Members"]])
 When = Annotated[str, Field(description="ISO 8601, UTC, with milliseconds", examples=["2026-01-01T09:00:00.000Z"])]
 
 
-class Camel(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
-
-
-class Strict(Camel):
+class Strict(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
 
 
@@ -111,27 +107,27 @@ class UserChanges(Changes):
     groups: Groups | None = None
 
 
-class TaskView(Camel):
+class TaskView(TypedDict):
     """A task."""
 
-    task_id: str = Field(examples=[_TASK_ID])
-    title: str = Field(examples=["Fix the login page"])
+    taskId: Annotated[str, Field(examples=[_TASK_ID])]
+    title: Annotated[str, Field(examples=["Fix the login page"])]
     description: str
     status: Status
     priority: Priority
-    created_by: str = Field(examples=["u-456"])
-    created_at: When
-    updated_by: str = Field(examples=["u-456"])
-    updated_at: When
+    createdBy: Annotated[str, Field(examples=["u-456"])]
+    createdAt: When
+    updatedBy: Annotated[str, Field(examples=["u-456"])]
+    updatedAt: When
 
 
-class AssignmentView(Camel):
+class AssignmentView(TypedDict):
     """That a task is assigned to a user."""
 
-    task_id: str = Field(examples=[_TASK_ID])
-    user_id: str = Field(examples=["u-789"])
-    assigned_by: str = Field(examples=["u-456"])
-    assigned_at: When
+    taskId: Annotated[str, Field(examples=[_TASK_ID])]
+    userId: Annotated[str, Field(examples=["u-789"])]
+    assignedBy: Annotated[str, Field(examples=["u-456"])]
+    assignedAt: When
 
 
 class FullTaskView(TaskView):
@@ -143,42 +139,42 @@ class FullTaskView(TaskView):
 class AssignedTaskView(TaskView):
     """A task as one of somebody's."""
 
-    assigned_by: str = Field(examples=["u-456"])
-    assigned_at: When
+    assignedBy: Annotated[str, Field(examples=["u-456"])]
+    assignedAt: When
 
 
-class UserView(Camel):
+class UserView(TypedDict):
     """A user."""
 
-    user_id: str = Field(examples=["u-789"])
-    email: str = Field(examples=["member@example.org"])
+    userId: Annotated[str, Field(examples=["u-789"])]
+    email: Annotated[str, Field(examples=["member@example.org"])]
     groups: list[Group]
     status: UserStatus
-    created_at: When
-    updated_at: When
+    createdAt: When
+    updatedAt: When
 
 
 _More = Annotated[str | None, Field(description="where the next page begins; none when there are no more")]
 
 
-class TaskPage(Camel):
+class TaskPage(TypedDict):
     tasks: list[TaskView]
-    cursor: _More = None
+    cursor: NotRequired[_More]
 
 
-class AssignedTaskPage(Camel):
+class AssignedTaskPage(TypedDict):
     tasks: list[AssignedTaskView]
-    cursor: _More = None
+    cursor: NotRequired[_More]
 
 
-class AssignmentPage(Camel):
+class AssignmentPage(TypedDict):
     assignments: list[AssignmentView]
-    cursor: _More = None
+    cursor: NotRequired[_More]
 
 
-class UserPage(Camel):
+class UserPage(TypedDict):
     users: list[UserView]
-    cursor: _More = None
+    cursor: NotRequired[_More]
 
 
 # -- tasks ----------------------------------------------------------------------------------------------------------
@@ -203,7 +199,7 @@ async def list_tasks(
 ) -> TaskPage:
     """The tasks of a status, in the order of their creation."""
     page = await tasks.by_status(status, newest_first=newest_first, limit=limit, cursor=cursor)
-    return TaskPage(tasks=[_task(task) for task in page.items], cursor=page.cursor)
+    return {"tasks": [_task(task) for task in page.items], "cursor": page.cursor}
 
 
 @tasks_router.get("/tasks/{taskId}", responses=documented(404))
@@ -216,8 +212,7 @@ async def get_task(task_id: TaskId, tasks: Service, _: Member) -> TaskView:
 async def get_full_task(task_id: TaskId, tasks: Service, _: Member) -> FullTaskView:
     """A task with all of its assignments."""
     full = await tasks.full(task_id)
-    assignments = [_assignment(each) for each in full.assignments]
-    return FullTaskView(**_fields(full.task), assignments=assignments)
+    return {**_task(full.task), "assignments": [_assignment(each) for each in full.assignments]}
 
 
 @tasks_router.patch("/tasks/{taskId}", responses=documented(404, 409))
@@ -261,7 +256,7 @@ async def list_assignments(
 ) -> AssignmentPage:
     """Whom a task is assigned to."""
     page = await tasks.assignments(task_id, limit=limit, cursor=cursor)
-    return AssignmentPage(assignments=[_assignment(each) for each in page.items], cursor=page.cursor)
+    return {"assignments": [_assignment(each) for each in page.items], "cursor": page.cursor}
 
 
 @tasks_router.delete("/tasks/{taskId}/assignments/{userId}", status_code=204, responses=documented(404))
@@ -306,7 +301,7 @@ async def list_users(
 ) -> UserPage:
     """The users, by their ids. Admins only."""
     page = await tasks.users(status, limit=limit, cursor=cursor)
-    return UserPage(users=[_user(user) for user in page.items], cursor=page.cursor)
+    return {"users": [_user(user) for user in page.items], "cursor": page.cursor}
 
 
 @users_router.get("/users/{userId}", responses=documented(404))
@@ -336,7 +331,7 @@ async def reactivate_user(user_id: UserId, tasks: Service, _: Admin) -> UserView
     return _user(await tasks.change_user(user_id, {"user_status": UserStatus.ACTIVE}))
 
 
-router = Router()
+router = APIRouter()
 router.include_router(tasks_router)
 router.include_router(users_router)
 
@@ -346,55 +341,49 @@ router.include_router(users_router)
 
 async def _tasks_of(tasks: Tasks, user_id: str, limit: int, cursor: str | None) -> AssignedTaskPage:
     found, more = await tasks.of_user(user_id, limit=limit, cursor=cursor)
-    return AssignedTaskPage(
-        tasks=[
-            AssignedTaskView(
-                **_fields(each.task),
-                assigned_by=each.assignment.assigned_by,
-                assigned_at=_time(each.assignment.assigned_at),
-            )
-            for each in found
-        ],
-        cursor=more,
-    )
+    views: list[AssignedTaskView] = [
+        {
+            **_task(each.task),
+            "assignedBy": each.assignment.assigned_by,
+            "assignedAt": _time(each.assignment.assigned_at),
+        }
+        for each in found
+    ]
+    return {"tasks": views, "cursor": more}
 
 
 def _task(task: Task) -> TaskView:
-    return TaskView(**_fields(task))
-
-
-def _fields(task: Task) -> dict[str, Any]:
     return {
-        "task_id": task.task_id,
+        "taskId": task.task_id,
         "title": task.title,
         "description": task.description,
         "status": task.status,
         "priority": task.priority,
-        "created_by": task.created_by,
-        "created_at": _time(task.created_at),
-        "updated_by": task.updated_by,
-        "updated_at": _time(task.updated_at),
+        "createdBy": task.created_by,
+        "createdAt": _time(task.created_at),
+        "updatedBy": task.updated_by,
+        "updatedAt": _time(task.updated_at),
     }
 
 
 def _assignment(assignment: Assignment) -> AssignmentView:
-    return AssignmentView(
-        task_id=assignment.task_id,
-        user_id=assignment.assigned_to,
-        assigned_by=assignment.assigned_by,
-        assigned_at=_time(assignment.assigned_at),
-    )
+    return {
+        "taskId": assignment.task_id,
+        "userId": assignment.assigned_to,
+        "assignedBy": assignment.assigned_by,
+        "assignedAt": _time(assignment.assigned_at),
+    }
 
 
 def _user(user: User) -> UserView:
-    return UserView(
-        user_id=user.user_id,
-        email=user.email,
-        groups=sorted(user.groups),
-        status=user.user_status,
-        created_at=_time(user.created_at),
-        updated_at=_time(user.updated_at),
-    )
+    return {
+        "userId": user.user_id,
+        "email": user.email,
+        "groups": sorted(user.groups),
+        "status": user.user_status,
+        "createdAt": _time(user.created_at),
+        "updatedAt": _time(user.updated_at),
+    }
 
 
 def _time(value: datetime | None) -> str:

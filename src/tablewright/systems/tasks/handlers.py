@@ -17,14 +17,14 @@ from tablewright.runtime.mail import Letter
 from tablewright.runtime.system import Runtime
 from tablewright.runtime.tables import events_table
 from tablewright.runtime.workers import Consuming
-from tablewright.store import AnyChange, Change, ChangeKind, Effects, Store
+from tablewright.store import AnyChange, Change, ChangeKind, Effects, LimitExceeded, Store
 from tablewright.systems.tasks import letters
 from tablewright.systems.tasks.model import Assignment, FullTask, Task, User, UserStatus, task_management
 
 SOURCE = "tasks"
 _MAILED = ("TaskAssigned", "TaskStatusUpdated")
-# A place in the stream is noted after so many messages at most; each may take seconds.
-_EVENTS_AT_ONCE = 10
+# A place in the stream is noted after so many events that mail is sent about; each message may take seconds.
+_MAILED_AT_ONCE = 10
 
 
 def consumers(runtime: Runtime) -> list[Consuming]:
@@ -32,14 +32,17 @@ def consumers(runtime: Runtime) -> list[Consuming]:
     publish = publisher(SOURCE, events_of, lambda type_: runtime.metrics.events.labels(type_).inc())
 
     def send(changes: Sequence[AnyChange], effects: Effects) -> None:
-        for event in events_in(changes, SOURCE):
-            if event.type in _MAILED:
-                runtime.mailer.settle(event, letters_about(runtime.blocking, event), effects)
+        events = [event for event in events_in(changes, SOURCE) if event.type in _MAILED]
+        if len(events) > _MAILED_AT_ONCE:
+            # The batch is cut in halves, until they are few enough.
+            raise LimitExceeded(f"mail is sent about {_MAILED_AT_ONCE} events at once")
+        for event in events:
+            runtime.mailer.settle(event, letters_about(runtime.blocking, event), effects)
 
     return [
         # Half of what a transaction takes: each change gives one event at most.
         Consuming("tasks.events", task_management, publish, batch_size=50),
-        Consuming("tasks.mail", events_table, send, batch_size=_EVENTS_AT_ONCE),
+        Consuming("tasks.mail", events_table, send),
     ]
 
 

@@ -10,6 +10,7 @@ takes away is gone at once, and not when the token expires.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -44,6 +45,7 @@ from tablewright.systems.tasks.model import (
 
 # Tasks that are created under an idempotency key have an id that follows from it.
 _NAMESPACE = UUID("0c7b7a52-5be5-4a55-8a43-3d1f4f9a7c04")
+_MOST_PROFILES = 1_000
 _NOT_CLOSED = [status for status in Status if status is not Status.CLOSED]
 
 
@@ -58,17 +60,34 @@ class Assigned:
 class Tasks:
     """Tasks, their assignments, and users."""
 
-    def __init__(self, store: AsyncStore) -> None:
+    def __init__(self, store: AsyncStore, changes: Callable[[], int | None] = lambda: None) -> None:
+        """``changes`` gives a number that stays the same while nothing is written, or None where nobody knows."""
         self._store = store
+        self._changes = changes
+        # Profiles of callers, and how many changes there had been before each was read.
+        self._profiles: dict[str, tuple[int, User | None]] = {}
 
     async def admit(self, caller: Caller) -> Caller:
         """The caller with the groups that count here; Forbidden for one who was deactivated."""
-        profile = await self._store.get(User.by_id(user_id=caller.user_id), consistent=True)
+        profile = await self._profile(caller.user_id)
         if profile is None:
             return caller
         if profile.user_status is not UserStatus.ACTIVE:
             raise Forbidden("your account is deactivated; ask an admin")
         return replace(caller, groups=caller.groups & profile.groups)
+
+    async def _profile(self, user_id: str) -> User | None:
+        """A profile as it is now. It is read once as long as nothing at all is written, which would be seen at once."""
+        changes = self._changes()
+        known = self._profiles.get(user_id)
+        if known is not None and known[0] == changes:
+            return known[1]
+        profile = await self._store.get(User.by_id(user_id=user_id), consistent=True)
+        if changes is not None:
+            if len(self._profiles) >= _MOST_PROFILES:
+                self._profiles.clear()
+            self._profiles[user_id] = changes, profile
+        return profile
 
     # -- tasks --------------------------------------------------------------------------------------------------
 

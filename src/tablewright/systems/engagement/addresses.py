@@ -1,0 +1,89 @@
+"""Addresses that a configuration names: how they are written, and whether they are of this network.
+
+An address is plain ASCII with a host and, perhaps, a port; a host of other letters is written in its ``xn--`` form, so
+that what is checked, what is listed as allowed and what is looked up are the same text.
+
+Only addresses of the public internet are public. An address that carries another one inside (``::ffff:10.0.0.1``, and
+what NAT64, 6to4, Teredo and ISATAP make) ends up there, so both have to be.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
+
+_PRINTABLE = re.compile(r"[\x21-\x7e]*").fullmatch
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*").fullmatch
+_PORTS = {"http": 80, "https": 443}
+
+# What is given to networks of the internet; and how one without IPv4 calls an IPv4 address of the internet.
+_UNICAST = IPv6Network("2000::/3")
+_NAT64 = IPv6Network("64:ff9b::/96")
+# For examples in documents, as 2001:db8::/32 is; newer (RFC 9637) than some lists of such addresses.
+_EXAMPLES = IPv6Network("3fff::/20")
+_ISATAP = (0x00005EFE, 0x02005EFE)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a request goes."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+def parsed(text: str) -> Address:
+    """An address of the web; ValueError, which says what is wrong with it, if it is none."""
+    if not _PRINTABLE(text):
+        raise ValueError(
+            "it is plain ASCII without spaces: write a host of other letters as xn--..., and others as %.."
+        )
+    try:
+        parts = urlsplit(text)
+        host = (parts.hostname or "").lower()
+    except ValueError:
+        raise ValueError("its host cannot be read") from None
+    if parts.scheme not in _PORTS or not host or parts.username is not None or parts.password is not None:
+        raise ValueError("it is an address that begins with http:// or https://, without a password in it")
+    if not (_is_literal(host) if "[" in parts.netloc else _NAME(host)):
+        raise ValueError("its host is neither a name nor an address")
+    try:
+        port = _PORTS[parts.scheme] if parts.port is None else parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        raise ValueError("its port is a number from 1 to 65535")
+    return Address(parts.scheme, host, port)
+
+
+def _is_literal(host: str) -> bool:
+    """Whether it is an IPv6 address; one with a zone is of this network, and of no other."""
+    try:
+        IPv6Address(host)
+    except ValueError:
+        return False
+    return "%" not in host
+
+
+def is_public(address: str) -> bool:
+    """Whether an address, as it was looked up, is one of the internet and leads to no other."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv4Address):
+        return found.is_global and not (found.is_multicast or found.is_reserved)
+    if found.ipv4_mapped is not None:
+        return is_public(str(found.ipv4_mapped))
+    if found in _NAT64:
+        return is_public(str(_last_four(found)))
+    inner = [found.sixtofour, *(found.teredo or ())]
+    if (int(found) >> 32) & 0xFFFFFFFF in _ISATAP:
+        inner.append(_last_four(found))
+    is_given = found in _UNICAST and found not in _EXAMPLES and found.is_global
+    return is_given and all(each is None or is_public(str(each)) for each in inner)
+
+
+def _last_four(address: IPv6Address) -> IPv4Address:
+    return IPv4Address(int(address) & 0xFFFFFFFF)

@@ -1,0 +1,62 @@
+"""Programs, and what they were in each version."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from tablewright.model import Attr, Entity, Get, Keys, Query, Version, camel_case
+from tablewright.systems.engagement.configuration import Channel, Configuration, Connector, FilterChain, ScoringModel
+from tablewright.systems.engagement.entities.tables import MOST_CHANNELS, programs
+
+
+class Program(Entity, table=programs, naming=camel_case):
+    """What is done for the customers of a marketplace, and how."""
+
+    program_id: str
+    marketplace_id: str
+    program_name: str
+    enabled: bool
+    data_connectors: list[Connector] = Field(max_length=10)
+    scoring_models: list[ScoringModel] = Field(max_length=10)
+    filter_chain: FilterChain
+    channels: list[Channel] = Field(max_length=MOST_CHANNELS)
+    batch_schedule: str | None = None
+    delivery_schedule: str | None = None
+    time_zone: str = "UTC"
+    reactive_enabled: bool = False
+    candidate_ttl_days: Annotated[int, Attr("candidateTTLDays")]
+    version: Version = 0
+
+    keys = Keys(
+        PK="PROGRAM#{program_id}",
+        SK="MARKETPLACE#{marketplace_id}",
+        GSI1PK="MARKETPLACE#{marketplace_id}",
+        GSI1SK="PROGRAM#{program_id}",
+    )
+
+    by_id = Get()
+    of_marketplace = Query("MarketplaceIndex", expected=20)
+
+    @property
+    def configuration(self) -> Configuration:
+        values = {name: getattr(self, name) for name in Configuration.model_fields}
+        return Configuration(**values)
+
+
+class ProgramVersion(Entity, table=programs, naming=camel_case):
+    """What a program was in one of its versions; runs go by the version that they began with."""
+
+    program_id: str
+    marketplace_id: str
+    number: int
+    configuration: Configuration
+    changed_by: str
+    at: datetime
+
+    keys = Keys(PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="VERSION#{number:08}")
+
+    by_number = Get()
+    of_program = Query(newest_first=True, expected=20)

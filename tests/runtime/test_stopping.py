@@ -1,0 +1,111 @@
+"""A process that is told to stop: answers without an end end, and work in the background is told at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import httpx
+import uvicorn
+from fastapi import APIRouter
+
+from tablewright.model import Design, Entity, Get, Keys, Table
+from tablewright.runtime.application import application
+from tablewright.runtime.serve import Server
+from tablewright.runtime.settings import Settings
+from tablewright.runtime.system import Background, Runtime, System
+from tests.runtime.test_up import run, up
+from tests.systems.harness import wait_for
+
+
+def test_those_who_watch_the_metrics_are_let_go_at_once(tmp_path: Path) -> None:
+    token = run("token", "--user", "op_9", "--group", "Operators", cwd=tmp_path).stdout.strip()
+    with up("--system", "support", cwd=tmp_path) as (process, url):
+        with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
+            watching = [client.stream("GET", f"{url}/support/metrics/live") for _ in range(3)]
+            answers = [each.__enter__() for each in watching]
+            lines = [answer.iter_lines() for answer in answers]
+            assert [next(each) for each in lines] == ["event: metrics"] * 3
+            process.send_signal(signal.SIGTERM)
+            # To its proper end: one that is broken off is an error here.
+            for each in lines:
+                list(each)
+            for opened in watching:
+                opened.__exit__(None, None, None)
+        out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out.strip()) == (0, "Tablewright stopped")
+    assert "ERROR" not in errors.upper()
+
+
+things = Table("things", "PK")
+
+
+class Thing(Entity, table=things):
+    thing_id: str
+
+    keys = Keys(PK="{thing_id}")
+
+    by_id = Get()
+
+
+class Work:
+    """Work in the background that counts how often it was told to stop."""
+
+    def __init__(self) -> None:
+        self.told = threading.Semaphore(0)
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None:
+        self.told.release()
+
+
+def test_work_in_the_background_is_told_while_requests_are_still_answered() -> None:
+    work, began = Work(), threading.Event()
+    router = APIRouter()
+
+    @router.get("/until-told")
+    async def until_told() -> str:
+        """Is answered once the work beside it was told to stop."""
+        began.set()
+        await asyncio.to_thread(work.told.acquire)
+        return "told"
+
+    def background(runtime: Runtime, service: object) -> Sequence[Background]:
+        return [work]
+
+    design = Design("Things", tables=[things])
+    system = System(
+        "things", "Things", "Things.", design, router, service=lambda runtime: object(), background=background
+    )
+    runtime = Runtime.open(Settings.model_validate({"memory": True}), [system])
+    found: list[str] = []
+    app = application(runtime, [system])
+    config = uvicorn.Config(app, port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=20)
+    server = Server(config, found.append, runtime.stopping)
+    answers: list[httpx.Response] = []
+
+    def ask() -> None:
+        try:
+            [url] = wait_for(lambda: found)
+            answers.append(httpx.get(f"{url}/things/until-told", timeout=30))
+        finally:
+            began.set()
+
+    def stop() -> None:
+        began.wait(60)
+        server.should_exit = True
+
+    threads = [threading.Thread(target=each, daemon=True) for each in (ask, stop)]
+    for thread in threads:
+        thread.start()
+    # Here, as signals are heard in the main thread only.
+    asyncio.run(server.serve())
+    for thread in threads:
+        thread.join(30)
+    assert [answer.json() for answer in answers] == ["told"]
+    # And once more, when nobody was left who could have begun something.
+    assert work.told.acquire(timeout=30)

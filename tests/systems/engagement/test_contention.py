@@ -1,0 +1,114 @@
+"""Events change candidates while a run writes them: it waits, writes those customers alone, and never ends by it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.flow import Request, Response
+from tablewright.systems.engagement.connectors import Sources
+from tablewright.systems.engagement.model import Candidate, Run, RunState
+from tablewright.systems.engagement.runs import Runs
+from tests.systems.engagement.workshop import Workshop, program, write
+
+PEOPLE = 60
+
+
+class Hasty(random.Random):
+    """Never waits."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return a
+
+
+class Contested(EmbeddedBackend):
+    """Somebody changes some customers' candidates right before they are written, so often."""
+
+    def __init__(self, workshop: Workshop, times: dict[str, int]) -> None:
+        super().__init__(workshop.engine, owned=False)
+        self._workshop = workshop
+        self.left = dict(times)
+        # The customers of each transaction that has candidates.
+        self.packs: list[list[str]] = []
+
+    def call(self, request: Request) -> Response:
+        if request.operation == "TransactWriteItems":
+            pack = _customers(request.body)
+            if pack:
+                self.packs.append(pack)
+            for customer in pack:
+                if self.left.get(customer, 0) > 0:
+                    self.left[customer] -= 1
+                    self._change(customer)
+        return super().call(request)
+
+    def _change(self, customer: str) -> None:
+        (found,) = [each for each in self._workshop.store.iterate(Candidate) if each.customer_id == customer]
+        found.context = [*found.context, {"event": len(found.context)}][-20:]
+        self._workshop.store.put(found)
+
+
+def _customers(body: Any) -> list[str]:
+    puts = [action["Put"]["Item"] for action in body["TransactItems"] if "Put" in action]
+    return [item["customerId"]["S"] for item in puts if "rejectionHistory" in item]
+
+
+def ran(workshop: Workshop, times: dict[str, int]) -> tuple[Run, Contested]:
+    """A second run over customers who are candidates already, while others change some of these."""
+    write(workshop.folder / "customers.csv", [(f"c-{number:02}", 1, "IT", 1) for number in range(PEOPLE)])
+    made = workshop.put(program())
+    workshop.run(made)
+    backend = Contested(workshop, times)
+    pipeline = workshop.pipeline(workshop.store_on(backend))
+    runs = Runs(pipeline, Sources(workshop.folder), workshop.clock, chunk=PEOPLE, entropy=Hasty())
+    return runs.execute(runs.begin(made)), backend
+
+
+def written(workshop: Workshop, run: Run) -> set[str]:
+    return {each.customer_id for each in workshop.store.iterate(Candidate) if each.metadata.run_id == run.run_id}
+
+
+@pytest.mark.requirement("CE8")
+def test_customers_who_are_changed_meanwhile_are_written_as_they_are_by_then(workshop: Workshop) -> None:
+    times = {"c-00": 2, "c-07": 3, "c-08": 1, "c-31": 4, "c-59": 8}
+    run, backend = ran(workshop, times)
+    assert (run.state, run.counts.read, run.counts.candidates, run.errors) == (RunState.COMPLETED, PEOPLE, PEOPLE, {})
+    assert written(workshop, run) == {f"c-{number:02}" for number in range(PEOPLE)}
+    assert set(backend.left.values()) == {0}
+    # What the others wrote is kept.
+    kept = {each.customer_id: len(each.context) for each in workshop.store.iterate(Candidate) if each.context}
+    assert kept == times
+
+
+@pytest.mark.requirement("CE8")
+def test_a_contested_customer_is_written_alone(workshop: Workshop) -> None:
+    _, backend = ran(workshop, {"c-20": 3})
+    first, before, *alone, last = backend.packs[:5]
+    assert "c-20" in first
+    assert before == [f"c-{number:02}" for number in range(20)]
+    assert alone == [["c-20"]] * 2
+    assert last == ["c-20"]
+    assert all("c-20" not in pack for pack in backend.packs[5:])
+
+
+@pytest.mark.requirement("CE8")
+def test_one_whom_others_keep_changing_is_that_customers_error_and_no_more(workshop: Workshop) -> None:
+    run, backend = ran(workshop, {"c-03": 10_000, "c-40": 10_000})
+    assert (run.state, run.counts.read, run.counts.candidates) == (RunState.COMPLETED, PEOPLE, PEOPLE - 2)
+    assert run.errors == {"others keep changing the candidate": 2}
+    assert [each.customer_id for each in run.samples] == ["c-03", "c-40"]
+    assert len(written(workshop, run)) == PEOPLE - 2
+    # It was tried for a while, and not for ever.
+    alone = Counter(pack[0] for pack in backend.packs if len(pack) == 1)
+    assert alone == {"c-03": 10, "c-40": 10}
+
+
+@pytest.mark.requirement("CE8")
+def test_nobody_is_an_error_because_others_are_contested(workshop: Workshop) -> None:
+    """Twenty in a row, each of them twice: none was alone often enough to be given up."""
+    run, _ = ran(workshop, {f"c-{number:02}": 2 for number in range(20)})
+    assert (run.state, run.counts.candidates, run.errors) == (RunState.COMPLETED, PEOPLE, {})

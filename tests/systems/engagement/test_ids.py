@@ -1,0 +1,52 @@
+"""Whoever can become a candidate can be asked for, and can opt out: ids are steps of addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from tablewright.systems.engagement.model import RunState
+from tests.systems.engagement.workshop import Programme, Workshop, program, write
+from tests.systems.harness import Served
+
+NO_STEPS = ["a/b", "/", ".", "..", "a\x01b", "a\x85"]
+
+
+@pytest.mark.parametrize("named", NO_STEPS)
+@pytest.mark.parametrize("place", ["customerId", "type", "id"])
+def test_an_event_about_whom_nobody_could_ask_for_is_refused(machine: httpx.Client, named: str, place: str) -> None:
+    body: dict[str, Any] = {"marketplaceId": "US", "customerId": "c", "subject": {"type": "product", "id": "s"}}
+    (body if place in body else body["subject"])[place] = named
+    refused = machine.post("/events", json=body)
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"].endswith(place)
+
+
+@pytest.mark.parametrize("named", ["a b", "Zoë", "a.b", "...", "a%2Fb", "a\\b", "a?b#c"])
+def test_whoever_is_taken_can_opt_out(served: Served, admin: httpx.Client, named: str) -> None:
+    programme = Programme(served, admin, [(named, 40, "IT", 5)])
+    assert programme.run()["counts"]["candidates"] == 1
+    step = quote(named, safe="")
+    assert programme.candidate(step).status_code == 200
+    assert admin.put(f"/customers/{step}/preferences", json={"optedOut": True}).status_code == 200
+    assert admin.get(f"/customers/{step}/preferences").json()["optedOut"] is True
+
+
+@pytest.mark.requirement("CE8")
+def test_a_row_of_whom_nobody_could_ask_for_is_an_error_and_others_go_on(workshop: Workshop) -> None:
+    named = ["a/b", "/", ".", "..", "a\x01b"]
+    subjects = [("good", "product", "s/1"), ("good", "a/b", "s"), ("good", "product", "s")]
+    rows = [*((each, "product", "s") for each in named), *subjects]
+    write(workshop.folder / "customers.csv", [(*row, 1) for row in rows], ("customer_id", "kind", "sku", "points"))
+    connector = {
+        "type": "files",
+        "tables": {"customers": "customers.csv"},
+        "query": "SELECT * FROM customers",
+        "subjectTypeColumn": "kind",
+        "subjectIdColumn": "sku",
+    }
+    run = workshop.run(workshop.put(program(dataConnectors=[connector])))
+    assert (run.state, run.counts.candidates, run.counts.failed) == (RunState.COMPLETED, 1, 7)

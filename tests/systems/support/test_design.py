@@ -1,0 +1,59 @@
+"""The policy that follows from the design of support allows all that is done."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from tablewright.design import iam
+from tablewright.design.policy_evaluation import is_allowed
+from tablewright.store import AsyncStore
+from tablewright.systems.support.model import Status, design
+from tablewright.systems.support.service import Support
+from tests.design.test_iam_against_store import ARN
+from tests.design.test_iam_of_systems import asked_by
+
+
+async def _use(store: AsyncStore) -> None:
+    """Everything that there is to do."""
+    support = Support(store, time.time)
+    ticket = await support.create_ticket("c-1", "It hums", idempotency_key="k")
+    await support.create_ticket("c-1", "It hums", idempotency_key="k")
+    await support.create_ticket("c-1", "It hums")
+    ticket_id = ticket.ticket_id
+    await support.change_status(ticket_id, Status.PROCESSING, expected=Status.NEW, by="op_1")
+    await support.escalate(ticket_id, reason="r", engineer="eng_7", by="op_1")
+    await support.attach(ticket_id, "a log")
+    await support.add_event(ticket_id, "customer_called", {}, by="op_1")
+    await support.give_feedback(ticket_id, operator_id="op_1", rating=5, by="c-1")
+    await asyncio.gather(
+        support.data(ticket_id),
+        support.tickets([ticket_id]),
+        support.of_customer("c-1"),
+        support.of_customer("c-1", status=Status.ESCALATED),
+        support.by_status(Status.ESCALATED),
+        support.escalations(),
+        support.escalations(engineer="eng_7"),
+        support.events(ticket_id),
+        support.events(ticket_id, since=support.now().date()),
+        support.feedback(ticket_id),
+        support.feedback_by_operator("op_1"),
+        support.case(ticket_id),
+        support.dashboard(),
+    )
+    session = await support.begin_session("u")
+    await support.session(session.session_id)
+    await support.end_session(session.session_id)
+    await support.cache("k", {"a": 1})
+    await support.cached("k")
+    await support.forget("k")
+
+
+@pytest.mark.requirement("X3")
+def test_the_policy_allows_all_that_support_does() -> None:
+    asked = asked_by("tablewright.systems.support", _use)
+    policy = iam.document(iam.grants(design, "api"), ARN)
+    assert len(asked) > 10
+    assert [each for each in sorted(asked) if not is_allowed(policy, *each)] == []

@@ -1,0 +1,59 @@
+"""Those who write to one ticket take turns in a process, and get in by trying again from several."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from tablewright.engine import Engine
+from tablewright.runtime.errors import Clash
+from tablewright.store import AsyncStore
+from tablewright.store.backends import EmbeddedBackend
+from tablewright.systems.support import turns
+from tablewright.systems.support.model import design
+from tablewright.systems.support.service import Support
+from tablewright.systems.support.turns import Turns
+
+
+@pytest.mark.requirement("SU5", "SU17")
+def test_writers_of_several_processes_all_get_in() -> None:
+    async def work(engine: Engine) -> list[int]:
+        stores = [AsyncStore(EmbeddedBackend(engine, owned=False)) for _ in range(4)]
+        await stores[0].ensure_tables(*design.tables)
+        # Each has turns of its own, as each process has.
+        desks = [Support(store, time.time) for store in stores]
+        ticket = await desks[0].create_ticket("c", "It hums")
+        writes = [
+            desk.add_event(ticket.ticket_id, "customer_called", {}, by=f"op_{number}")
+            for desk in desks
+            for number in range(40)
+        ]
+        return sorted(event.number for event in await asyncio.gather(*writes))
+
+    with Engine.open() as engine:
+        assert asyncio.run(work(engine)) == list(range(2, 162))
+
+
+def test_nothing_is_kept_of_tickets_that_nobody_waits_for() -> None:
+    async def work() -> None:
+        made = Turns()
+        async with made.of("t-1"), made.of("t-2"):
+            assert len(made._locks) == 2
+        assert len(made._locks) == 0
+
+    asyncio.run(work())
+
+
+def test_a_turn_that_does_not_come_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "_WITHIN", 0.01)
+
+    async def work() -> None:
+        made = Turns()
+        async with made.of("t-1"):
+            with pytest.raises(Clash, match="too many are writing to ticket t-1"):
+                async with made.of("t-1"):
+                    raise AssertionError("it is not its turn")
+
+    asyncio.run(work())
