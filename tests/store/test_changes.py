@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tablewright.engine import DynamoError, Engine
@@ -71,6 +71,8 @@ def normal(item: Item) -> Item:
 
 
 @given(item=attributes, changes=updates())
+@example(item={"l": {"L": []}}, changes=Changes(put={"l[1]": {"S": ""}}, removed=["l[0]"]))
+@example(item={"l": {"L": []}}, changes=Changes(put={"l[1]": {"S": "b"}, "l[0]": {"S": "a"}}))
 def test_an_item_becomes_what_the_service_makes_of_it_or_neither_does_it(
     engine: Engine, item: Item, changes: Changes
 ) -> None:

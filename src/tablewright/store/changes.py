@@ -300,23 +300,28 @@ def applied(item: Item, changes: Changes, only: Container[str] | None = None) ->
     def concerned(paths: Mapping[str, AttributeValue]) -> Iterable[tuple[str, AttributeValue]]:
         return [(path, value) for path, value in paths.items() if only is None or _attribute(path) in only]
 
-    # Positions in lists mean those before the update: additions first, and removals from behind.
+    # Positions in lists mean those before the update: what is past the end is appended in order, and removals are from
+    # behind, of what was there.
+    before: AttributeValue = {"M": item}
+    stored = dict(concerned(changes.put))
+    removed = [path for path in changes.removed if only is None or _attribute(path) in only]
     for path, value in concerned(changes.added):
-        _store(root, path, _sum(_find(root, path), value))
+        stored[path] = _sum(_find(before, path), value)
     for path, value in concerned(changes.appended):
-        old = _find(root, path) or {"L": []}
+        old = _find(before, path) or {"L": []}
         _check_type(old, "L")
-        _store(root, path, {"L": [*old["L"], *value["L"]]})
+        stored[path] = {"L": [*old["L"], *value["L"]]}
     for path, value in concerned(changes.deleted):
-        rest = _difference(_find(root, path), value)
+        rest = _difference(_find(before, path), value)
         if rest is None:
-            _remove(root, path)
+            removed.append(path)
         else:
-            _store(root, path, rest)
-    for path, value in concerned(changes.put):
-        _store(root, path, value)
-    for path in sorted(changes.removed, key=_steps_backwards):
-        if only is None or _attribute(path) in only:
+            stored[path] = rest
+    for path in sorted(stored, key=_positions):
+        _store(root, path, stored[path])
+    for path in sorted(removed, key=_positions, reverse=True):
+        came = _find(before, path) is None and _find(root, path) is not None
+        if not came:
             _remove(root, path)
     return result
 
@@ -326,8 +331,8 @@ def _steps(path: str) -> tuple[str | int, ...]:
     return tuple(name or int(position) for name, position in _STEP.findall(path))
 
 
-def _steps_backwards(path: str) -> list[int]:
-    return [-step if isinstance(step, int) else 0 for step in _steps(path)]
+def _positions(path: str) -> list[int]:
+    return [step if isinstance(step, int) else 0 for step in _steps(path)]
 
 
 def _inside(container: AttributeValue | None, step: str | int) -> AttributeValue | None:
