@@ -28,9 +28,9 @@ from tablewright.design.samples import sample
 from tablewright.design.sizes import item_size, read_units, write_units
 from tablewright.model import Collection, Design, Entity, Gather, Get, Index, Query, Schema, Table, Touch, Write
 from tablewright.model.attributes import named
+from tablewright.model.fields import FieldSpec
 from tablewright.model.keys import lookup
 from tablewright.model.rules import Numbered
-from tablewright.model.schema import FieldSpec
 
 __all__ = ["USUAL_ITEMS", "Actions", "Capacity", "Units", "actions", "is_transaction"]
 

@@ -26,8 +26,8 @@ from tablewright.design.pages import Block, Bullets, Code, Diagram, Grid, Headin
 from tablewright.design.samples import sample
 from tablewright.design.shapes import key_text, state_text
 from tablewright.model import Collection, Design, Gather, Get, Index, Query, Schema, Table, Touch
+from tablewright.model.fields import FieldSpec
 from tablewright.model.rules import Expiry, Large, Numbered
-from tablewright.model.schema import FieldSpec
 
 __all__ = ["document"]
 

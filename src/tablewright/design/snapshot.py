@@ -23,9 +23,9 @@ from tablewright.design.value_types import Type, Types, absence
 from tablewright.model import Design, Expiry, Index, Large, Numbered, Schema, Stamp, Table, Unique
 from tablewright.model.attributes import encode
 from tablewright.model.collection import Gather
+from tablewright.model.fields import FieldSpec
 from tablewright.model.patterns import Get, Query
 from tablewright.model.rules import KeyRule, VersionMark
-from tablewright.model.schema import FieldSpec
 
 __all__ = ["Snapshot", "declared_entities", "read", "snapshot", "text"]
 

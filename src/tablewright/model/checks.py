@@ -21,7 +21,8 @@ from tablewright.model.rules import OUTSIDE, Attr, Expiry, KeyRule, Large, Numbe
 from tablewright.model.storable import members_of, why_not, why_not_model
 
 if TYPE_CHECKING:
-    from tablewright.model.schema import FieldSpec, Schema
+    from tablewright.model.fields import FieldSpec
+    from tablewright.model.schema import Schema
 
 _MARKERS = (Attr, Expiry, Large, Numbered, Stamp, Unique, VersionMark)
 _NOT_IN_KEYS = {"BOOL", "M", "L", "SET", "B"}

@@ -11,7 +11,7 @@ attributes by ``path``, which knows the names that nested models are stored unde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from itertools import chain
@@ -30,6 +30,7 @@ from tablewright.model.attributes import (
     stored_types,
 )
 from tablewright.model.errors import ModelError, TemplateError
+from tablewright.model.fields import KINDS, FieldSpec, Place
 from tablewright.model.keys import AttributeValue, lookup
 from tablewright.model.naming import Naming, camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Query
@@ -53,58 +54,13 @@ from tablewright.model.table import Index, Table
 if TYPE_CHECKING:
     from tablewright.model.entity import Entity
 
-__all__ = ["FieldSpec", "Item", "Naming", "Schema", "camel_case", "pascal_case", "snake_case"]
+__all__ = ["Item", "Naming", "Schema", "camel_case", "pascal_case", "snake_case"]
 
 Item = dict[str, AttributeValue]
 
 _UNKNOWN = "_unknown"
-_SETS = ("SS", "NS", "BS")
-# What is stored, in words.
-_KINDS = {
-    "S": "text",
-    "N": "a number",
-    "B": "bytes",
-    "BOOL": "true or false",
-    "M": "a map",
-    "L": "a list",
-    "SET": "a set",
-    "NULL": "nothing",
-}
 # Paths into a map have no end.
 _MOST_PLACES = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class FieldSpec:
-    """A field and the attribute it is stored in."""
-
-    name: str
-    attribute: str
-    encode: Encoder
-    markers: tuple[Any, ...]
-    annotation: Any = Any
-    # What its values are stored as: S, N, B, BOOL, M, L, SET, NULL for None, and None for what is not known.
-    types: frozenset[str | None] = frozenset([None])
-
-    def marker(self, kind: type) -> Any:
-        """The marker of a kind; where there are several, the outermost."""
-        return next((marker for marker in reversed(self.markers) if isinstance(marker, kind)), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a field path leads: the steps to it in an item, and how values there are stored."""
-
-    steps: tuple[str, ...]
-    encode: Encoder
-    types: frozenset[str | None]
-    # Those types as the service tags them; all where one is not known.
-    tags: frozenset[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        types = frozenset(_KINDS) if None in self.types else self.types
-        tags = {tag for kind in types if kind is not None for tag in (_SETS if kind == "SET" else (kind,))}
-        object.__setattr__(self, "tags", frozenset(tags))
 
 
 class Schema:
@@ -385,7 +341,7 @@ class Schema:
                 continue
             if place.tags.isdisjoint(encoded):
                 # It would be compared as it is, and nothing is equal to it.
-                kinds = " or ".join(words for kind, words in _KINDS.items() if kind in place.types and kind != "NULL")
+                kinds = " or ".join(words for kind, words in KINDS.items() if kind in place.types and kind != "NULL")
                 raise ModelError(f"{self.entity.__name__}: {name} is {kinds}, not {value!r}")
             if len(place.steps) == 1:
                 item[place.steps[0]] = encoded

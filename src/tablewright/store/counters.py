@@ -17,7 +17,8 @@ from typing import Any
 
 import orjson
 
-from tablewright.model.schema import FieldSpec, Item, Schema
+from tablewright.model.fields import FieldSpec
+from tablewright.model.schema import Item, Schema
 from tablewright.store.context import Context
 from tablewright.store.expressions import Changes, Condition, equals, with_condition
 from tablewright.store.flow import Flow, Request

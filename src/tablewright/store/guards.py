@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tablewright.model.attributes import decode
+from tablewright.model.fields import FieldSpec
 from tablewright.model.keys import AttributeValue, lookup
-from tablewright.model.schema import FieldSpec, Item, Schema
+from tablewright.model.schema import Item, Schema
 from tablewright.store.conditions import is_over
 from tablewright.store.context import Context
 from tablewright.store.errors import NotUnique

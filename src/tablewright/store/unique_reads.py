@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from tablewright.model import Lookup, schema_of
+from tablewright.model.fields import FieldSpec
 from tablewright.model.keys import lookup as value_at
-from tablewright.model.schema import FieldSpec, Item
+from tablewright.model.schema import Item
 from tablewright.store.context import Context
 from tablewright.store.errors import Conflict
 from tablewright.store.flow import Flow, Request

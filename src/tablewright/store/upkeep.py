@@ -19,7 +19,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tablewright.model import Entity, Schema, Table, schema_of
-from tablewright.model.schema import FieldSpec, Item
+from tablewright.model.fields import FieldSpec
+from tablewright.model.schema import Item
 from tablewright.store import cursors
 from tablewright.store.arguments import A_SCOPE, is_entity_class, not_taken
 from tablewright.store.batch_reads import batch_get

@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup
+from tablewright.model.fields import FieldSpec
 from tablewright.model.rules import OUTSIDE, Numbered
-from tablewright.model.schema import FieldSpec, Item, Schema, unknown_of
+from tablewright.model.schema import Item, Schema, unknown_of
 from tablewright.store.arguments import AN_ENTITY
 from tablewright.store.changes import place_of
 from tablewright.store.conditions import (

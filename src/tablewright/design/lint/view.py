@@ -15,8 +15,8 @@ from tablewright.design.lint.kinds import Kind, is_generic_key, kind_of, words
 from tablewright.design.loading import place_in
 from tablewright.model import Collection, Design, Entity, Gather, Get, Index, Query, Schema, Template, Write
 from tablewright.model.design import Touch
+from tablewright.model.fields import FieldSpec
 from tablewright.model.keys import Field, Literal, Part
-from tablewright.model.schema import FieldSpec
 
 # Words of field names that say too little to tell that a name is made of others.
 _WEAK = frozenset(["id", "at", "on", "of", "by", "for", "key", "name", "number", "date", "day", "time", "type", "the"])
