@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from tablewright.engine.keys import (
     after,
-    key_bytes,
     number_bytes,
     partition_bytes,
     scalar_bytes,
@@ -21,6 +20,7 @@ from tablewright.engine.keys import (
     sort_bytes,
     sort_prefix,
 )
+from tablewright.engine.schema import Key
 from tablewright.engine.values import canonical_number
 
 numbers = st.builds(
@@ -79,6 +79,13 @@ def test_binary_is_its_bytes() -> None:
 
 
 parts = st.lists(st.binary(max_size=5), min_size=1, max_size=4)
+
+
+def key_bytes(partition: list[bytes], sort: list[bytes]) -> bytes:
+    """The key of an item with so many binary key attributes."""
+    item = {str(number): {"B": b64encode(part).decode()} for number, part in enumerate(partition + sort)}
+    names = tuple(item)
+    return Key(names[: len(partition)], names[len(partition) :], dict.fromkeys(names, "B")).bytes_of(item)
 
 
 @given(parts, parts, parts, parts)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tablewright.engine.database import Row
 from tablewright.engine.schema import Index, Key, Table
 from tablewright.engine.values import Item, item_size, same_item
 
@@ -32,28 +33,26 @@ def read_units(size: int, consistent: bool) -> float:
     return float(units) if consistent else units / 2
 
 
-def index_writes(
-    index: Index, before: Item | None, after: Item | None, sizes: Mapping[int, int]
-) -> list[tuple[Item, int]]:
-    """What a change costs an index, by entry: nothing when its view stays the same, two writes when an entry moves.
-
-    ``sizes`` are of the items themselves, by identity: most indexes store them whole.
+def _index_change(index: Index, before: Item, after: Item, sizes: Mapping[int, int]) -> list[tuple[Item, int]]:
+    """What it costs an index, by entry, that one item takes the place of another: nothing when its view stays the same,
+    two writes when an entry moves.
     """
-    old = index.entry(before) if before is not None and index.holds(before) else None
-    new = index.entry(after) if after is not None and index.holds(after) else None
-
-    def size(entry: Item) -> int:
-        return sizes.get(id(entry)) or item_size(entry)
-
+    old = index.entry(before) if index.holds(before) else None
+    new = index.entry(after) if index.holds(after) else None
     if old is None:
-        return [] if new is None else [(new, write_units(size(new)))]
+        return [] if new is None else [(new, _entry_units(new, sizes))]
     if new is None:
-        return [(old, write_units(size(old)))]
+        return [(old, _entry_units(old, sizes))]
     if any(old[name] != new[name] for name in index.key.names):
-        return [(old, write_units(size(old))), (new, write_units(size(new)))]
+        return [(old, _entry_units(old, sizes)), (new, _entry_units(new, sizes))]
     if same_item(old, new):
         return []
-    return [(new, write_units(max(size(old), size(new))))]
+    return [(new, max(_entry_units(old, sizes), _entry_units(new, sizes)))]
+
+
+def _entry_units(entry: Item, sizes: Mapping[int, int]) -> int:
+    """``sizes`` are of the items themselves, by identity: most indexes store them whole."""
+    return write_units(sizes.get(id(entry)) or item_size(entry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +115,23 @@ class Meter:
         if self._charges is not None and units:
             self._charges.append(Charge(table.name, index.name, _partition(index.key, key), units))
 
-    def change(self, table: Table, before: Item | None, after: Item | None, factor: int = 1) -> None:
-        """A write, on the table and on every index whose stored view it changes."""
-        sizes = {id(item): item_size(item) for item in (before, after) if item is not None}
-        self.table(table, float(factor * write_units(max(sizes.values(), default=0))), after or before)
-        for index in table.indexes.values():
-            for entry, units in index_writes(index, before, after, sizes):
-                self.index(table, index, float(units), entry)
+    def change(self, table: Table, old: Row | None, new: Item | None, size: int, factor: int = 1) -> None:
+        """A write, on the table and on every index whose stored view it changes; ``size`` is the new item's."""
+        before, old_size = (None, 0) if old is None else (old.item, old.size)
+        charged = max(size, old_size)
+        self.table(table, float(factor * write_units(charged)), new or before)
+        if not table.indexes:
+            return
+        if before is not None and new is not None:
+            sizes = {id(before): old_size, id(new): size}
+            for index in table.indexes.values():
+                for entry, units in _index_change(index, before, new, sizes):
+                    self.index(table, index, float(units), entry)
+        elif (item := new or before) is not None:
+            sizes = {id(item): charged}
+            for index in table.holding(item):
+                entry = index.entry(item)
+                self.index(table, index, float(_entry_units(entry, sizes)), entry)
 
     def one(self) -> dict[str, Any]:
         (consumed,) = self._tables.values()

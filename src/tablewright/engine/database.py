@@ -17,9 +17,18 @@ import orjson
 
 from tablewright.engine.errors import ResourceNotFoundException
 from tablewright.engine.keys import row_id
-from tablewright.engine.schema import Table
+from tablewright.engine.schema import Index, Table
 from tablewright.engine.storage import Storage
 from tablewright.engine.values import AttributeValue, Item, same_item
+
+# sqlite3 takes a bytearray as it is; for bytes, and for None, it first looks for somebody who would adapt them.
+_blob = bytearray
+
+# An empty principal or image stands for none.
+_LOG = (
+    "INSERT INTO log (stream, at, kind, principal, item_key, old, new) "
+    "VALUES (?, ?, ?, nullif(?, ''), ?, nullif(?, x''), nullif(?, x''))"
+)
 
 # Expiry times beyond this (year 292 billion) cannot be stored, and never come.
 _LAST_SECOND = 2**62
@@ -104,17 +113,13 @@ class Database:
     # -- items --------------------------------------------------------------------------------------------------
 
     def fetch(self, table: Table, key: bytes) -> Row | None:
-        execute = self.storage.execute
-        found = execute(table.select_row, (row_id(key), key)).fetchone()
-        if found is None:
-            # Another key may have come to its place before it.
-            found = execute(f"SELECT id, size, item FROM {table.rows} WHERE key = ?", (key,)).fetchone()
+        found = self.storage.execute(table.select_row, (row_id(key), _blob(key))).fetchone()
         return None if found is None else Row(*found)
 
     def put_blind(self, table: Table, key: bytes, data: bytes, size: int) -> None:
         """Replace an item without looking at the old one; for tables where nothing depends on it."""
         execute = self.storage.write()
-        if not execute(table.put_row, (row_id(key), key, size, data)).rowcount:
+        if not execute(table.put_row, (row_id(key), _blob(key), size, _blob(data))).rowcount:
             execute(
                 f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET size = excluded.size, item = excluded.item",
@@ -122,7 +127,7 @@ class Database:
             )
 
     def change(
-        self, table: Table, key: bytes, old: Row | None, new: Item | None, size: int = 0, principal: str | None = None
+        self, table: Table, key: bytes, old: Row | None, new: Item | None, size: int = 0, principal: str = ""
     ) -> None:
         """Make ``new`` (None: nothing) the item at ``key``, where ``old`` is now."""
         if new is None:
@@ -138,10 +143,10 @@ class Database:
             place = self._insert(table, key, size, data)
         elif new is None:
             place = old.id
-            execute(f"DELETE FROM {table.rows} WHERE id = ?", (place,))
+            execute(table.delete_row, (place,))
         else:
             place = old.id
-            execute(f"UPDATE {table.rows} SET size = ?, item = ? WHERE id = ?", (size, data, place))
+            execute(table.update_row, (size, _blob(data), place))
         if not table.needs_old_image:
             return
         before = None if old is None else old.item
@@ -153,10 +158,7 @@ class Database:
         """A new row, in its own place or, where another key has that, in any; gives the place."""
         execute = self.storage.execute
         place = row_id(key)
-        inserted = execute(
-            f"INSERT OR IGNORE INTO {table.rows} (id, key, size, item) VALUES (?, ?, ?, ?)", (place, key, size, data)
-        ).rowcount
-        if not inserted:
+        if not execute(table.insert_row, (place, _blob(key), size, _blob(data))).rowcount:
             displaced = execute(f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?)", (key, size, data))
             assert displaced.lastrowid is not None
             place = displaced.lastrowid
@@ -164,21 +166,17 @@ class Database:
 
     def _move_entries(self, table: Table, key: bytes, place: int, before: Item | None, after: Item | None) -> None:
         execute = self.storage.execute
-        tie = b""
-        for index in table.indexes.values():
-            # Most changes touch no key, and to compare values is cheaper than to make keys of them.
-            if before is not None and after is not None and _agree(before, after, index.key.names):
-                continue
-            left = index.key.bytes_of(before) if before is not None and index.holds(before) else None
-            entered = index.key.bytes_of(after) if after is not None and index.holds(after) else None
-            if left == entered:
-                continue
-            # The same for all of them, as the item's own key is.
-            tie = tie or table.tie(after or before or {}, key)
-            if left is not None:
-                execute(f"DELETE FROM {index.rows} WHERE key = ?", (left + tie,))
-            if entered is not None:
-                execute(f"INSERT INTO {index.rows} (key, id) VALUES (?, ?)", (entered + tie, place))
+        # Most changes touch no key, and to compare values is cheaper than to make keys of them.
+        if before is None or after is None or not _agree(before, after, table.index_key_names):
+            left = _entries(table, before, after)
+            entered = _entries(table, after, before)
+            if left or entered:
+                # The same for all of them, as the item's own key is.
+                tie = table.tie(after or before or {}, key)
+                for index in left:
+                    execute(index.delete, (_blob(index.key.bytes_of(before or {}) + tie),))
+                for index in entered:
+                    execute(index.insert, (_blob(index.key.bytes_of(after or {}) + tie), place))
         if table.time_to_live is not None:
             expired = expiry(before, table.time_to_live)
             expires = expiry(after, table.time_to_live)
@@ -188,18 +186,26 @@ class Database:
                 if expires is not None:
                     execute(f"INSERT OR IGNORE INTO {table.expiries} (at, id) VALUES (?, ?)", (expires, place))
 
-    def _log(self, table: Table, old: Row | None, new: Item | None, data: bytes, principal: str | None) -> None:
+    def _log(self, table: Table, old: Row | None, new: Item | None, data: bytes, principal: str) -> None:
         """Note a change; ``data`` is what the new item is stored as."""
         kind = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
         image = new if old is None else old.item
         assert image is not None
         view = table.view_type
-        before = old.data if old is not None and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else None
-        after = data if new is not None and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else None
+        before = old.data if old is not None and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else b""
+        after = data if new is not None and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else b""
+        item_key = orjson.dumps(table.key_of(image))
         self.storage.execute(
-            "INSERT INTO log (stream, at, kind, principal, item_key, old, new) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (table.stream, self.clock(), kind, principal, orjson.dumps(table.key_of(image)), before, after),
+            _LOG, (table.stream, self.clock(), kind, principal, _blob(item_key), _blob(before), _blob(after))
         )
+
+
+def _entries(table: Table, item: Item | None, other: Item | None) -> list[Index]:
+    """The indexes that hold an item under another key than they hold the other one."""
+    if item is None:
+        return []
+    held = table.holding(item)
+    return held if other is None else [index for index in held if not _agree(item, other, index.key.names)]
 
 
 def _agree(one: Item, other: Item, names: Sequence[str]) -> bool:

@@ -87,7 +87,7 @@ class Write:
         new, size = self.new(old)
         db.change(self.table, self.key, old, new, size)
         if meter is not None:
-            meter.change(self.table, None if old is None else old.item, new)
+            meter.change(self.table, old, new, size)
         return old, new
 
 
@@ -253,7 +253,7 @@ def check_changes(table: Table, changes: Changes, values: Mapping[str, Attribute
     for name in table.key.names:
         if name in touched:
             raise ValidationException(f"{_INVALID}Cannot update attribute {name}. This attribute is part of the key")
-    if table.indexes:
+    if not touched.isdisjoint(table.index_key_names):
         assigned = changes.static_types(values)
         for index in table.indexes_by_name:
             for name, expected in index.key.types.items():
@@ -280,16 +280,18 @@ def updated_item(
         if changes is None:
             return before, size
         after = changes.apply(before, values)
-        _check_changed_index_keys(table, before, after, changes.top_level_attributes)
+        touched = changes.top_level_attributes
+        if not touched.isdisjoint(table.index_key_names):
+            _check_changed_index_keys(table, before, after, touched)
         # What the update did not touch was checked and measured when it was written.
-        for name in changes.top_level_attributes:
+        for name in touched:
             if name in before:
                 size -= text_size(name) + value_size(before[name])
             if name in after:
                 after[name], added = checked(after[name])
                 size += text_size(name) + added
         measured = size
-        if per_action:
+        if per_action and size + changes.size_overhead > MAX_ITEM_SIZE:
             measured = max(size, size - item_size(key) + changes.size_overhead)
         if measured > MAX_ITEM_SIZE:
             raise ValidationException(TOO_LARGE_TO_UPDATE)

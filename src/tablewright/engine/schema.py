@@ -48,10 +48,15 @@ class Key:
 
     def bytes_of(self, item: Mapping[str, AttributeValue]) -> bytes:
         """The sortable key of an item that is known to have it."""
+        # Loops, because every write makes several keys of one or two attributes, for which comprehensions are slow.
         scalar = keys.scalar_bytes
-        return keys.key_bytes(
-            [scalar(item[name]) for name in self.partition], [scalar(item[name]) for name in self.sort]
-        )
+        partition = []
+        for name in self.partition:
+            partition.append(scalar(item[name]))
+        key = keys.partition_bytes(partition)
+        for name in self.sort:
+            key += keys.sort_bytes(scalar(item[name]))
+        return key
 
     def check_value(self, name: str, value: AttributeValue) -> None:
         """A key attribute of the right type: not empty, not too large."""
@@ -91,6 +96,13 @@ class Index:
     queryable: bool
     # None when everything is projected
     projected: frozenset[str] | None
+    # What adds an entry, and takes one away.
+    insert: str = field(init=False)
+    delete: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "insert", f"INSERT INTO {self.rows} (key, id) VALUES (?, ?)")
+        object.__setattr__(self, "delete", f"DELETE FROM {self.rows} WHERE key = ?")
 
     def holds(self, item: Item) -> bool:
         """An item is in the index when it has every key attribute of it, as a key can have it.
@@ -152,11 +164,19 @@ class Table:
     needs_old_image: bool = field(init=False)
     rows: str = field(init=False)
     expiries: str = field(init=False)
-    # Reads a row by its place and key, and writes one whatever is there; ``database`` knows of rows in other places.
+    # Reads a row, wherever it is; the others act on the place of one, and ``database`` knows of rows in other places.
     select_row: str = field(init=False)
     put_row: str = field(init=False)
+    insert_row: str = field(init=False)
+    update_row: str = field(init=False)
+    delete_row: str = field(init=False)
     # The order in which a bad index key is looked for.
     indexes_by_name: list[Index] = field(init=False)
+    # Each index behind the first attribute of its key: most items that it does not hold lack that one.
+    _indexes_by_attribute: list[tuple[str, Index]] = field(init=False)
+    # Every attribute that is in the key of an index, and with those of the table's key, each once.
+    index_key_names: list[str] = field(init=False)
+    _key_types: list[tuple[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
         description = self.description
@@ -166,12 +186,17 @@ class Table:
         self.key_names = frozenset(self.key.names)
         self.rows = f"items_{self.number}"
         self.expiries = f"expiries_{self.number}"
-        self.select_row = f"SELECT id, size, item FROM {self.rows} WHERE id = ? AND key = ?"
+        # Its own place first; another key may have come there before it.
+        select = f"SELECT id, size, item FROM {self.rows} WHERE"
+        self.select_row = f"{select} id = ?1 AND key = ?2 UNION ALL {select} key = ?2 LIMIT 1"
         replace = "DO UPDATE SET size = excluded.size, item = excluded.item"
         self.put_row = (
             f"INSERT INTO {self.rows} (id, key, size, item) VALUES (?, ?, ?, ?) "
             f"ON CONFLICT (id) {replace} WHERE key = excluded.key ON CONFLICT (key) {replace}"
         )
+        self.insert_row = f"INSERT OR IGNORE INTO {self.rows} (id, key, size, item) VALUES (?, ?, ?, ?)"
+        self.update_row = f"UPDATE {self.rows} SET size = ?, item = ? WHERE id = ?"
+        self.delete_row = f"DELETE FROM {self.rows} WHERE id = ?"
         self.indexes = {}
         for member, is_global in (("GlobalSecondaryIndexes", True), ("LocalSecondaryIndexes", False)):
             for definition in description.get(member, ()):
@@ -181,6 +206,10 @@ class Table:
         self.view_type = stream["StreamViewType"] if stream and stream.get("StreamEnabled") else None
         self.needs_old_image = bool(self.indexes or self.view_type or self.time_to_live)
         self.indexes_by_name = [self.indexes[name] for name in sorted(self.indexes)]
+        self._indexes_by_attribute = [(index.key.names[0], index) for index in self.indexes.values()]
+        index_key_types = {name: tag for index in self.indexes_by_name for name, tag in index.key.types.items()}
+        self.index_key_names = list(index_key_types)
+        self._key_types = list({**self.key.types, **index_key_types}.items())
 
     def _index(self, definition: dict[str, Any], is_global: bool, types: Mapping[str, str]) -> Index:
         key = _key(definition["KeySchema"], types)
@@ -218,6 +247,14 @@ class Table:
     def key_of(self, item: Mapping[str, AttributeValue]) -> Item:
         return {name: item[name] for name in self.key.names}
 
+    def holding(self, item: Item) -> list[Index]:
+        """The indexes that have an entry for an item."""
+        held = []
+        for name, index in self._indexes_by_attribute:
+            if name in item and index.holds(item):
+                held.append(index)
+        return held
+
     # -- checks ----------------------------------------------------------------------------------------------
 
     def check_key(self, key: Mapping[str, AttributeValue]) -> None:
@@ -237,6 +274,21 @@ class Table:
 
     def check_item(self, item: Item) -> None:
         """A whole item: its key, and the type of every attribute that is an index key."""
+        for name, expected in self._key_types:
+            value = item.get(name)
+            if value is None:
+                if name in self.key_names:
+                    break
+                continue
+            content = value.get(expected)
+            if not content or len(content) > _SURELY_FITS:
+                break
+        else:
+            return
+        self._check_item_in_order(item)
+
+    def _check_item_in_order(self, item: Item) -> None:
+        """The same, one key after the other: the first that is wrong is the one to tell of."""
         for name in self.key.names:
             expected = self.key.types[name]
             value = item.get(name)

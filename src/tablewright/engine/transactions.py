@@ -178,7 +178,7 @@ def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> l
             continue
         db.change(write.table, write.key, old, new, size)
         if meter is not None:
-            meter.change(write.table, None if old is None else old.item, new, _FACTOR)
+            meter.change(write.table, old, new, size, _FACTOR)
     return sizes
 
 

@@ -36,11 +36,11 @@ def is_attribute_map(value: Any, depth: int = 0) -> bool:
     for attribute in value.values():
         if type(attribute) is not dict or len(attribute) != 1:
             return False
+        # Most are text.
+        if type(attribute.get("S")) is str:
+            continue
         for tag, content in attribute.items():
-            if tag in _STRING_TYPES:
-                if type(content) is not str:
-                    return False
-            elif not _is_content(tag, content, depth):
+            if not (type(content) is str if tag in _STRING_TYPES else _is_content(tag, content, depth)):
                 return False
     return True
 

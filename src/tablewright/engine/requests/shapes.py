@@ -393,11 +393,14 @@ class Struct(Shape):
 
     def check(self) -> Check:
         checks = {name: shape.check() for name, shape in self.members.items()}
-        required = self.required
+        required = tuple(self.required)
 
         def check(value: Any) -> bool:
-            if type(value) is not dict or not required <= value.keys():
+            if type(value) is not dict:
                 return False
+            for name in required:
+                if name not in value:
+                    return False
             for name, member in value.items():
                 check_member = checks.get(name)
                 if check_member is None or not check_member(member):
