@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import pytest
+from pydantic import BaseModel
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, Keys, Numbered, Query, Table
+from tablewright.model import Entity, Keys, ModelError, Numbered, Query, Table, schema_of
 from tablewright.store import AlreadyExists, Cancelled, Create, Put, Store
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.flow import Request, Response
@@ -29,6 +30,26 @@ class Entry(Entity, table=ledger):
     keys = Keys(PK="BOOK#{book_id}", SK="ENTRY#{number:06}")
 
     of_book = Query()
+
+
+class Owner(BaseModel):
+    name: str
+    town: str | None = None
+
+
+class Receipt(Entity, table=ledger):
+    receipt_id: str
+    owner: Owner
+    number: Annotated[int, Numbered("owner.name", "owner.town")] = 0
+
+    keys = Keys(PK="RECEIPT#{receipt_id}", SK="RECEIPT")
+
+
+class Page(Entity, table=ledger):
+    book_id: str
+    number: Annotated[int, Numbered("book_id", "book_id")] = 0
+
+    keys = Keys(PK="BOOK#{book_id}", SK="PAGE#{number:06}")
 
 
 class Told(EmbeddedBackend):
@@ -95,3 +116,24 @@ def test_a_book_that_is_there_already_uses_no_number_up(store: Store) -> None:
         store.transact(Create(Book(book_id="b")), Create(entry))
     assert isinstance(cancelled.value.reasons[0], AlreadyExists)
     assert (entry.number, numbers(store, "b")) == (0, [1])
+
+
+def test_items_can_be_numbered_per_what_is_inside_of_a_field(store: Store) -> None:
+    towns = ["Rome", "Bonn", "Rome"]
+    receipts = [Receipt(receipt_id=f"r-{n}", owner=Owner(name="Ada", town=town)) for n, town in enumerate(towns)]
+    assert [store.create(receipt).number for receipt in receipts] == [1, 1, 2]
+
+
+def test_an_item_without_what_it_is_numbered_per_is_refused_before_anything_is_asked(
+    store: Store, backend: Told
+) -> None:
+    with pytest.raises(ModelError, match=r"Receipt\.number is numbered per owner\.town, which is not given"):
+        store.create(Receipt(receipt_id="r", owner=Owner(name="Ada")))
+    assert backend.operations == []
+
+
+def test_a_counter_is_named_by_all_that_it_is_counted_per_and_as_often() -> None:
+    # A counter under another name would begin at one again.
+    schema = schema_of(Page)
+    key = schema.counter_key(schema.fields["number"], {"book_id": {"S": "b"}})
+    assert key["PK"]["S"].endswith("#b#b")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tablewright.model import ModelError, Selection
 from tablewright.store import plans
 from tablewright.store.context import Context
-from tablewright.store.plans import Plan, plan_selection
+from tablewright.store.plans import plan_selection
+from tablewright.store.scopes import Plan
 from tests.store.models import Call, Event, Feedback, Session, Ticket, TicketStatus
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
@@ -62,8 +63,7 @@ SELECTIONS = st.one_of(
 
 def shown(plan: Plan) -> Any:
     """All of a plan but its checks, which cannot be compared."""
-    settings = (plan.pattern, plan.key, plan.sort, plan.newest_first, plan.partial, plan.projected)
-    return settings, list(plan.bodies), len(plan.checks)
+    return plan.scope, list(plan.bodies), len(plan.checks)
 
 
 @given(st.lists(SELECTIONS, min_size=2, max_size=6), st.booleans())
@@ -71,7 +71,7 @@ def test_a_plan_does_not_depend_on_those_before_it(selections: list[Selection[An
     context = Context()
     after_others = [shown(plan_selection(context, each, keys_only=keys_only)) for each in selections]
     for selection, planned in zip(selections, after_others, strict=True):
-        plans._WAYS.clear()
+        plans._OUTLINES.clear()
         assert shown(plan_selection(context, selection, keys_only=keys_only)) == planned
 
 

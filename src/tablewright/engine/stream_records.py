@@ -88,9 +88,12 @@ def get_records(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     page = 0
     exhausted = True
     for row in rows:
+        if len(records) == limit:
+            exhausted = False
+            break
         record = _record(db, stream, row)
         page += record["dynamodb"]["SizeBytes"]
-        if len(records) == limit or (records and page > _MAX_PAGE_BYTES):
+        if records and page > _MAX_PAGE_BYTES:
             exhausted = False
             break
         records.append(record)

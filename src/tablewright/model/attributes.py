@@ -299,11 +299,17 @@ def _encode_set(values: Iterable[Any], one: Encoder = encode) -> AttributeValue 
 
 
 def _encode_list(values: Iterable[Any], one: Encoder = encode) -> AttributeValue:
-    return {"L": [_member(value, one) for value in values]}
+    # Most members are text, as below.
+    return {"L": [{"S": value} if type(value) is str else _member(value, one) for value in values]}
 
 
 def _encode_map(values: Mapping[Any, Any], one: Encoder = encode) -> AttributeValue:
-    return {"M": {_name(name): _member(value, one) for name, value in values.items()}}
+    return {
+        "M": {
+            name if type(name) is str else _name(name): {"S": value} if type(value) is str else _member(value, one)
+            for name, value in values.items()
+        }
+    }
 
 
 def _name(key: Any) -> str:

@@ -49,7 +49,8 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 def escape(text: str) -> str:
     """Text that contains no separator and still sorts as it did."""
-    return text.translate(_ESCAPES)
+    # Most text has nothing to escape.
+    return text.translate(_ESCAPES) if _SPECIAL(text) else text
 
 
 def unescape(text: str) -> str:
@@ -113,8 +114,12 @@ class Field:
     name: str
     form: str
 
+    @property
+    def encoder(self) -> Callable[[AttributeValue], str]:
+        return _encoder(self.name, self.form)
+
     def encode(self, value: AttributeValue) -> str:
-        return _encoder(self.name, self.form)(value)
+        return self.encoder(value)
 
     def decode(self, text: str) -> AttributeValue:
         if self.form in ("text", "date"):
@@ -145,8 +150,7 @@ def _encoder(name: str, form: str) -> Callable[[AttributeValue], str]:
             content = value.get("N")
             if content is None:
                 raise TemplateError(f"{name} is of type {_tag(value)}; only text and numbers can be part of a key")
-        # Most text has nothing to escape.
-        return escape(content) if _SPECIAL(content) else str(content)
+        return escape(content)
 
     def as_date(value: AttributeValue) -> str:
         day = _DATE.match(value.get("S", ""))
@@ -247,11 +251,6 @@ class Template:
         """The fields without which there is no key."""
         return frozenset(part.name for part in self.parts if isinstance(part, Field))
 
-    @cached_property
-    def head(self) -> str:
-        """The literal text that all keys begin with."""
-        return self.parts[0].text if self.parts and isinstance(self.parts[0], Literal) else ""
-
     def renamed(self, name_of: Callable[[str], str]) -> Template:
         """The same keys, from fields of other names, which may contain what a template could not say."""
 
@@ -269,7 +268,7 @@ class Template:
     def render(self) -> Callable[[Mapping[str, AttributeValue]], str | None]:
         """Gives the key of an item; None when a required field is absent."""
         required = _renderer(self.parts)
-        if self.head and not self.optional:
+        if not self.optional and any(isinstance(part, Literal) for part in self.parts):
             return required
         optional = _renderer(self.optional)
 
@@ -284,6 +283,11 @@ class Template:
             return text
 
         return render
+
+    def beginning(self, until: Field | None = None) -> Callable[[Mapping[str, AttributeValue]], str | None]:
+        """Gives what the key of an item begins with, up to a field; None when a field before that is absent."""
+        parts = self.parts + self.optional
+        return _renderer(parts if until is None else parts[: parts.index(until)])
 
     def prefix(self, item: Mapping[str, AttributeValue]) -> tuple[str, Field | None]:
         """What the keys begin with whose first fields are those given, and the first field that is not given.
@@ -400,7 +404,7 @@ def _renderer(parts: Sequence[Part]) -> Callable[[Mapping[str, AttributeValue]],
         if isinstance(part, Literal):
             literal += part.text
         else:
-            pieces.append((literal, part.name, part.form == "text", _encoder(part.name, part.form)))
+            pieces.append((literal, part.name, part.form == "text", part.encoder))
             literal = ""
     nested = any("." in name for _, name, _, _ in pieces)
     tail = literal
@@ -430,5 +434,6 @@ def _form_regex(form: str) -> str:
     if form == "date":
         return _DATE.pattern
     if form == "text":
-        return r"[^\x00-\x24]*(?:\$[@-d][^\x00-\x24]*)*"
+        # Possessive: what follows is none of it, so there is nothing to go back for.
+        return r"[^\x00-\x24]*+(?:\$[@-d][^\x00-\x24]*+)*+"
     return rf"[0-9]{{{int(form)}}}"

@@ -65,7 +65,17 @@ def reader_of(
     except (_NotReadable, TypeError):
         return None
     read: Reader = validator.validate_python
-    return read
+    if not absent:
+        return read
+
+    def read_and_mark(items: Sequence[Mapping[str, AttributeValue]]) -> list[Entity]:
+        entities = read(items)
+        for entity in entities:
+            # It is not the default, so it was given.
+            entity.__pydantic_fields_set__.update(absent)
+        return entities
+
+    return read_and_mark
 
 
 class _Compiler:
@@ -99,14 +109,16 @@ class _Compiler:
 
     def _stored(self, schema: Node) -> tuple[str | None, Node]:
         """A tag and a schema that takes its content; without a tag, a schema that takes a tagged value."""
-        kind = schema["type"]
-        if kind in ("default", "function-after"):
+        content = self._content(schema)
+        if content is not None:
+            return content
+        if schema["type"] in ("default", "function-after"):
             if schema.get("validate_default"):
                 # The default is no stored value.
                 raise _NotReadable
             tag, inner = self._stored(schema["schema"])
             return tag, {**_plain(schema), "schema": inner}
-        return self._content(schema) or (None, _decoded(schema))
+        return None, _decoded(schema)
 
     def _content(self, schema: Node) -> tuple[str, Node] | None:
         """The same, where a tag is known beforehand."""

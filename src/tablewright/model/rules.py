@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -185,6 +186,7 @@ def sharded(rule: str | KeyRule, shards: int, *, was: int | None = None) -> KeyR
     return replace(_rule(rule), shards=shards, was=was)
 
 
+@lru_cache(maxsize=4096)
 def _suffix(shard: int, shards: int) -> str:
     return "" if shards == 1 else f"#{shard:0{len(str(shards - 1))}d}"
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -31,6 +30,7 @@ from tablewright.model.attributes import (
 )
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.fields import KINDS, FieldSpec, Place
+from tablewright.model.key_makers import key_maker
 from tablewright.model.keys import AttributeValue, lookup
 from tablewright.model.naming import Naming, camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Query
@@ -93,6 +93,10 @@ class Schema:
         self.large = self._all_marked(Large)
         self._compile()
         check(self)
+        # What each numbered field is counted per: fields as they are named, and where they are in an item.
+        self.counted = {
+            spec.name: [(name, self.path(name)) for name in spec.marker(Numbered).per] for spec in self.numbered
+        }
         table.entities.append(self)
 
     # -- entity and item ----------------------------------------------------------------------------------------
@@ -127,32 +131,50 @@ class Schema:
                 self._checked_key(attribute, item)
         return item
 
+    def encode_fields(self, entity: Entity, paths: Iterable[str]) -> Item:
+        """As much of an entity's item as has the fields that paths lead to."""
+        item: Item = {}
+        for path in paths:
+            spec = self.fields[path.partition(".")[0]]
+            if spec.name not in entity.__dict__:
+                raise read_in_part(self, spec.name)
+            encoded = spec.encode(entity.__dict__[spec.name])
+            if encoded is not None:
+                item[spec.attribute] = encoded
+        return item
+
     def decode(self, item: Item, *, partial: bool = False) -> Entity:
         """The entity of an item; pydantic's ValidationError when it is none.
 
         With ``partial`` the item may lack fields, as a projection does; the entity then lacks them as well, as it does
         the large ones that are outside of the item and have not been read.
         """
-        if self.upgrades is not None and not partial:
-            item = self.upgrade(item)
+        if not partial:
+            if self.upgrades is not None:
+                item = self.upgrade(item)
+            if self._known.issuperset(item):
+                return self._entity(item)
+        outside = self._outside(item)
         if partial:
             entity = self._partial(self._values(item))
-        elif self.large and (outside := self._outside(item)):
+        elif self.large and outside:
             entity = self._partial({**self._defaults(outside), **self._values(item)})
         else:
             entity = self._entity(item)
-        if not self._known.issuperset(item):
-            keep_unknown(entity, {name: value for name, value in item.items() if name not in self._known})
-            for name in self._outside(item):
-                # Nor is it the default, even if the field is no longer declared as large.
-                entity.__dict__.pop(name, None)
+        keep_unknown(entity, {name: value for name, value in item.items() if name not in self._known})
+        for name in outside:
+            # Nor is it the default, even if the field is no longer declared as large.
+            entity.__dict__.pop(name, None)
         return entity
 
     def decode_all(self, items: Sequence[Item]) -> list[Entity]:
         """The entities of items, at once where nothing is special about any of them."""
-        plain = self.upgrades is None and not self.large and self._known.issuperset(chain.from_iterable(items))
-        if plain and (entities := self._read_all(items)) is not None:
-            return entities
+        if self._read is not None and self.upgrades is None and self._known.issuperset(set().union(*items)):
+            try:
+                return self._read(items)
+            except ValidationError:
+                # The one that is refused may be good all the same.
+                pass
         return [self.decode(item) for item in items]
 
     def _outside(self, item: Item) -> list[str]:
@@ -171,28 +193,15 @@ class Schema:
         return {**defaults, **{name: absent() for name, absent in self._absent.items()}}
 
     def _entity(self, item: Item) -> Entity:
-        entities = self._read_all([item])
-        if entities is not None:
-            return entities[0]
+        if self._read is not None:
+            try:
+                return self._read([item])[0]
+            except ValidationError:
+                # Its values may be good all the same, once they are decoded; if not, it is told better what is wrong.
+                pass
         values = {name: absent() for name, absent in self._absent.items()}
         validate: Callable[[dict[str, Any]], Entity] = self.entity.__pydantic_validator__.validate_python
         return validate({**values, **self._values(item)})
-
-    def _read_all(self, items: Sequence[Item]) -> list[Entity] | None:
-        """The entities of items as they are; None if one is refused.
-
-        Its values may be good all the same, once they are decoded, and if not, it is told better what is wrong.
-        """
-        if self._read is None:
-            return None
-        try:
-            entities = self._read(items)
-        except ValidationError:
-            return None
-        if self._absent:
-            for entity in entities:
-                entity.__pydantic_fields_set__.update(self._absent)
-        return entities
 
     def _values(self, item: Item) -> dict[str, Any]:
         """The decoded values of an item, by field."""
@@ -224,17 +233,19 @@ class Schema:
         # A key that a template makes never is one of the store's own.
         return self.table.partition in self.rules or not self.table.is_internal(item)
 
-    def those_of(self, items: Sequence[Item], partition_is_known: bool = False) -> list[Item]:
+    def those_of(self, items: list[Item], partition_is_known: bool = False) -> list[Item]:
         """The items of this entity among some; the partition may be known to be one of its own."""
-        if self.table.type_attribute is None and self.table.partition in self.rules:
-            try:
-                for name, matches in self._key_rules[1 if partition_is_known else 0 :]:
-                    items = [item for item in items if matches(item[name]["S"])]
-                return list(items)
-            except KeyError:
-                # One lacks it, or has it of another type.
-                pass
-        return list(filter(self.is_of, items))
+        kind, found = self.table.type_attribute, items
+        try:
+            if kind is not None:
+                found = [item for item in items if item[kind]["S"] == self.type_name]
+            else:
+                for name, matches in self._sort_rules if partition_is_known else self._key_rules:
+                    found = [item for item in found if matches(item[name]["S"])]
+            return found if self._is_never_internal else self.table.without_internal(found)
+        except KeyError:
+            # One lacks what tells it, or has it of another type.
+            return list(filter(self.is_of, items))
 
     # -- older shapes -------------------------------------------------------------------------------------------
 
@@ -281,7 +292,10 @@ class Schema:
         try:
             for attribute in self.rules if attributes is None else attributes:
                 rule = self.rules[attribute]
-                if not rule.when or all(lookup(item, path) in allowed for path, allowed in rule.when.items()):
+                for path, allowed in rule.when.items():
+                    if lookup(item, path) not in allowed:
+                        break
+                else:
                     text = rule.template.render(item)
                     if text is not None:
                         derived[attribute] = {"S": text if rule.shards == 1 else text + self._shard(rule, item)}
@@ -297,6 +311,17 @@ class Schema:
                 rule = self.rules.get(attribute)
                 if rule is not None and rule.shards > 1:
                     key[attribute] = {"S": key[attribute]["S"] + self._shard(rule, item)}
+        return key
+
+    def key_for(self, values: Mapping[str, Any], pattern: str) -> Item:
+        """The primary key that field values make up, exactly; ``pattern`` is who gives them."""
+        key = self._key_maker(values)
+        if key is not None:
+            return key
+        item = self.stored(values)
+        key = self.key_of(item)
+        for attribute in item.keys() - self.identity:
+            raise ModelError(f"{pattern}: {self.field_path(attribute)} is not part of the primary key")
         return key
 
     def _unsharded_key(self, item: Mapping[str, AttributeValue]) -> Item:
@@ -325,7 +350,8 @@ class Schema:
         """The part of a key that names the shard, which follows from the primary key."""
         if rule.shards == 1:
             return ""
-        identity = "\x00".join(content for value in self._unsharded_key(item).values() for content in value.values())
+        key = self._unsharded_key(item)
+        identity = "\x00".join([content for value in key.values() for content in value.values()])
         return rule.shard_suffix(stable_shard(identity, rule.shards))
 
     def stored(self, values: Mapping[str, Any]) -> Item:
@@ -336,7 +362,9 @@ class Schema:
         item: Item = {}
         for name, value in values.items():
             place = self._places.get(name) or self._placed(name)
-            encoded = None if value is None else place.encode(value)
+            if value is None:
+                continue
+            encoded = {"S": value} if type(value) is str else place.encode(value)
             if encoded is None:
                 continue
             if place.tags.isdisjoint(encoded):
@@ -442,10 +470,9 @@ class Schema:
 
     def counter_key(self, spec: FieldSpec, item: Item) -> Item:
         """The key of the item that counts a numbered field, for the group that an item is in."""
-        marker: Numbered = spec.marker(Numbered)
         group: list[str] = []
-        for name in marker.per:
-            value = lookup(item, self.path(name))
+        for name, path in self.counted[spec.name]:
+            value = lookup(item, path)
             if value is None:
                 raise ModelError(f"{self.entity.__name__}.{spec.name} is numbered per {name}, which is not given")
             group.extend(value.values())
@@ -474,7 +501,11 @@ class Schema:
         )
         rules = [(name, self.rules[name]) for name in self.table.key if name in self.rules]
         self._is_sharded = any(rule.shards > 1 for _, rule in rules)
+        # A key that a template makes never is one of the store's own.
+        self._is_never_internal = self.table.type_attribute is None and self.table.partition in self.rules
         self._key_rules = [(name, rule.template.matches if rule.shards == 1 else rule.matches) for name, rule in rules]
+        self._sort_rules = [(name, matches) for name, matches in self._key_rules if name != self.table.partition]
+        self._key_maker = key_maker(self)
         self._absent = self._meanings_of_absence()
         self._read = reader_of(self.entity, {spec.name: spec.attribute for spec in self.fields.values()}, self._absent)
         # What is not among these belongs to somebody else, and survives.
@@ -527,7 +558,7 @@ class Schema:
             raise ModelError(f"{self.entity.__name__}: {names} say the same; keep one of them")
         return marked[0] if marked else None
 
-    @property
+    @cached_property
     def lifetime(self) -> timedelta | None:
         return None if self.expiry is None else self.expiry.marker(Expiry).after
 

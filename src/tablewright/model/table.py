@@ -16,6 +16,7 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +155,7 @@ class Table:
             if kind not in _KEY_TYPES:
                 raise ModelError(f"table {self.name!r}: {attribute!r} is one of {', '.join(_KEY_TYPES)}, not {kind!r}")
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, ...]:
         return (self.partition,) if self.sort is None else (self.partition, self.sort)
 
@@ -204,6 +205,11 @@ class Table:
         if "B" in value:
             return b64decode(value["B"]).startswith(_INTERNAL.encode())
         return str(value.get("S", "")).startswith(_INTERNAL)
+
+    def without_internal(self, items: list[dict[str, AttributeValue]]) -> list[dict[str, AttributeValue]]:
+        """Those of some items that are not the store's own; KeyError where a partition key is no text."""
+        name = self.partition
+        return [item for item in items if not item[name]["S"].startswith(_INTERNAL)]
 
     # -- setting up -------------------------------------------------------------------------------------------------
 

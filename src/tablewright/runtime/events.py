@@ -6,20 +6,20 @@
 
 A publisher turns changes into events and stores them in the same transaction as its place in the stream: there is an
 event exactly when the write that it tells of was committed, however often anything crashes. Its id is made from that
-change, so it stays the same. Subscribers get every event at least once, and have to bear repetition; in order, as long
-as the stream has one shard at a time.
+change, so it stays the same. Subscribers get every event, or every one that they want (``published``), at least once,
+and have to bear repetition; in order, as long as the stream has one shard at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Annotated, Any
 
 from tablewright.model import Entity, EpochSeconds, Expiry, Get, Keys, Query
 from tablewright.runtime.tables import events_table
-from tablewright.store import AnyChange, Change, Effects, Handler, Put, only
+from tablewright.store import AnyChange, Change, ChangeFilter, ChangeKind, Effects, Handler, Put, RawChange, only
 
 KEPT_FOR = timedelta(days=30)
 # The most that a sequence number has.
@@ -76,8 +76,18 @@ def publisher(source: str, translate: Translate, count: Callable[[str], Any] = l
     return publish
 
 
-def events_in(changes: Sequence[AnyChange], source: str | None = None) -> list[Event]:
+def published(source: str, types: Collection[str]) -> ChangeFilter:
+    """That a subscriber wants events of one source and some types: it is not even shown the others."""
+    sources, kinds = {"S": source}, [{"S": type_} for type_ in types]
+
+    def wanted(change: RawChange) -> bool:
+        image = change.after
+        return image is not None and image.get("source") == sources and image.get("type") in kinds
+
+    return wanted
+
+
+def events_in(changes: Sequence[AnyChange]) -> list[Event]:
     """The events among changes of the events table, for a subscriber."""
     found: list[Change[Event]] = only(Event, changes)
-    events = [change.after for change in found if change.kind == "INSERT" and change.after is not None]
-    return [event for event in events if source is None or event.source == source]
+    return [change.after for change in found if change.kind is ChangeKind.INSERT and change.after is not None]

@@ -17,7 +17,18 @@ from datetime import timedelta
 from tablewright.model import Table
 from tablewright.runtime.metrics import Metrics
 from tablewright.runtime.tables import notes_table
-from tablewright.store import AnyChange, Consumer, DeadLetter, Effects, Handler, Pass, RecordsLost, Store, Unavailable
+from tablewright.store import (
+    AnyChange,
+    ChangeFilter,
+    Consumer,
+    DeadLetter,
+    Effects,
+    Handler,
+    Pass,
+    RecordsLost,
+    Store,
+    Unavailable,
+)
 
 _RESTART_AFTER = 2.0
 _STOP_WITHIN = 20.0
@@ -38,6 +49,8 @@ class Consuming:
     window: timedelta = timedelta(0)
     bisect: bool = True
     retries: int = 3
+    # Which changes it is given; None: all of them.
+    wanted: ChangeFilter | None = None
 
 
 class Workers:
@@ -106,6 +119,7 @@ class _Running:
             bisect=consuming.bisect,
             retries=consuming.retries,
             lease=_LEASE,
+            wanted=consuming.wanted,
         )
         self.thread = threading.Thread(target=self._work, name=consuming.name, daemon=True)
 

@@ -39,7 +39,17 @@ from tablewright.store.queries import Page
 from tablewright.store.rebuilds import RebuildProgress
 from tablewright.store.s3_blobs import S3Blobs
 from tablewright.store.store import Store
-from tablewright.store.streams import AnyChange, Change, ChangeKind, RawChange, changes_in, changes_of, only
+from tablewright.store.streams import (
+    AnyChange,
+    Change,
+    ChangeFilter,
+    ChangeKind,
+    RawChange,
+    changes_in,
+    changes_of,
+    only,
+    wanting,
+)
 from tablewright.store.tables import Aspect, Difference, Resolution
 from tablewright.store.transactions import Absent, Check
 from tablewright.store.updates import Update, Upsert
@@ -59,6 +69,7 @@ __all__ = [
     "Cancelled",
     "CapacityHook",
     "Change",
+    "ChangeFilter",
     "ChangeKind",
     "Check",
     "Checkpoint",
@@ -115,4 +126,5 @@ __all__ = [
     "changes_of",
     "only",
     "sizes_outside",
+    "wanting",
 ]

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -86,6 +87,7 @@ def new_name(table: str, entity: str, now: float) -> str:
     return f"{blob_prefix(table, entity)}{chance[-2:]}/{int(now * 1000):013d}-{chance}"
 
 
+@lru_cache(maxsize=1024)
 def name_length(table: str, entity: str) -> int:
     """How long the names of an entity's blobs are."""
     return len(blob_prefix(table, entity)) + len("00/0000000000000-") + 32

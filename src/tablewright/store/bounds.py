@@ -74,8 +74,11 @@ def bounds_of(schema: Schema, wanted: Wanted) -> list[Bound]:
     """The bounds that additions and appends could break."""
     found: list[Bound] = []
     for path, value in wanted.append.items():
-        found += _lengths(schema, path, Decimal(len(list(value))), None)
+        if markers_of(schema.entity, path):
+            found += _lengths(schema, path, Decimal(len(list(value))), None)
     for path, value in wanted.add.items():
+        if not markers_of(schema.entity, path):
+            continue
         ((tag, content),) = to_operand(schema, path, value).items()
         if tag == "N":
             place = place_of(schema.entity, path)

@@ -156,7 +156,7 @@ def selected(context: Context, selection: Selection[E]) -> Flow[list[E]]:
     for body in plan.bodies:
         start: dict[str, Any] = {}
         while True:
-            response = yield from retrying(context, Request("Query", {**body, **start}, plan.pattern))
+            response = yield from retrying(context, Request("Query", {**body, **start}, plan.scope.pattern))
             found += map(selection.entity.of, response["Items"])
             if "LastEvaluatedKey" not in response:
                 break

@@ -14,7 +14,7 @@ from tablewright.model.schema import Item, Schema
 from tablewright.store.changes import place_of
 from tablewright.store.context import Context
 from tablewright.store.errors import ConditionFailed, StoreError, VersionConflict
-from tablewright.store.expressions import Compared, Condition, Negated, OneOf, equals, exists, missing
+from tablewright.store.expressions import Compared, Condition, Negated, OneOf, equals, exists, missing, with_condition
 from tablewright.store.visibility import is_expired
 
 
@@ -37,6 +37,20 @@ def is_free(context: Context, schema: Schema) -> Condition:
     over = is_over(context, schema)
     absent = missing(schema.table.partition)
     return absent if over is None else absent | over
+
+
+def if_free(context: Context, schema: Schema) -> Mapping[str, Any]:
+    """``is_free`` as the members of a request, which are the same for all items of an entity but for the time."""
+    members = _if_free(schema)
+    if schema.expiry is None:
+        return members
+    now = {"N": number_text(context.clock())}
+    return {**members, "ExpressionAttributeValues": dict.fromkeys(members["ExpressionAttributeValues"], now)}
+
+
+@lru_cache(maxsize=1024)
+def _if_free(schema: Schema) -> Mapping[str, Any]:
+    return with_condition({}, is_free(Context(clock=lambda: 0), schema))
 
 
 def living(context: Context, schema: Schema, item: Item | None) -> Item | None:

@@ -28,11 +28,12 @@ from tablewright.store.lambda_events import on_lambda
 from tablewright.store.rebuilds import RebuildProgress, rebuild
 from tablewright.store.retry import backoff
 from tablewright.store.store import Store
+from tablewright.store.streams import ChangeFilter
 from tablewright.store.workers import Handler, Pass, Worker, is_passing
 
 _IDLE_PAUSE = 0.2
 # After a pass that found something: who goes on at once finds little, and commits for each little.
-_BUSY_PAUSE = 0.04
+_BUSY_PAUSE = 0.1
 
 
 class ConsumerSettings(TypedDict, total=False):
@@ -49,6 +50,8 @@ class ConsumerSettings(TypedDict, total=False):
     lease: timedelta
     # Whether the handler is also given changes of items that are of no entity, raw.
     foreign: bool
+    # Which changes the handler is given, by what is stored; the others are passed over, and not read as entities.
+    wanted: ChangeFilter | None
 
 
 class Consumer:
@@ -83,7 +86,7 @@ class Consumer:
         failures = 0
         while not until.is_set():
             try:
-                done = self._store._run(self._worker.one_pass(flush=False))
+                done = self._store._run(self._worker.one_pass(flush=False, is_stopped=until.is_set))
                 if on_pass is not None:
                     on_pass(done)
                 failures = 0
@@ -159,7 +162,7 @@ class AsyncConsumer:
         failures = 0
         while not until.is_set():
             try:
-                done = await self._store._run(self._worker.one_pass(flush=False))
+                done = await self._store._run(self._worker.one_pass(flush=False, is_stopped=until.is_set))
                 if on_pass is not None:
                     on_pass(done)
                 failures = 0

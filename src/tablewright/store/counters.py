@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from tablewright.model.fields import FieldSpec
 from tablewright.model.schema import Item, Schema
 from tablewright.store.context import Context
@@ -27,8 +25,12 @@ from tablewright.store.retry import retrying
 # The last number that was given.
 COUNT = "count"
 
+# Which counter it is: the table, and its partition, which has nothing else.
+Identity = tuple[str, str]
 
-@dataclass(frozen=True, slots=True)
+
+# Not frozen, though no field is ever set anew: one is made for every numbered item.
+@dataclass(slots=True)
 class Draw:
     """A field that is to be given the next number of a counter."""
 
@@ -39,8 +41,9 @@ class Draw:
     group: dict[str, Any]
 
     @property
-    def identity(self) -> bytes:
-        return orjson.dumps([self.schema.table.name, self.key], option=orjson.OPT_SORT_KEYS)
+    def identity(self) -> Identity:
+        (partition,) = self.key[self.schema.table.partition].values()
+        return self.schema.table.name, partition
 
 
 @dataclass(slots=True)
@@ -68,16 +71,16 @@ class Counters:
     """The counters that the operations of one transaction draw from, over all its attempts."""
 
     def __init__(self) -> None:
-        self._last: dict[bytes, int] = {}
+        self._last: dict[Identity, int] = {}
 
     def prepare(
         self, context: Context, draws: Iterable[Draw], pattern: str, is_new: Callable[[Draw], bool]
-    ) -> Flow[dict[bytes, Counter]]:
+    ) -> Flow[dict[Identity, Counter]]:
         """The counters to draw from, read where it is not known how far they are.
 
         ``is_new`` says whether what a draw is counted for is made just now.
         """
-        counters: dict[bytes, Counter] = {}
+        counters: dict[Identity, Counter] = {}
         for draw in draws:
             identity = draw.identity
             if identity in counters:
@@ -91,6 +94,6 @@ class Counters:
             counters[identity] = Counter(draw.schema, draw.key, self._last[identity])
         return counters
 
-    def found(self, identity: bytes, item: Item | None) -> None:
+    def found(self, identity: Identity, item: Item | None) -> None:
         """Note how far a counter is."""
         self._last[identity] = 0 if item is None else int(item[COUNT]["N"])

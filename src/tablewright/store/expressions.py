@@ -26,15 +26,14 @@ class Placeholders:
         known = self._names.get(attribute)
         if known is not None:
             return known
-        return ".".join([self._step(step) for step in attribute.split(".")])
-
-    def _step(self, step: str) -> str:
-        name, bracket, rest = step.partition("[")
-        placeholder = self._names.get(name)
-        if placeholder is None:
-            placeholder = self._names[name] = f"#n{len(self._names)}"
-            self.names[placeholder] = name
-        return placeholder + bracket + rest
+        if "." in attribute:
+            return ".".join(map(self.path, attribute.split(".")))
+        name, bracket, rest = attribute.partition("[")
+        if bracket:
+            return self.path(name) + bracket + rest
+        placeholder = self._names[name] = f"#n{len(self._names)}"
+        self.names[placeholder] = name
+        return placeholder
 
     def value(self, value: AttributeValue) -> str:
         placeholder = f":v{len(self.values)}"
@@ -205,6 +204,8 @@ def with_condition(
     request: dict[str, Any], condition: Condition | None, changes: Changes | None = None
 ) -> dict[str, Any]:
     """A write request with its expressions and their placeholders."""
+    if condition is None and changes is None:
+        return request
     placeholders = Placeholders()
     if changes is not None:
         request["UpdateExpression"] = changes.render(placeholders)

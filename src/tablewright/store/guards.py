@@ -10,7 +10,7 @@ is what is left behind when somebody deletes items without the store.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tablewright.model.attributes import decode
@@ -26,7 +26,8 @@ from tablewright.store.expressions import Condition, Joined, equals, missing, wi
 OWNER = "owner"
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though no field is ever set anew: one is made for every unique field that is written.
+@dataclass(slots=True)
 class GuardChange:
     """A guard that passes from one owner to another; None: it is free before, or afterwards."""
 
@@ -36,10 +37,10 @@ class GuardChange:
     before: Item | None
     after: Item | None
     expiry: AttributeValue | None = None
+    key: Item = field(init=False)
 
-    @property
-    def key(self) -> Item:
-        return self.schema.guard_key(self.spec, self.value)
+    def __post_init__(self) -> None:
+        self.key = self.schema.guard_key(self.spec, self.value)
 
     @property
     def identity(self) -> tuple[str, str]:

@@ -74,6 +74,8 @@ class Placed:
 
     def stored(self, item: Item) -> Item:
         """What is stored of an item after all."""
+        if not self.references:
+            return with_references(item, {})
         return with_references({n: v for n, v in item.items() if n not in self.references}, self.references)
 
     def whole(self, item: Item) -> Item:
@@ -110,10 +112,9 @@ class Outside:
         plain = with_references(item, {})
         placed = Placed({})
         for attribute in self._going(schema, plain):
-            value = plain.pop(attribute)
             known = before.get(attribute) if same else None
-            self._put(placed, schema, item, attribute, value, known)
-        placed.item = with_references(plain, placed.references)
+            self._put(placed, schema, item, attribute, plain[attribute], known)
+        placed.item = placed.stored(plain)
         placed.superseded = _superseded(before, placed.references)
         return placed
 
@@ -187,6 +188,10 @@ class Outside:
         placed.values[blob.reference.blob] = value
 
     # -- carrying out -------------------------------------------------------------------------------------------
+
+    def is_concerned(self, placed: Sequence[Placed]) -> bool:
+        """Whether there is anything to write, or to tidy up."""
+        return bool(self._written) or any(each.fresh or each.superseded for each in placed)
 
     def upload(self, placed: Iterable[Placed]) -> Flow[None]:
         """Write the blobs that what was planned refers to."""

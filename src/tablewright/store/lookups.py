@@ -14,7 +14,7 @@ from tablewright.store.decoding import entities_of, entity_of
 from tablewright.store.flow import Flow, Request
 from tablewright.store.large import still_shown
 from tablewright.store.outside import lacking
-from tablewright.store.plans import plan_lookup, primary_key
+from tablewright.store.plans import plan_lookup
 from tablewright.store.queries import Reading
 from tablewright.store.retry import retrying
 from tablewright.store.shapes import written_back
@@ -28,33 +28,34 @@ def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) 
     """The entity, or None when there is none: no item, an expired one, or one of another entity."""
     if not isinstance(lookup, Lookup):
         raise not_taken("get", A_GET, lookup)
-    if lookup.index is not None:
-        unique = unique_field(lookup) if consistent else None
-        if unique is not None:
-            found = yield from get_by_guard(context, lookup, unique)
-            return None if found is None else (yield from _whole(context, lookup, found))
+    schema = schema_of(lookup.entity)
+    item: Item | None
+    key: Sequence[str] = ()
+    if lookup.index is None:
+        pattern = f"{lookup.entity.__name__}.{lookup.name}"
+        body: dict[str, Any] = {
+            "TableName": context.name_of(schema.table),
+            "Key": schema.key_for(lookup.values, pattern),
+        }
+        if lookup.consistent if consistent is None else consistent:
+            body["ConsistentRead"] = True
+        response = yield from retrying(context, Request("GetItem", body, pattern))
+        item = response.get("Item")
+        if item is None or not is_visible(schema, item, context.clock(), key_is_known=True):
+            return None
+    elif consistent and (unique := unique_field(lookup)) is not None:
+        item = yield from get_by_guard(context, lookup, unique)
+    else:
         plan = plan_lookup(context, lookup, consistent=consistent)
         items = yield from Reading(context, plan).take(1)
-        return (yield from _whole(context, lookup, items[0], plan.settled_key)) if items else None
-    schema = schema_of(lookup.entity)
-    pattern = f"{lookup.entity.__name__}.{lookup.name}"
-    body: dict[str, Any] = {
-        "TableName": context.name_of(schema.table),
-        "Key": primary_key(schema, pattern, lookup.values),
-    }
-    if lookup.consistent if consistent is None else consistent:
-        body["ConsistentRead"] = True
-    response = yield from retrying(context, Request("GetItem", body, pattern))
-    item: Item | None = response.get("Item")
-    if item is None or not is_visible(schema, item, context.clock(), key_is_known=True):
-        return None
-    if (schema.large and lookup.whole) or schema.writes_back:
-        return (yield from _whole(context, lookup, item))
-    entity: E = entity_of(schema, item)
+        item, key = items[0] if items else None, plan.settled_key
+    if item is not None and ((schema.large and lookup.whole) or schema.writes_back):
+        return (yield from _whole(context, lookup, item, key))
+    entity: E | None = None if item is None else entity_of(schema, item)
     return entity
 
 
-def _whole(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str] = ()) -> Flow[E | None]:
+def _whole(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str]) -> Flow[E | None]:
     """The entity of an item that was found, with the values that are outside of it."""
     schema = schema_of(lookup.entity)
     found: Item | None = item
@@ -77,7 +78,7 @@ def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool
         if lookup.index is not None:
             raise ModelError(f"{pattern} reads an index; many items at once can be read by primary key only")
         schema = schema_of(lookup.entity)
-        wanted.append((context.name_of(schema.table), primary_key(schema, pattern, lookup.values)))
+        wanted.append((context.name_of(schema.table), schema.key_for(lookup.values, pattern)))
     names = dict.fromkeys(f"{lookup.entity.__name__}.{lookup.name}" for lookup in lookups)
     # One request reads in one way; if any of them needs it, all are read so.
     strongly = any(lookup.consistent for lookup in lookups) if consistent is None else consistent

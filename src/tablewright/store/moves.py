@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tablewright.model.schema import Item, Schema
-from tablewright.store.conditions import described, has_version, is_free, version_of
+from tablewright.store.conditions import described, has_version, if_free, version_of
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, StoreError
 from tablewright.store.expressions import Condition, all_of, stored_equal, with_condition
@@ -38,7 +38,7 @@ def move(update: Update, context: Context, before: Item, after: Item, conditions
     stored = after if placed is None else placed.item
     result = after if placed is None else placed.whole(after)
     leave = with_condition({"TableName": name, "Key": old_key}, all_of(conditions))
-    arrive = with_condition({"TableName": name, "Item": stored}, is_free(context, schema))
+    arrive = {"TableName": name, "Item": stored, **if_free(context, schema)}
     actions = [
         Action("Delete", leave, lambda found: update.refusal(context, found, old_key)),
         Action("Put", arrive, taken),

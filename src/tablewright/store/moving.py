@@ -21,8 +21,8 @@ from typing import Any
 from tablewright.model.schema import Item
 from tablewright.store.cursors import Position
 from tablewright.store.flow import Flow
-from tablewright.store.outlines import Plan
 from tablewright.store.ranges import comparable
+from tablewright.store.scopes import Plan
 
 # A page of a request of the plan, by its number: where it starts, how many items it looks at; and where it ends.
 Fetch = Callable[[int, Item | None, int | None], Flow[tuple[list[Item], Item | None]]]
@@ -67,9 +67,9 @@ class Moving:
                 if self._at is None or self._is_before(self._at, end):
                     open_ends.append(end)
                     break
-        self._horizon = (max if self._plan.newest_first else min)(open_ends, key=self._sort, default=None)
+        self._horizon = (max if self._plan.scope.newest_first else min)(open_ends, key=self._sort, default=None)
         self._found = [item for item in seen.values() if self._is_next(item) and self._is_within(item)]
-        self._found.sort(key=self._order, reverse=self._plan.newest_first)
+        self._found.sort(key=self._order, reverse=self._plan.scope.newest_first)
         return self._found
 
     def give(self, number: int) -> list[Item]:
@@ -87,7 +87,7 @@ class Moving:
             return given
         before = [item for item in candidates if self._is_before(item, self._at)]
         if before:
-            self._anchor = self._key((min if self._plan.newest_first else max)(before, key=self._sort))
+            self._anchor = self._key((min if self._plan.scope.newest_first else max)(before, key=self._sort))
         return given
 
     # -- order --------------------------------------------------------------------------------------------------
@@ -96,10 +96,10 @@ class Moving:
         return {name: item[name] for name in self._plan.settled_key}
 
     def _sort(self, item: Item) -> Place:
-        return tuple(comparable(item[name]) for name in self._plan.sort)
+        return tuple(comparable(item[name]) for name in self._plan.scope.sort)
 
     def _identity(self, item: Item) -> Place:
-        return tuple(comparable(item[name]) for name in self._plan.schema.table.key)
+        return tuple(comparable(item[name]) for name in self._plan.scope.schema.table.key)
 
     def _order(self, item: Item) -> Place:
         return self._sort(item) + self._identity(item)
@@ -107,7 +107,7 @@ class Moving:
     def _is_before(self, one: Item, other: Item) -> bool:
         """Whether one sort key comes before another, in the direction of the read."""
         first, second = self._sort(one), self._sort(other)
-        return first > second if self._plan.newest_first else first < second
+        return first > second if self._plan.scope.newest_first else first < second
 
     def _is_within(self, item: Item) -> bool:
         return self._horizon is None or self._is_before(item, self._horizon)
@@ -119,4 +119,4 @@ class Moving:
         if not self._given:
             return not self._is_before(item, self._at)
         here, there = self._order(item), self._order(self._at)
-        return here < there if self._plan.newest_first else here > there
+        return here < there if self._plan.scope.newest_first else here > there

@@ -22,7 +22,7 @@ from tablewright.model import Entity, Lookup, schema_of
 from tablewright.model.schema import Item, Schema, read_in_part
 from tablewright.store.arguments import A_TARGET, AN_ENTITY, not_taken
 from tablewright.store.context import Context
-from tablewright.store.counters import Counters, Draw
+from tablewright.store.counters import Counters, Draw, Identity
 from tablewright.store.errors import (
     Cancelled,
     ConditionFailed,
@@ -46,7 +46,7 @@ MOST_ACTIONS = 100
 # What a plan may find out by itself to stand in the way.
 _REFUSALS = (NotFound, ConditionFailed, Conflict)
 
-_CONDITION_FAILED = "ConditionalCheckFailedException"
+CONDITION_FAILED = "ConditionalCheckFailedException"
 _CANCELLED = "TransactionCanceledException"
 _CONDITION_REASON = "ConditionalCheckFailed"
 _CONFLICT_REASON = "TransactionConflict"
@@ -158,7 +158,8 @@ def _execute(
     for attempt in range(ATTEMPTS):
         if attempt > 1:
             yield backoff(context, min(attempt - 1, _LONGEST_WAIT))
-        raises = yield from _numbered(context, operations, counters, pattern)
+        draws = [operation.draws() for operation in operations]
+        raises = (yield from _numbered(context, operations, draws, counters, pattern)) if any(draws) else []
         plans: list[WritePlan] = []
         for number, operation in enumerate(operations):
             try:
@@ -167,17 +168,16 @@ def _execute(
                 raise Cancelled([error if other is operation else None for other in operations]) from None
         if raises:
             plans[0].actions.extend(raises)
-        if outside is None:
+        placed = [plan.placed for plan in plans if plan.placed is not None]
+        if outside is None or not outside.is_concerned(placed):
             response, refusals = yield from _commit(context, plans, pattern)
-            if response is not None:
-                return [plan.done(response) for plan in plans]
         else:
-            placed = [plan.placed for plan in plans if plan.placed is not None]
             yield from outside.upload(placed)
             response, refusals = yield from outside.watched(_commit(context, plans, pattern))
             if response is not None:
                 yield from outside.committed(placed)
-                return (yield from _settled(plans, response))
+        if response is not None:
+            return (yield from _settled(plans, response)) if outside else [plan.done(response) for plan in plans]
         reasons = _reasons(operations, refusals, found)
         if any(reason is not None and not isinstance(reason, _OutOfDate) for reason in reasons):
             raise Cancelled(
@@ -195,12 +195,13 @@ def _settled(plans: Sequence[WritePlan], response: Response) -> Flow[list[Any]]:
 
 
 def _numbered(
-    context: Context, operations: Sequence[Operation], counters: Counters, pattern: str
+    context: Context,
+    operations: Sequence[Operation],
+    draws: Sequence[list[Draw]],
+    counters: Counters,
+    pattern: str,
 ) -> Flow[list[Action]]:
     """Give numbers to the operations that need them; the actions that raise the counters."""
-    draws = [operation.draws() for operation in operations]
-    if not any(draws):
-        return []
 
     def is_new(draw: Draw) -> bool:
         return any(operation.makes(draw.group) for operation in operations)
@@ -212,7 +213,7 @@ def _numbered(
     actions = []
     for identity, counter in known.items():
 
-        def refused(found: Item | None, identity: bytes = identity) -> None:
+        def refused(found: Item | None, identity: Identity = identity) -> None:
             counters.found(identity, found)
 
         actions.append(Action("Update", counter.body(context), refused, internal=True))
@@ -286,18 +287,20 @@ def _commit(context: Context, plans: Sequence[WritePlan], pattern: str) -> Flow[
 
 def _merged_guards(plans: Sequence[WritePlan]) -> tuple[list[tuple[int, GuardChange]], list[_Refusal]]:
     """One change for each guard, as a transaction may touch an item only once; refused if two plans take the same."""
+    guards = [(number, change) for number, plan in enumerate(plans) for change in plan.guards]
+    if len(guards) < 2:
+        return guards, []
     merged: dict[tuple[str, str], tuple[int, GuardChange]] = {}
     refusals = []
-    for number, plan in enumerate(plans):
-        for change in plan.guards:
-            owner, known = merged.get(change.identity, (number, None))
-            if known is None:
-                merged[change.identity] = number, change
-            elif known.after is not None and change.after is not None:
-                refusals.append(_Refusal(number, None, change, None))
-            else:
-                taker = owner if known.after is not None else number
-                merged[change.identity] = taker, known.merged(change)
+    for number, change in guards:
+        owner, known = merged.get(change.identity, (number, None))
+        if known is None:
+            merged[change.identity] = number, change
+        elif known.after is not None and change.after is not None:
+            refusals.append(_Refusal(number, None, change, None))
+        else:
+            taker = owner if known.after is not None else number
+            merged[change.identity] = taker, known.merged(change)
     return list(merged.values()), refusals
 
 
@@ -312,7 +315,7 @@ def _commit_one(context: Context, number: int, action: Action, pattern: str) -> 
     try:
         response = yield from retrying(context, Request(_SINGLE[action.kind], body, pattern))
     except ServiceError as error:
-        if error.code == _CONDITION_FAILED:
+        if error.code == CONDITION_FAILED:
             return None, [_Refusal(number, action, None, error.details.get("Item"))]
         raise in_words(error) from None
     return response, []

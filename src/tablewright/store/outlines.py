@@ -31,6 +31,7 @@ from tablewright.store.expressions import (
     missing,
 )
 from tablewright.store.ranges import Check, Range, keys_within
+from tablewright.store.scopes import Plan, Scope
 
 # An expression, its names, and the placeholders of the bounds in it.
 BoundText = tuple[str, dict[str, str], list[str]]
@@ -38,75 +39,26 @@ BoundText = tuple[str, dict[str, str], list[str]]
 Maker = Callable[[Item], AttributeValue]
 
 
-@dataclass(slots=True)
-class Plan:
-    """A read of items of one entity: a request for each partition, and how their items are put in one order."""
-
-    schema: Schema
-    # What it is counted under: "Call.upcoming"
-    pattern: str
-    operation: str
-    bodies: Sequence[dict[str, Any]]
-    # The attributes of a position: the key of the table, and of the index that is read.
-    key: tuple[str, ...]
-    sort: tuple[str, ...] = ()
-    newest_first: bool = False
-    checks: Sequence[Check] = ()
-    # The index does not have everything that is wanted: the items have to be read from the table.
-    partial: bool = False
-    # The attributes that are wanted, when it is not all of them.
-    projected: tuple[str, ...] = ()
-    # Further entities that are read along.
-    others: tuple[Schema, ...] = ()
-    # All items are in partitions of the table that are of the entity.
-    in_own_partition: bool = False
-    # The partitions of the requests, when items are moving from some to others of them (see ``moving``).
-    partitions: Sequence[Item] = ()
-    # Whether values that are outside of items are read along.
-    whole: bool = True
-
-    @property
-    def settled_key(self) -> tuple[str, ...]:
-        """The attributes of a position that stay when an item moves to another shard."""
-        return tuple(name for name in self.key if name not in self.partitions[0]) if self.partitions else self.key
-
-    @property
-    def is_large(self) -> bool:
-        """Whether its items may have values outside of them that are wanted."""
-        if not self.whole:
-            return False
-        large = self.schema.large or (self.others and any(schema.large for schema in self.others))
-        return bool(large) and (not self.projected or OUTSIDE in self.projected)
-
-    @property
-    def schemas(self) -> tuple[Schema, ...]:
-        """All entities that are read."""
-        return (self.schema, *self.others)
-
-    @property
-    def writes_back(self) -> bool:
-        """Whether items of an older shape are to be stored in the present one."""
-        return self.schema.writes_back or (bool(self.others) and any(schema.writes_back for schema in self.others))
-
-    @property
-    def is_special(self) -> bool:
-        """Whether something is to be done with its items before they are entities."""
-        return self.writes_back or self.is_large
-
-    def accepts(self, item: Item) -> bool:
-        return all(check(item) for check in self.checks)
-
-
 class Way:
-    """What of a pattern is the same in every read: which key it goes by, of which entity."""
+    """What of a pattern is the same in every read: which key it goes by, of which entities."""
 
     def __init__(
-        self, entity: type[Entity], pattern: str, index_name: str | None, query: Query, *, whole_partition: bool
+        self,
+        owner: type,
+        entity: type[Entity],
+        name: str,
+        index_name: str | None,
+        query: Query,
+        others: tuple[Schema, ...] = (),
+        whole: bool = True,
     ) -> None:
         self.schema = schema = schema_of(entity)
-        self.pattern = pattern
+        self.pattern = f"{owner.__name__}.{name}"
         self.query = query
-        self.whole_partition = whole_partition
+        self.others = others
+        self.whole = whole
+        # A collection has all of it.
+        self.whole_partition = owner is not entity
         table = schema.table
         self.index = None if index_name is None else table.index(index_name)
         self.partition = (table.partition,) if self.index is None else self.index.partition
@@ -115,8 +67,22 @@ class Way:
         # What an entry has; None for everything.
         include = None if self.index is None else self.index.include
         self.has = None if include is None else frozenset([*self.key, *include])
-        # The outlines that are known, by what was asked for.
-        self.outlines: dict[Any, Outline] = {}
+
+    def scope(self, partial: bool, projected: tuple[str, ...]) -> Scope:
+        """What is read, of all attributes or of some."""
+        return Scope(
+            self.schema,
+            self.pattern,
+            "Query",
+            self.key,
+            self.sort,
+            self.query.newest_first,
+            partial,
+            projected,
+            self.others,
+            in_own_partition=self.index is None,
+            whole=self.whole,
+        )
 
 
 @dataclass(slots=True)
@@ -126,11 +92,15 @@ class Outline:
     way: Way
     # How many attributes were given.
     given: int
+    scope: Scope = field(init=False)
     # The request, but for its values; the key condition lacks the bounds.
     body: dict[str, Any] = field(default_factory=dict)
     placeholders: Placeholders = field(default_factory=Placeholders)
-    partition: list[tuple[str, KeyRule | None, Maker]] = field(default_factory=list)
-    sort: list[tuple[str, Maker]] = field(default_factory=list)
+    # What makes the values that follow from those given, by placeholder.
+    makers: list[tuple[str, Maker]] = field(default_factory=list)
+    # The placeholders of the partition key, and of those the ones that stand for several partitions.
+    partition: list[str] = field(default_factory=list)
+    sharded: list[tuple[str, KeyRule]] = field(default_factory=list)
     bounded: Bounded | None = None
     # The key condition with bounds, by their shape.
     bound_texts: dict[Any, BoundText] = field(default_factory=dict)
@@ -138,20 +108,13 @@ class Outline:
     states: list[tuple[str, tuple[AttributeValue, ...]]] = field(default_factory=list)
     nothing: bool = False
     checks: list[Check] = field(default_factory=list)
-    partial: bool = False
-    projected: tuple[str, ...] = ()
 
     def plan(self, context: Context, item: Item, bounds: Mapping[str, Any]) -> Plan:
-        way, schema = self.way, self.way.schema
-        body = {"TableName": context.name_of(schema.table), **self.body}
-        values = body["ExpressionAttributeValues"] = dict(self.placeholders.values)
-        sharded = []
-        for placeholder, rule, make in self.partition:
+        values = dict(self.placeholders.values)
+        for placeholder, make in self.makers:
             values[placeholder] = make(item)
-            if rule is not None and rule.is_spread:
-                sharded.append((placeholder, rule))
-        for placeholder, make in self.sort:
-            values[placeholder] = make(item)
+        name = context.name_of(self.scope.schema.table)
+        body = {"TableName": name, **self.body, "ExpressionAttributeValues": values}
         nothing, checks = self.nothing, self.checks
         for attribute, allowed in self.states:
             nothing = nothing or item[attribute] not in allowed
@@ -160,35 +123,23 @@ class Outline:
             nothing = nothing or within.is_empty
             checks = [*checks, *more]
             self._bound(body, within)
-        bodies: Sequence[dict[str, Any]] = () if nothing else (body,)
+        if nothing:
+            return Plan(self.scope, (), checks)
+        if not self.sharded:
+            return Plan(self.scope, (body,), checks)
+        bodies = _spread(body, self.sharded)
         partitions: Sequence[Item] = ()
-        if sharded and not nothing:
-            bodies = _spread(body, sharded)
-            if any(rule.was is not None for _, rule in sharded):
-                partitions = [self._partition_of(each) for each in bodies]
-                names = partitions[0].keys()
-                checks = [*checks, lambda item: {name: item.get(name) for name in names} in partitions]
-        return Plan(
-            schema,
-            way.pattern,
-            "Query",
-            bodies,
-            way.key,
-            way.sort,
-            way.query.newest_first,
-            checks,
-            self.partial,
-            self.projected,
-            in_own_partition=way.index is None,
-            partitions=partitions,
-            whole=way.query.whole,
-        )
+        if any(rule.was is not None for _, rule in self.sharded):
+            partitions = [self._partition_of(each) for each in bodies]
+            names = partitions[0].keys()
+            checks = [*checks, lambda item: {name: item.get(name) for name in names} in partitions]
+        return Plan(self.scope, bodies, checks, partitions)
 
     def _partition_of(self, body: dict[str, Any]) -> Item:
         """The partition that a request reads."""
         values = body["ExpressionAttributeValues"]
         names = zip(self.way.partition, self.partition, strict=True)
-        return {attribute: values[placeholder] for attribute, (placeholder, *_) in names}
+        return {attribute: values[placeholder] for attribute, placeholder in names}
 
     def _bound(self, body: dict[str, Any], within: Range) -> None:
         """Put bounds of the sort key into a request."""
@@ -322,12 +273,12 @@ class _Outliner:
         filtered = self._filter(query.where)
         projected = self._projected(query.project, keys_only) if query.project or keys_only else ()
         lacking = way.has is not None and (not projected or not way.has.issuperset(projected))
-        result.partial = lacking and index is not None and index.is_global
-        result.projected = projected
+        partial = lacking and index is not None and index.is_global
+        result.scope = way.scope(partial, projected)
         body = result.body
         if index is not None:
             body["IndexName"] = index.name
-        if lacking and not result.partial and not projected:
+        if lacking and not partial and not projected:
             body["Select"] = "ALL_ATTRIBUTES"
         if query.newest_first:
             body["ScanIndexForward"] = False
@@ -336,17 +287,21 @@ class _Outliner:
         body["KeyConditionExpression"] = " AND ".join(self.key_conditions)
         if filtered:
             body["FilterExpression"] = filtered
-        if projected and not result.partial:
+        if projected and not partial:
             body["ProjectionExpression"] = ", ".join(map(result.placeholders.path, projected))
         body["ExpressionAttributeNames"] = result.placeholders.names
         return result
 
-    def _placed(self, condition: Condition, *makers: Maker) -> list[tuple[str, Maker]]:
-        """Add a condition on the key, with what makes its values; the values in the condition itself are blanks."""
+    def _place(self, condition: Condition, *makers: Maker) -> list[str]:
+        """Add a condition on the key, with what makes its values, which are blanks in the condition; if nothing does,
+        they are as they are in it. Gives their placeholders."""
         placeholders = self.result.placeholders
         before = len(placeholders.values)
         self.key_conditions.append(condition.render(placeholders))
-        return list(zip(list(placeholders.values)[before:], makers, strict=True))
+        added = list(placeholders.values)[before:]
+        if makers:
+            self.result.makers += zip(added, makers, strict=True)
+        return added
 
     def _projected(self, project: Sequence[str], keys_only: bool) -> tuple[str, ...]:
         """The attributes to ask for: those of the fields wanted, and those that tell whether an item counts."""
@@ -374,9 +329,11 @@ class _Outliner:
             lacking = [name for name in sorted(template.required) if lookup(self.item, name) is None]
             if lacking:
                 raise self._lacks(lacking)
-            make = lambda item: {"S": template.render(item)}  # noqa: E731
-        ((placeholder, _),) = self._placed(Compared(attribute, "=", _BLANK), make)
-        self.result.partition.append((placeholder, rule, make))
+            make = _text(template.render)
+        (placeholder,) = self._place(Compared(attribute, "=", _BLANK), make)
+        self.result.partition.append(placeholder)
+        if rule is not None and rule.is_spread:
+            self.result.sharded.append((placeholder, rule))
 
     def _lacks(self, paths: Sequence[str]) -> ModelError:
         names = " and ".join(self.schema.field_path(path) for path in paths)
@@ -400,7 +357,7 @@ class _Outliner:
             if rule is None:
                 if attribute in self.item:
                     self.used.add(attribute)
-                    self._fixed(Compared(attribute, "=", _BLANK), itemgetter(attribute))
+                    self._place(Compared(attribute, "=", _BLANK), itemgetter(attribute))
                     continue
                 if target == attribute:
                     self._bounded(attribute)
@@ -409,7 +366,7 @@ class _Outliner:
             open_field = template.prefix(self.item)[1]
             self._use(template, None if open_field is None else open_field.name)
             if open_field is None:
-                self._fixed(Compared(attribute, "=", _BLANK), _beginning(template))
+                self._place(Compared(attribute, "=", _BLANK), _text(template.beginning()))
                 continue
             if target == open_field.name:
                 self._bounded(attribute, template, open_field)
@@ -422,21 +379,24 @@ class _Outliner:
                 f"it must be the first part of the sort key that is not given"
             )
 
-    def _fixed(self, condition: Condition, *makers: Maker) -> None:
-        self.result.sort += self._placed(condition, *makers)
-
     def _open(self, attribute: str, template: Template, open_field: Field) -> None:
         """The keys whose first fields are those given."""
         first_optional = next((part.name for part in template.fields if part.name not in template.required), None)
         if open_field.name == first_optional:
             # The key may end here, or go on with its optional part.
-            self._fixed(
+            self._place(
                 Between(attribute, _BLANK, _BLANK),
-                lambda item: {"S": template.render(item)},
+                _text(template.render),
                 lambda item: {"S": f"{template.render(item)}{PAST}"},
             )
-        elif template.prefix(self.item)[0]:
-            self._fixed(Called("begins_with", attribute, _BLANK), _beginning(template))
+            return
+        beginning = template.prefix(self.item)[0]
+        if open_field is template.fields[0]:
+            # Nothing in it follows from what is given.
+            if beginning:
+                self._place(Called("begins_with", attribute, {"S": beginning}))
+        else:
+            self._place(Called("begins_with", attribute, _BLANK), _text(template.beginning(open_field)))
 
     def _bounded(self, attribute: str, template: Template | None = None, part: Field | None = None) -> None:
         range_field = self.way.query.range
@@ -485,9 +445,9 @@ class _Outliner:
 _BLANK: AttributeValue = {}
 
 
-def _beginning(template: Template) -> Maker:
-    """The text that a template has up to the first field that is not given."""
-    return lambda item: {"S": template.prefix(item)[0]}
+def _text(render: Callable[[Item], str | None]) -> Maker:
+    """What a template makes of the fields that it is known to have."""
+    return lambda item: {"S": render(item)}
 
 
 def _one_of(path: str, options: Sequence[AttributeValue | None]) -> Condition:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -63,6 +64,7 @@ class Reference:
         }
 
     @staticmethod
+    @lru_cache(maxsize=1024)
     def room(name_length: int) -> int:
         """What a reference takes up in an item, beside the name of its attribute."""
         return 1 + name_length + value_size(Reference("", _ANY_SIZE, "0" * 64, "S").stored())
@@ -95,7 +97,9 @@ def lacking(item: Mapping[str, AttributeValue]) -> dict[str, Reference]:
 
 
 def with_references(item: Item, found: Mapping[str, Reference]) -> Item:
-    """An item with these references and no others."""
+    """An item with these references and no others; the same one where that changes nothing."""
+    if not found and OUTSIDE not in item:
+        return item
     plain = {name: value for name, value in item.items() if name != OUTSIDE}
     if found:
         plain[OUTSIDE] = stored_references(found)
@@ -114,10 +118,13 @@ def stripped(item: Item) -> Item:
 
 def sizes_outside(entity: Entity) -> dict[str, int]:
     """The bytes that an entity has outside of its item, by field; as of when it was read or written last."""
+    known = unknown_of(entity)
+    if OUTSIDE not in known:
+        return {}
     by_attribute = schema_of(type(entity)).by_attribute
     return {
         by_attribute[attribute].name: reference.size
-        for attribute, reference in references(unknown_of(entity)).items()
+        for attribute, reference in references(known).items()
         if attribute in by_attribute
     }
 
@@ -188,12 +195,13 @@ def to_go(schema: Schema, item: Item, name_length: int) -> list[FieldSpec]:
 
     None goes that would gain nothing, as a reference takes up room as well.
     """
-    size = item_size(item)
-    going: list[FieldSpec] = []
-    if size <= min(spec.marker(Large).threshold for spec in schema.large):
-        return going
     room = Reference.room(name_length)
-    for value, spec in _by_size(schema.large, item):
+    going: list[FieldSpec] = []
+    sized = _by_size(schema.large, item, room)
+    if not sized:
+        return going
+    size = item_size(item)
+    for value, spec in sized:
         gain = value - room
         if not going and OUTSIDE not in item:
             gain -= _FIRST_ROOM
@@ -203,10 +211,11 @@ def to_go(schema: Schema, item: Item, name_length: int) -> list[FieldSpec]:
     return going
 
 
-def _by_size(specs: Iterable[FieldSpec], item: Item) -> list[tuple[int, FieldSpec]]:
-    sized = [(value_size(item[spec.attribute]), spec) for spec in specs if _may_go(item.get(spec.attribute))]
+def _by_size(specs: Iterable[FieldSpec], item: Item, room: int) -> list[tuple[int, FieldSpec]]:
+    """The fields that may go, with their sizes: those whose values are larger than what would stand for them."""
+    sized = []
+    for spec in specs:
+        value = item.get(spec.attribute)
+        if value is not None and ("S" in value or "B" in value) and (size := value_size(value)) > room:
+            sized.append((size, spec))
     return sorted(sized, key=lambda each: each[0], reverse=True)
-
-
-def _may_go(value: AttributeValue | None) -> bool:
-    return value is not None and ("S" in value or "B" in value)

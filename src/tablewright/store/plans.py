@@ -16,15 +16,14 @@ holds the day of a time knows no hours.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from tablewright.model import Entity, Gathering, Lookup, ModelError, Query, Selection, schema_of
-from tablewright.model.schema import Item, Schema
+from tablewright.model import Entity, Gathering, Lookup, Query, Selection, schema_of
 from tablewright.store.context import Context
-from tablewright.store.outlines import Outline, Plan, Way, outlined
+from tablewright.store.outlines import Outline, Way, outlined
+from tablewright.store.scopes import Plan, Scope
 
-__all__ = ["Plan", "plan_gathering", "plan_lookup", "plan_scan", "plan_selection", "primary_key"]
+__all__ = ["plan_gathering", "plan_lookup", "plan_scan", "plan_selection"]
 
 _NONE: Mapping[str, Any] = {}
 _LOOKUP = Query()
@@ -36,25 +35,30 @@ def plan_selection(
     context: Context, selection: Selection[Any], *, consistent: bool | None = None, keys_only: bool = False
 ) -> Plan:
     """The plan of a selection; ``keys_only`` reads no more of an item than tells whether it belongs to it."""
-    query = selection.pattern
-    way = _way(selection.entity, selection.entity, query.name, query.index, query)
+    entity, query = selection.entity, selection.pattern
     consistent = query.consistent if consistent is None else consistent
-    return _plan(context, way, selection.values, selection.bounds, consistent, keys_only)
+    source = (entity, entity, query.name, query.index, query, (), query.whole)
+    asked = (entity, id(query), consistent, keys_only, *selection.values, None, *selection.bounds)
+    return _plan(context, source, asked, selection.values, selection.bounds, consistent, keys_only)
 
 
 def plan_lookup(context: Context, lookup: Lookup[Any], *, consistent: bool | None = None) -> Plan:
     """The plan of a lookup by an index."""
-    way = _way(lookup.entity, lookup.entity, lookup.name, lookup.index, _LOOKUP)
-    return _plan(context, way, lookup.values, _NONE, lookup.consistent if consistent is None else consistent)
+    entity, name, index = lookup.entity, lookup.name, lookup.index
+    consistent = lookup.consistent if consistent is None else consistent
+    asked = (entity, name, index, consistent, *lookup.values)
+    return _plan(context, (entity, entity, name, index, _LOOKUP), asked, lookup.values, _NONE, consistent)
 
 
 def plan_gathering(context: Context, gathering: Gathering[Any], *, consistent: bool | None = None) -> Plan:
     """The plan of a collection: the whole partition, with the items of all its members."""
-    first, *others = [member.schema for member in gathering.collection.members_]
+    collection, name, index = gathering.collection, gathering.name, gathering.index
+    consistent = gathering.consistent if consistent is None else consistent
+    first, *others = [member.schema for member in collection.members_]
     query = _LATEST_COLLECTION if gathering.newest_first else _COLLECTION
-    way = _way(gathering.collection, first.entity, gathering.name, gathering.index, query)
-    plan = _plan(context, way, gathering.values, _NONE, gathering.consistent if consistent is None else consistent)
-    return replace(plan, others=tuple(others), whole=gathering.whole)
+    source = (collection, first.entity, name, index, query, tuple(others), gathering.whole)
+    asked = (collection, name, index, id(query), gathering.whole, consistent, *gathering.values)
+    return _plan(context, source, asked, gathering.values, _NONE, consistent)
 
 
 def plan_scan(
@@ -67,48 +71,32 @@ def plan_scan(
         body["Segment"], body["TotalSegments"] = segment
     if consistent:
         body["ConsistentRead"] = True
-    return Plan(schema, f"{entity.__name__}.scan", "Scan", (body,), schema.table.key)
+    return Plan(Scope(schema, f"{entity.__name__}.scan", "Scan", schema.table.key), (body,))
 
 
-def primary_key(schema: Schema, pattern: str, values: Mapping[str, Any]) -> Item:
-    """The primary key that field values make up, exactly."""
-    item = schema.stored(values)
-    key = schema.key_of(item)
-    if not schema.identity.issuperset(item):
-        for attribute in item.keys() - schema.identity:
-            raise ModelError(f"{pattern}: {schema.field_path(attribute)} is not part of the primary key")
-    return key
+# -- outlines, kept -------------------------------------------------------------------------------------------------
 
-
-# -- ways and outlines, kept ----------------------------------------------------------------------------------------
-
-# By what declares a pattern, and the pattern; a way keeps its pattern, so that its identity is never another's.
-_WAYS: dict[tuple[type, str, str | None, int], Way] = {}
-
-
-def _way(owner: type, entity: type[Entity], name: str, index_name: str | None, query: Query) -> Way:
-    way = _WAYS.get((owner, name, index_name, id(query)))
-    if way is None:
-        whole_partition = owner is not entity
-        way = Way(entity, f"{owner.__name__}.{name}", index_name, query, whole_partition=whole_partition)
-        _WAYS[owner, name, index_name, id(query)] = way
-    return way
+# By who declares a pattern, the pattern, and what is given. An outline keeps its pattern, so that no other one has the
+# same identity.
+_OUTLINES: dict[tuple[Any, ...], Outline] = {}
 
 
 def _plan(
     context: Context,
-    way: Way,
+    source: tuple[Any, ...],
+    asked: tuple[Any, ...],
     values: Mapping[str, Any],
     bounds: Mapping[str, Any],
     consistent: bool,
     keys_only: bool = False,
 ) -> Plan:
-    asked = (tuple(values), tuple(bounds), consistent, keys_only)
-    outline: Outline | None = way.outlines.get(asked)
-    item = way.schema.stored(values)
+    """The plan of a read of a way, which is given by its arguments; ``asked`` is what its outline is kept under."""
+    outline = _OUTLINES.get(asked)
+    schema = schema_of(source[1]) if outline is None else outline.scope.schema
+    item = schema.stored(values)
     if outline is None or len(item) != outline.given:
         # What is None is not given, and may be so inside of a map: such an outline is not for all values.
-        outline = outlined(way, item, bounds, consistent, keys_only)
+        outline = outlined(Way(*source), item, bounds, consistent, keys_only)
         if outline.given == len(values) and not any("M" in value for value in item.values()):
-            way.outlines[asked] = outline
+            _OUTLINES[asked] = outline
     return outline.plan(context, item, bounds)

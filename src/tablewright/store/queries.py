@@ -27,9 +27,10 @@ from tablewright.store.flow import Flow, Request
 from tablewright.store.large import still_shown
 from tablewright.store.moving import Moving
 from tablewright.store.outside import lacking
-from tablewright.store.plans import Plan, plan_gathering, plan_scan, plan_selection
+from tablewright.store.plans import plan_gathering, plan_scan, plan_selection
 from tablewright.store.ranges import comparable
 from tablewright.store.retry import retrying
+from tablewright.store.scopes import Plan, Scope
 from tablewright.store.shapes import written_back
 from tablewright.store.visibility import is_visible, visible
 
@@ -85,10 +86,6 @@ class _Lane:
         # What the buffer goes on behind: an item that was taken, or where its page began.
         self.last = self.start
 
-    @property
-    def is_dry(self) -> bool:
-        return not self.buffer and not self.ended
-
     def take(self) -> Item:
         item = self.last = self.buffer.popleft()
         return item
@@ -112,10 +109,13 @@ class _Lane:
 class Reading:
     """A read in progress."""
 
+    __slots__ = ("_context", "_lanes", "_moving", "_page_size", "plan", "scope")
+
     def __init__(
         self, context: Context, plan: Plan, *, cursor: str | None = None, page_size: int | None = None
     ) -> None:
         self.plan = plan
+        self.scope = plan.scope
         self._context = context
         self._page_size = page_size
         if page_size is not None and page_size < 1:
@@ -127,17 +127,16 @@ class Reading:
         if plan.partitions:
             self._moving = Moving(plan, self._page, positions)
             self._lanes: list[_Lane] = []
-            return
-        self._lanes = [_Lane(number, body) for number, body in enumerate(plan.bodies)]
-        if positions is not None:
-            self._lanes = [
-                _Lane(lane.number, lane.body, each) for lane, each in zip(self._lanes, positions, strict=True)
-            ]
+        elif positions is None:
+            self._lanes = [_Lane(number, body) for number, body in enumerate(plan.bodies)]
+        else:
+            found = zip(plan.bodies, positions, strict=True)
+            self._lanes = [_Lane(number, body, position) for number, (body, position) in enumerate(found)]
 
     @property
     def _identity(self) -> Any:
         """What a cursor is bound to: all that is asked for. Consistency may differ from page to page."""
-        return [self.plan.pattern, [{**body, "ConsistentRead": None} for body in self.plan.bodies]]
+        return [self.scope.pattern, [{**body, "ConsistentRead": None} for body in self.plan.bodies]]
 
     @property
     def ended(self) -> bool:
@@ -149,12 +148,12 @@ class Reading:
     @property
     def cursor(self) -> Callable[[], str] | None:
         """What makes the cursor of where it stands now; None at the end."""
-        if self.ended:
-            return None
-        secret, positions = self._context.cursor_secret, [lane.position(self.plan.key) for lane in self._lanes]
+        positions = [lane.position(self.scope.key) for lane in self._lanes]
         if self._moving is not None:
-            positions = self._moving.positions
-        return lambda: cursors.seal(secret, self._identity, positions)
+            positions = [] if self._moving.ended else self._moving.positions
+        if positions.count(False) == len(positions):
+            return None
+        return lambda: cursors.seal(self._context.cursor_secret, self._identity, positions)
 
     def take(self, limit: int | None, *, light: bool = False) -> Flow[list[Item]]:
         """The next items: as many as ``limit``, fewer only at the end.
@@ -166,25 +165,26 @@ class Reading:
             raise ValueError("a limit is at least 1")
         taken: list[Item] = []
         pages = 0
-        room = MOST_OUTSIDE if self.plan.is_large and (light or limit is None) else None
+        room = MOST_OUTSIDE if self.scope.is_large and (light or limit is None) else None
         if self._moving is not None:
             return (yield from self._take_moving(self._moving, limit, room))
+        alone = len(self._lanes) == 1 and room is None
         while limit is None or len(taken) < limit:
             for lane in self._lanes:
-                while lane.is_dry:
+                while not lane.buffer and not lane.ended:
                     if limit is None and taken:
                         return taken
                     size = self._size(limit, len(taken), pages // len(self._lanes))
                     items = yield from self._fetch(lane, size)
-                    if limit is not None and size == limit and len(self._lanes) == 1 and room is None and not taken:
+                    if alone and size == limit and limit is not None and not taken:
                         # All of the first page is wanted, and mostly it is all that is.
                         taken = items
-                        if lane.ended or len(taken) == limit:
+                        if len(taken) == limit or lane.ended:
                             return taken
                     elif items:
                         lane.buffer = deque(items)
                     pages += 1
-            if len(self._lanes) == 1 and room is None:
+            if alone:
                 self._lanes[0].take_into(taken, limit)
                 if self._lanes[0].ended:
                     break
@@ -223,11 +223,11 @@ class Reading:
 
         Those of an older shape are written back, if their entity says so.
         """
-        plan, context = self.plan, self._context
-        if plan.is_large:
-            found = yield from still_shown(context, plan.schemas, items, plan.settled_key)
+        plan, scope, context = self.plan, self.scope, self._context
+        if scope.is_large:
+            found = yield from still_shown(context, scope.schemas, items, plan.settled_key)
             items = [item for item in found if item is not None and plan.accepts(item)]
-        return (yield from written_back(context, plan.schemas, items)) if plan.writes_back else items
+        return (yield from written_back(context, scope.schemas, items)) if scope.writes_back else items
 
     def _size(self, limit: int | None, taken: int, rounds: int) -> int | None:
         if self._page_size is not None or limit is None:
@@ -241,11 +241,11 @@ class Reading:
         ready = [lane for lane in self._lanes if lane.buffer]
         if not ready:
             return None
-        return (max if self.plan.newest_first else min)(ready, key=self._order)
+        return (max if self.scope.newest_first else min)(ready, key=self._order)
 
     def _order(self, lane: _Lane) -> tuple[Any, ...]:
         head = lane.buffer[0]
-        return (*(comparable(head[name]) for name in self.plan.sort), lane.number)
+        return (*(comparable(head[name]) for name in self.scope.sort), lane.number)
 
     def _page(self, number: int, start: Item | None, size: int | None) -> Flow[tuple[list[Item], Item | None]]:
         """A page of one partition from anywhere, and where it ends; None when there is no more."""
@@ -255,37 +255,35 @@ class Reading:
 
     def _fetch(self, lane: _Lane, size: int | None) -> Flow[list[Item]]:
         """The next page of a lane that is dry."""
-        plan, context = self.plan, self._context
+        scope, context = self.scope, self._context
         body = dict(lane.body)
         if lane.start is not None:
             body["ExclusiveStartKey"] = lane.start
         if size is not None:
             body["Limit"] = size
-        response = yield from retrying(context, Request(plan.operation, body, plan.pattern))
+        response = yield from retrying(context, Request(scope.operation, body, scope.pattern))
         items: list[Item] = response["Items"]
-        if plan.partial:
+        if scope.partial:
             items = yield from self._whole(items)
         now = context.clock()
         lane.last = lane.start
-        if plan.others:
-            schemas = (plan.schema, *plan.others)
-            items = [item for item in items if any(is_visible(schema, item, now) for schema in schemas)]
-        else:
-            items = visible(plan.schema, items, now, plan.in_own_partition)
         lane.start = response.get("LastEvaluatedKey")
         lane.ended = lane.start is None
-        return list(filter(plan.accepts, items)) if plan.checks else items
+        if scope.others:
+            items = [item for item in items if any(is_visible(schema, item, now) for schema in scope.schemas)]
+        else:
+            items = visible(scope.schema, items, now, scope.in_own_partition)
+        return list(filter(self.plan.accepts, items)) if self.plan.checks else items
 
     def _whole(self, entries: list[Item]) -> Flow[list[Item]]:
         """The items of index entries that lack attributes; an entry that lags behind its item is left out."""
-        plan = self.plan
-        table = plan.bodies[0]["TableName"]
-        addresses = [(table, {name: entry[name] for name in plan.schema.table.key}) for entry in entries]
-        items = yield from batch_get(self._context, addresses, plan.pattern)
+        scope, table = self.scope, self.plan.bodies[0]["TableName"]
+        addresses = [(table, {name: entry[name] for name in scope.schema.table.key}) for entry in entries]
+        items = yield from batch_get(self._context, addresses, scope.pattern)
         return [
             item
             for entry, item in zip(entries, items, strict=True)
-            if item is not None and all(item.get(name) == entry[name] for name in plan.key)
+            if item is not None and all(item.get(name) == entry[name] for name in scope.key)
         ]
 
 
@@ -295,22 +293,22 @@ class Reading:
 def read_page(reading: Reading, entity: type[E], limit: int | None) -> Flow[Page[E]]:
     """The next page of a reading."""
     items = yield from reading.take(limit)
-    if reading.plan.is_special:
+    if reading.scope.is_special:
         items = yield from reading.whole(items)
-    return Page(entities(reading.plan, entity, items), reading.cursor)
+    return Page(entities(reading.scope, entity, items), reading.cursor)
 
 
 def read_some(reading: Reading, entity: type[E], most: int | None) -> Flow[list[E]]:
     """The next entities of a reading, up to so many, for those who take one after the other."""
     items = yield from reading.take(None if most is None else min(most, MOST_AT_ONCE), light=True)
-    if reading.plan.is_special:
+    if reading.scope.is_special:
         items = yield from reading.whole(items)
-    return entities(reading.plan, entity, items)
+    return entities(reading.scope, entity, items)
 
 
-def entities(plan: Plan, entity: type[E], items: Sequence[Item]) -> list[E]:
+def entities(scope: Scope, entity: type[E], items: Sequence[Item]) -> list[E]:
     """What was read, as entities: whole, or with the fields that the pattern projects."""
-    schema, projected = plan.schema, plan.projected
+    schema, projected = scope.schema, scope.projected
     if not projected:
         return entities_of(schema, items)
     parts = [{name: item[name] for name in projected if name in item} for item in items]
@@ -330,8 +328,7 @@ def query(
     if not isinstance(selection, Selection):
         raise not_taken("query", A_QUERY, selection)
     plan = plan_selection(context, selection, consistent=consistent)
-    reading = Reading(context, plan, cursor=cursor, page_size=page_size)
-    return (yield from read_page(reading, selection.entity, limit))
+    return read_page(Reading(context, plan, cursor=cursor, page_size=page_size), selection.entity, limit)
 
 
 def scan(
@@ -348,8 +345,7 @@ def scan(
     if not is_entity_class(entity):
         raise not_taken("scan", A_CLASS, entity)
     plan = plan_scan(context, entity, consistent=bool(consistent), segment=segment)
-    reading = Reading(context, plan, cursor=cursor, page_size=page_size)
-    return (yield from read_page(reading, entity, limit))
+    return read_page(Reading(context, plan, cursor=cursor, page_size=page_size), entity, limit)
 
 
 def collect(context: Context, gathering: Gathering[C], *, consistent: bool | None = None) -> Flow[C | None]:
@@ -360,7 +356,7 @@ def collect(context: Context, gathering: Gathering[C], *, consistent: bool | Non
     items: list[Item] = []
     while not reading.ended:
         taken = yield from reading.take(None)
-        items += (yield from reading.whole(taken)) if reading.plan.is_special else taken
+        items += (yield from reading.whole(taken)) if reading.scope.is_special else taken
     return gathering.collection.of(items, entity_of)
 
 

@@ -9,7 +9,7 @@ that Lambda is called with. A ``ShardReader`` reads one shard in order, from a p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -41,9 +41,10 @@ class ChangeKind(StrEnum):
     REMOVE = "REMOVE"
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though no field is ever set anew: both kinds are made for every record, and would take four times as long.
+@dataclass(slots=True)
 class RawChange:
-    """A change of an item that is of no entity of the table."""
+    """A change of an item as it is stored, such as one that is of no entity of the table."""
 
     kind: ChangeKind
     key: Item
@@ -55,7 +56,7 @@ class RawChange:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Change(Generic[E_co]):
     """A change of an entity. What it was and what it is are there as far as the stream's view type has them."""
 
@@ -70,6 +71,8 @@ class Change(Generic[E_co]):
 
 
 AnyChange = Change[Entity] | RawChange
+# Whether a change is wanted, by what is stored.
+ChangeFilter = Callable[[RawChange], bool]
 
 
 def change_of(table: Table, record: Record) -> AnyChange:
@@ -78,14 +81,28 @@ def change_of(table: Table, record: Record) -> AnyChange:
     An item that is of an entity and does not fit it (``Unreadable``) is an error, and not passed over.
     """
     raw = raw_change(record)
-    schema = _schema(table, raw)
+    schema = _schema(table.entities, raw)
     return raw if schema is None else _typed(schema, raw)
 
 
-def changes_in(table: Table, records: Iterable[Record], *, foreign: bool = False) -> list[AnyChange]:
-    """The changes that records tell of; with ``foreign``, also those of items that are of no entity, raw."""
-    found = (change_of(table, record) for record in records)
-    return [change for change in found if foreign or isinstance(change, Change)]
+def changes_in(
+    table: Table, records: Iterable[Record], *, foreign: bool = False, wanted: ChangeFilter | None = None
+) -> list[AnyChange]:
+    """The changes that records tell of; with ``foreign``, also those of items that are of no entity, raw.
+
+    With ``wanted``, those that it says so of; what it does not want is not read as an entity at all.
+    """
+    found: list[AnyChange] = []
+    for record in records:
+        raw = raw_change(record)
+        if wanted is not None and not wanted(raw):
+            continue
+        schema = _schema(table.entities, raw)
+        if schema is not None:
+            found.append(_typed(schema, raw))
+        elif foreign:
+            found.append(raw)
+    return found
 
 
 def changes_of(entity: type[E], records: Iterable[Record]) -> list[Change[E]]:
@@ -94,9 +111,19 @@ def changes_of(entity: type[E], records: Iterable[Record]) -> list[Change[E]]:
     found: list[Change[E]] = []
     for record in records:
         raw = raw_change(record)
-        if _schema(schema.table, raw) is schema:
+        if _schema(schema.table.entities, raw) is schema:
             found.append(_typed(schema, raw))
     return found
+
+
+def wanting(*entities: type[Entity]) -> ChangeFilter:
+    """That the changes of some entities are wanted, and no others."""
+    schemas = [schema_of(entity) for entity in entities]
+
+    def wanted(change: RawChange) -> bool:
+        return _schema(schemas, change) is not None
+
+    return wanted
 
 
 def only(entity: type[E], changes: Iterable[AnyChange]) -> list[Change[E]]:
@@ -128,22 +155,26 @@ def moment(value: Any) -> datetime:
     return datetime.fromtimestamp(float(value), UTC)
 
 
-def _schema(table: Table, raw: RawChange) -> Schema | None:
+def _schema(schemas: Sequence[Schema], raw: RawChange) -> Schema | None:
+    """Of some entities of a table the one that a change is about."""
     item = raw.after or raw.before or raw.key
-    return next((schema for schema in table.entities if schema.is_of(item)), None)
+    for schema in schemas:
+        if schema.is_of(item):
+            return schema
+    return None
 
 
 def _typed(schema: Schema, raw: RawChange) -> Change[Any]:
-    def decoded(item: Item | None) -> Entity | None:
+    before, after = raw.before, raw.after
+    if before is not None and after is not None and not schema.is_of(before):
         # An item that was replaced by one of another entity has no before in this one.
-        return None if item is None or not schema.is_of(item) else entity_of(schema, item)
-
+        before = None
     return Change(
         schema.entity,
         raw.kind,
         raw.key,
-        decoded(raw.before),
-        decoded(raw.after),
+        None if before is None else entity_of(schema, before),
+        None if after is None else entity_of(schema, after),
         raw.by_expiry,
         raw.sequence,
         raw.at,

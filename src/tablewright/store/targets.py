@@ -14,7 +14,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import ReadRequired
 from tablewright.store.expressions import Condition, stored_equal
 from tablewright.store.flow import Flow, Request
-from tablewright.store.plans import plan_lookup, primary_key
+from tablewright.store.plans import plan_lookup
 from tablewright.store.queries import Reading
 from tablewright.store.retry import retrying
 
@@ -30,7 +30,7 @@ def told(lookup: Lookup[Any]) -> str:
 
 def key_by(lookup: Lookup[Any]) -> Item:
     """The primary key that a lookup gives, which is not by an index."""
-    return primary_key(schema_of(lookup.entity), pattern_of(lookup), lookup.values)
+    return schema_of(lookup.entity).key_for(lookup.values, pattern_of(lookup))
 
 
 def key_in(schema: Schema, item: Item) -> Item:
@@ -57,7 +57,7 @@ class Dependencies:
 
     def affected(self, changed: frozenset[str]) -> list[str]:
         """The key attributes of indexes that follow from what is changed."""
-        return [attribute for attribute, sources in self.indexes.items() if sources & changed]
+        return [attribute for attribute, sources in self.indexes.items() if not sources.isdisjoint(changed)]
 
 
 @lru_cache(maxsize=1024)

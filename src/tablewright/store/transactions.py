@@ -22,7 +22,7 @@ from tablewright.store.conditions import (
     Expectations,
     described,
     has_version,
-    is_free,
+    if_free,
     is_there,
     living,
     version_refusal,
@@ -88,12 +88,12 @@ class Absent(Operation):
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
         yield from ()
         key = key_by(self.lookup)
-        body = {"TableName": context.name_of(self.schema.table), "Key": key}
+        body = {"TableName": context.name_of(self.schema.table), "Key": key, **if_free(context, self.schema)}
 
         def refused(found: Item | None) -> StoreError:
             return AlreadyExists(self.schema.entity.__name__, described(self.schema, key))
 
-        return WritePlan([Action("ConditionCheck", with_condition(body, is_free(context, self.schema)), refused)])
+        return WritePlan([Action("ConditionCheck", body, refused)])
 
 
 def transact(context: Context, *operations: Operation) -> Flow[None]:

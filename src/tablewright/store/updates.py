@@ -11,7 +11,7 @@ An update that changes the primary key is a move (see ``moves``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup, ModelError
@@ -85,15 +85,14 @@ class Update(Operation):
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
         schema = self.schema
         entity = self.target if isinstance(self.target, Entity) else None
-        changes = self._changes(context, entity)
-        changed = touched(changes)
+        changes, changed = self._changes(context, entity)
         # An item that is of no use here has been refused already, so that what was found is there.
         if found is not None and found.item is not None:
             basis, complete = found.item, True
         elif entity is not None:
             basis, complete = (yield from self._at_hand(context, entity, changed)), True
         else:
-            basis, complete = yield from self._looked_up(context, changes)
+            basis, complete = yield from self._looked_up(context, changes, changed)
         if complete and is_older(schema, basis):
             basis, whole = yield from self._whole(context, basis)
             return self._replaced(context, basis, whole, changes)
@@ -104,7 +103,7 @@ class Update(Operation):
                     basis, whole = yield from self._whole(context, basis)
                     after = self._after(applied(whole, changes))
                 return move(self, context, basis, after, [*self.conditions(context), *unchanged(schema, basis)])
-        return self._in_place(context, basis, complete, changes)
+        return self._in_place(context, basis, complete, changes, changed)
 
     def _whole(self, context: Context, basis: Item) -> Flow[tuple[Item, Item]]:
         """An item as it is stored, and with the values that are outside."""
@@ -120,24 +119,26 @@ class Update(Operation):
 
     # -- what is changed, and what has to be known for it -------------------------------------------------------
 
-    def _changes(self, context: Context, entity: Entity | None) -> Changes:
+    def _changes(self, context: Context, entity: Entity | None) -> tuple[Changes, frozenset[str]]:
+        """The changes, and the attributes that they are of."""
         schema = self.schema
         changes = to_changes(schema, self.wanted, entity)
+        changed = touched(changes)
         managed = [spec.attribute for spec in (schema.version, schema.updated) if spec is not None]
-        if managed and not (by_hand := touched(changes)).isdisjoint(managed):
-            names = ", ".join(schema.by_attribute[attribute].name for attribute in managed if attribute in by_hand)
+        if not changed.isdisjoint(managed):
+            names = ", ".join(schema.by_attribute[attribute].name for attribute in managed if attribute in changed)
             raise ModelError(f"{schema.entity.__name__}: {names} is set by the store")
         if schema.version is not None:
             changes.added[schema.version.attribute] = {"N": "1"}
         if schema.updated is not None:
             changes.put[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
-        return changes
+        return changes, changed.union(managed)
 
-    def _needed(self, changes: Changes, changed: frozenset[str]) -> frozenset[str]:
+    def _needed(self, changes: Changes, changed: frozenset[str], affected: Sequence[str]) -> frozenset[str]:
         """The attributes whose present value has to be known, and is not known from the key."""
         follow = self.follow
         sources: set[str] = set()
-        for attribute in follow.affected(changed):
+        for attribute in affected:
             sources |= follow.indexes[attribute]
         if sources:
             sources -= replaced(changes)
@@ -161,19 +162,22 @@ class Update(Operation):
             raise NotFound(schema.entity.__name__, described(schema, item))
         return stored
 
-    def _looked_up(self, context: Context, changes: Changes) -> Flow[Basis]:
+    def _looked_up(self, context: Context, changes: Changes, changed: frozenset[str]) -> Flow[Basis]:
         """What a lookup says of the item by itself, or the item, where that is not enough."""
         lookup = self.target
         assert isinstance(lookup, Lookup)
         schema = self.schema
-        changed = touched(changes)
         if lookup.index is None and not changed & self.follow.identity:
-            needed = self._needed(changes, changed)
+            affected = self.follow.affected(changed)
+            needed = self._needed(changes, changed, affected)
             if schema.large:
                 # What there is outside, and, if that does not count as too much to ask for, how large the item is.
                 needed |= {spec.attribute for spec in schema.large if not context.strict or spec.attribute in changed}
             if not needed:
-                return {**schema.stored(lookup.values), **key_by(lookup)}, False
+                key = key_by(lookup)
+                # The fields in it are looked at only if something else follows from them.
+                follows = affected or self.follow.guards
+                return {**schema.stored(lookup.values), **key} if follows else key, False
             names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
             reason = " and ".join(names)
         else:
@@ -185,18 +189,21 @@ class Update(Operation):
 
     # -- the write ----------------------------------------------------------------------------------------------
 
-    def _in_place(self, context: Context, basis: Item, complete: bool, changes: Changes) -> WritePlan:
+    def _in_place(
+        self, context: Context, basis: Item, complete: bool, changes: Changes, changed: frozenset[str]
+    ) -> WritePlan:
         schema = self.schema
         key = key_in(schema, basis)
-        changed = touched(changes)
         follow = self.follow
         affected = follow.affected(changed)
         guarded = follow.guards & changed
-        needed = self._needed(changes, changed)
-        concerned = follow.guards.union(*(follow.indexes[attribute] for attribute in affected))
+        needed = self._needed(changes, changed, affected)
         # Else nothing follows from what the item is afterwards, and the service tells that.
         follows = affected or guarded or schema.large
-        after = applied(basis, changes, None if complete else concerned) if follows else basis
+        after = basis
+        if follows:
+            concerned = follow.guards.union(*(follow.indexes[attribute] for attribute in affected))
+            after = applied(basis, changes, None if complete else concerned)
         placed = self.outside.replace(schema, basis, self._after(after), changes) if schema.large and complete else None
         # The service takes no key attribute in an update, even if it stays as it is.
         for attribute in schema.table.key:

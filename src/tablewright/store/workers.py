@@ -47,6 +47,7 @@ from tablewright.store.operations import Operation, execute_all
 from tablewright.store.retry import backoff, is_transient
 from tablewright.store.streams import (
     AnyChange,
+    ChangeFilter,
     Record,
     Shard,
     ShardReader,
@@ -63,6 +64,10 @@ Handler = Callable[[Sequence[AnyChange], Effects], None]
 _LARGEST_LETTER = 300_000
 # Letters in one transaction, which has at most 4 MB.
 _LETTERS_AT_ONCE = 10
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass(slots=True)
@@ -113,9 +118,12 @@ class Worker:
     lease: timedelta = timedelta(seconds=60)
     # Whether the handler is also given changes of items that are of no entity, raw.
     foreign: bool = False
+    # Which changes the handler is given; None: all of them.
+    wanted: ChangeFilter | None = None
     desk: Desk = field(init=False)
     _held: dict[str, _Held] = field(init=False, default_factory=dict)
     _view: _View | None = field(init=False, default=None)
+    _is_stopped: Callable[[], bool] = field(init=False, default=_never)
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.retries < 0:
@@ -134,13 +142,14 @@ class Worker:
 
     # -- passes -------------------------------------------------------------------------------------------------
 
-    def one_pass(self, *, flush: bool) -> Flow[Pass]:
+    def one_pass(self, *, flush: bool, is_stopped: Callable[[], bool] = _never) -> Flow[Pass]:
         """Work on every shard whose turn it is.
 
         With ``flush``, everything that there is at the moment is dealt with. Without it, small batches wait until their
-        window is over, and new shards are looked for only now and then.
+        window is over, and new shards are looked for only now and then. No batch is begun once it ``is_stopped``.
         """
         result = Pass()
+        self._is_stopped = is_stopped
         view = self._view
         if flush or view is None or self.context.clock() - view.at > self.lease.total_seconds() / 4:
             view = self._view = yield from self._look()
@@ -256,6 +265,8 @@ class Worker:
             return False
         reader = held.reader
         while True:
+            if self._is_stopped():
+                return False
             yield from reader.fill(self.context, self.batch_size)
             if not reader.pending:
                 break
@@ -300,7 +311,7 @@ class Worker:
     def effects_of(self, records: Sequence[Record]) -> list[Operation]:
         """What the handler makes of records."""
         effects = Effects()
-        found = changes_in(self.table, records, foreign=self.foreign)
+        found = changes_in(self.table, records, foreign=self.foreign, wanted=self.wanted)
         if found:
             self.handler(found, effects)
         return effects.operations()

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup
 from tablewright.model.fields import FieldSpec
-from tablewright.model.rules import OUTSIDE, Numbered
+from tablewright.model.rules import OUTSIDE
 from tablewright.model.schema import Item, Schema, unknown_of
 from tablewright.store.arguments import AN_ENTITY
 from tablewright.store.changes import place_of
@@ -21,6 +21,7 @@ from tablewright.store.conditions import (
     Expectations,
     described,
     has_version,
+    if_free,
     is_free,
     is_over,
     is_there,
@@ -34,7 +35,16 @@ from tablewright.store.expressions import Condition, all_of, equals, exists, sto
 from tablewright.store.flow import Flow, Request, Response
 from tablewright.store.guards import GuardChange, guard_changes
 from tablewright.store.large import Placed, whole_if_older
-from tablewright.store.operations import Action, Found, Operation, WritePlan, execute, in_words, schema_for
+from tablewright.store.operations import (
+    CONDITION_FAILED,
+    Action,
+    Found,
+    Operation,
+    WritePlan,
+    execute,
+    in_words,
+    schema_for,
+)
 from tablewright.store.outside import references
 from tablewright.store.retry import retrying
 from tablewright.store.targets import is_meant, is_older, key_by, key_in, read_target, still_meant, told
@@ -98,15 +108,12 @@ class _Whole(Operation):
 
     def draws(self) -> list[Draw]:
         """A numbered field that has no number yet is given one."""
-        unnumbered = [spec for spec in self.schema.numbered if not getattr(self.entity, spec.name)]
-        if not unnumbered:
-            return []
-        item = self.schema.encode(self.entity)
-        return [Draw(self.schema, spec, self.schema.counter_key(spec, item), self._group(spec)) for spec in unnumbered]
+        return [self._draw(spec) for spec in self.schema.numbered if not getattr(self.entity, spec.name)]
 
-    def _group(self, spec: FieldSpec) -> dict[str, Any]:
-        marker: Numbered = spec.marker(Numbered)
-        return {name: getattr(self.entity, name, None) for name in marker.per}
+    def _draw(self, spec: FieldSpec) -> Draw:
+        schema, per = self.schema, [name for name, _ in self.schema.counted[spec.name]]
+        group = {name: getattr(self.entity, name, None) for name in per}
+        return Draw(schema, spec, schema.counter_key(spec, schema.encode_fields(self.entity, per)), group)
 
     def number(self, numbers: dict[str, int]) -> None:
         self.numbers = numbers
@@ -141,12 +148,12 @@ class Create(_Whole):
         if schema.large:
             placed = self.outside.place(schema, item, {})
             item = placed.item
-        body = {"TableName": context.name_of(schema.table), "Item": item}
+        body = {"TableName": context.name_of(schema.table), "Item": item, **if_free(context, schema)}
 
         def refused(found: Item | None) -> StoreError:
             return AlreadyExists(schema.entity.__name__, described(schema, item))
 
-        action = Action("Put", with_condition(body, is_free(context, schema)), refused)
+        action = Action("Put", body, refused)
         guards = guard_changes(schema, None, key, item, key)
         return self.planned(action, guards, values, placed)
 
@@ -164,7 +171,9 @@ class Put(_Whole):
         key = key_in(schema, item)
         expected = None if schema.version is None else getattr(entity, schema.version.name)
         # What is replaced, as far as is known: a version that was read has most likely the same unique values.
-        before = living(context, schema, found.item) if found else schema.encode(entity) if expected else None
+        before = schema.encode(entity) if expected and schema.unique else None
+        if found is not None:
+            before = living(context, schema, found.item)
         placed, condition = None, self._condition(context, expected, before)
         if schema.large:
             stored = unknown_of(entity) if found is None else found.item or {}
@@ -276,22 +285,36 @@ class Delete(Operation):
 def put(context: Context, entity: E) -> Flow[E]:
     """Store a whole item: the last writer wins, unless the entity has a version."""
     schema = schema_for(entity, "put", AN_ENTITY)
-    if schema.version is not None or schema.unique or schema.numbered or schema.large:
-        yield from execute(context, Put(entity))
-        return entity
-    values = assigned(context, schema, entity)
-    body = {"TableName": context.name_of(schema.table), "Item": schema.encode(entity, values)}
-    try:
-        yield from retrying(context, Request("PutItem", body, f"{schema.entity.__name__}.put"))
-    except ServiceError as error:
-        raise in_words(error) from None
-    return brought_up_to_date(entity, values)
+    if schema.version is not None or _concerns_others(schema):
+        return execute(context, Put(entity))
+    return _written(context, schema, entity, "put", {})
 
 
 def create(context: Context, entity: E) -> Flow[E]:
     """Store a new item; AlreadyExists when there is one that has not expired."""
-    yield from execute(context, Create(entity))
-    return entity
+    schema = schema_for(entity, "create", AN_ENTITY)
+    if _concerns_others(schema):
+        return execute(context, Create(entity))
+    return _written(context, schema, entity, "create", if_free(context, schema))
+
+
+def _concerns_others(schema: Schema) -> bool:
+    """Whether the write of an item is more than one request: there are guards, counters or blobs as well."""
+    return bool(schema.unique or schema.numbered or schema.large)
+
+
+def _written(context: Context, schema: Schema, entity: E, name: str, condition: Mapping[str, Any]) -> Flow[E]:
+    """Write an item by one request, which needs no plan: it assumes nothing that could be found out of date."""
+    values = assigned(context, schema, entity)
+    item = schema.encode(entity, values)
+    body = {"TableName": context.name_of(schema.table), "Item": item, **condition}
+    try:
+        yield from retrying(context, Request("PutItem", body, f"{schema.entity.__name__}.{name}"))
+    except ServiceError as error:
+        if condition and error.code == CONDITION_FAILED:
+            raise AlreadyExists(schema.entity.__name__, described(schema, item)) from None
+        raise in_words(error) from None
+    return brought_up_to_date(entity, values)
 
 
 def delete(context: Context, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> Flow[bool]:

@@ -26,7 +26,7 @@ def deploy(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int | None], None]
     def deploy(shards: int, was: int | None) -> None:
         monkeypatch.setitem(schema.rules, "GSI2PK", replace(schema.rules["GSI2PK"], shards=shards, was=was))
         # What was worked out of the model before.
-        monkeypatch.setattr(plans, "_WAYS", {})
+        monkeypatch.setattr(plans, "_OUTLINES", {})
 
     return deploy
 

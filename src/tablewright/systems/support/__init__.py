@@ -9,7 +9,7 @@ from tablewright.runtime.identity import ADMINS, CUSTOMERS
 from tablewright.runtime.system import Background, DemoUser, Runtime, System, Tell
 from tablewright.runtime.workers import Consuming
 from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
-from tablewright.systems.support.counting import count
+from tablewright.systems.support.counting import COUNTED, count
 from tablewright.systems.support.desk import Desk
 from tablewright.systems.support.export import BATCH_SIZE, Export, FirstExport
 from tablewright.systems.support.export import WINDOW as EXPORT_WINDOW
@@ -45,7 +45,9 @@ def settle_of(runtime: Runtime) -> float:
 
 def _consumers(runtime: Runtime, desk: Desk) -> Sequence[Consuming]:
     window = timedelta(seconds=runtime.settings.batch_window)
-    consumers = [Consuming(CONSUMER, tickets, count, batch_size=100, window=window, bisect=True, retries=3)]
+    consumers = [
+        Consuming(CONSUMER, tickets, count, batch_size=100, window=window, bisect=True, retries=3, wanted=COUNTED)
+    ]
     if desk.export is not None:
         export = desk.export
         consumers.append(

@@ -16,7 +16,7 @@ from tablewright.runtime.errors import Clash
 from tablewright.runtime.tables import notes_table
 from tablewright.store import Bookkeeping, Consumer, Finding, RebuildProgress, Remedy, Store, Usage
 from tablewright.store.checkpoints import REBUILD
-from tablewright.systems.support.counting import count
+from tablewright.systems.support.counting import COUNTED, count
 from tablewright.systems.support.model import Metric, Ticket, tickets
 
 CONSUMER = "support.metrics"
@@ -47,7 +47,7 @@ def rebuild_metrics(store: Store, tell: Tell, *, settle: float = 0, alone: bool 
     def on_progress(progress: RebuildProgress) -> None:
         tell(progress.items, _total(progress.items, progress.estimated))
 
-    consumer = Consumer(store, tickets, count, name=CONSUMER, notes=notes_table)
+    consumer = Consumer(store, tickets, count, name=CONSUMER, notes=notes_table, wanted=COUNTED)
     if alone:
         consumer.take_over()
     done = consumer.rebuild([Metric], on_progress=on_progress, settle=settle)

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tablewright.runtime.events import Event, events_in, publisher
+from tablewright.runtime.events import Event, events_in, published, publisher
 from tablewright.runtime.mail import Letter
 from tablewright.runtime.system import Runtime
 from tablewright.runtime.tables import events_table
 from tablewright.runtime.workers import Consuming
-from tablewright.store import AnyChange, Change, ChangeKind, Effects, LimitExceeded, Store
+from tablewright.store import AnyChange, Change, ChangeKind, Effects, LimitExceeded, Store, wanting
 from tablewright.systems.tasks import letters
 from tablewright.systems.tasks.model import Assignment, FullTask, Task, User, UserStatus, task_management
 
@@ -29,10 +29,11 @@ _MAILED_AT_ONCE = 10
 
 def consumers(runtime: Runtime) -> list[Consuming]:
     """The consumers of this system."""
-    publish = publisher(SOURCE, events_of, lambda type_: runtime.metrics.events.labels(type_).inc())
+    metrics = runtime.metrics
+    publish = publisher(SOURCE, events_of, lambda type_: metrics.of(metrics.events, type_).inc())
 
     def send(changes: Sequence[AnyChange], effects: Effects) -> None:
-        events = [event for event in events_in(changes, SOURCE) if event.type in _MAILED]
+        events = events_in(changes)
         if len(events) > _MAILED_AT_ONCE:
             # The batch is cut in halves, until they are few enough.
             raise LimitExceeded(f"mail is sent about {_MAILED_AT_ONCE} events at once")
@@ -41,8 +42,8 @@ def consumers(runtime: Runtime) -> list[Consuming]:
 
     return [
         # Half of what a transaction takes: each change gives one event at most.
-        Consuming("tasks.events", task_management, publish, batch_size=50),
-        Consuming("tasks.mail", events_table, send),
+        Consuming("tasks.events", task_management, publish, batch_size=50, wanted=wanting(Task, Assignment)),
+        Consuming("tasks.mail", events_table, send, wanted=published(SOURCE, _MAILED)),
     ]
 
 

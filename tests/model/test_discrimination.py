@@ -1,0 +1,75 @@
+"""Which items of a page are of an entity: the same ones, whether they are looked at together or one by one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablewright.model import Entity, Keys, Table, schema_of, sharded
+from tablewright.model.schema import Item
+
+
+class Typed(Entity, table=Table("typed", "PK", "SK", type_attribute="kind")):
+    name: str
+    keys = Keys(PK="A#{name}", SK="B")
+
+
+class Templated(Entity, table=Table("templated", "PK", "SK")):
+    name: str
+    number: int
+    keys = Keys(PK="A#{name}", SK="B#{number:02}")
+
+
+class Half(Entity, table=Table("half", "PK", "SK")):
+    PK: str
+    number: int
+    keys = Keys(SK="B#{number:02}")
+
+
+class Plain(Entity, table=Table("plain", "PK", "SK")):
+    PK: str
+    SK: str
+
+
+class Spread(Entity, table=Table("spread", "PK", "SK")):
+    name: str
+    number: int
+    keys = Keys(PK=sharded("A#{name}", 2), SK="B#{number:02}")
+
+
+ENTITIES = [Typed, Templated, Half, Plain, Spread]
+INTERNAL = Plain.schema_.table.internal_key("unique", "x")["PK"]["S"]
+TEXTS = st.sampled_from(["A#a", "A#a#0", "A#a#7", "A", "B", "B#01", "B#1", "B#x", "Typed", "Other", INTERNAL])
+STORED = st.one_of(
+    TEXTS.map(lambda text: {"S": text}), st.just({"N": "1"}), st.just({"B": "QQ=="}), st.just({"NULL": True})
+)
+ITEMS = st.lists(
+    st.fixed_dictionaries({"PK": TEXTS.map(lambda text: {"S": text}), "SK": TEXTS.map(lambda text: {"S": text})})
+    | st.fixed_dictionaries({}, optional={"PK": STORED, "SK": STORED, "kind": STORED}),
+    max_size=4,
+)
+
+
+@pytest.mark.parametrize("entity", ENTITIES)
+@given(items=ITEMS)
+def test_items_are_told_together_as_they_are_one_by_one(entity: type[Entity], items: list[Item]) -> None:
+    schema = schema_of(entity)
+    assert schema.those_of(list(items)) == [item for item in items if schema.is_of(item)]
+
+
+@pytest.mark.parametrize("entity", ENTITIES)
+@given(items=ITEMS)
+def test_a_partition_that_is_known_makes_no_difference(entity: type[Entity], items: list[Item]) -> None:
+    schema = schema_of(entity)
+    partition = {"PK": {"S": "A#a#0" if entity is Spread else "A#a"}}
+    inside = [{**item, **partition} for item in items]
+    assert schema.those_of(inside, True) == [item for item in inside if schema.is_of(item)]
+
+
+@pytest.mark.parametrize("entity", ENTITIES)
+def test_an_item_of_the_entity_is_among_them_and_one_of_the_stores_own_is_not(entity: type[Entity]) -> None:
+    values = {"name": "a", "number": 1, "PK": "p", "SK": "s"}
+    own = entity(**{name: value for name, value in values.items() if name in entity.model_fields}).item()
+    internal = {**own, **schema_of(entity).table.internal_key("unique", "x")}
+    assert schema_of(entity).those_of([own, internal, own]) == [own, own]
