@@ -16,10 +16,12 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 import uvicorn
+from fastapi import FastAPI, Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tablewright.runtime import connections, http, logs
+from tablewright.runtime import connections, http, logs, problems
+from tablewright.runtime.metrics import Metrics
 from tablewright.systems import load
 from tests.runtime.test_up import up
 from tests.systems.harness import Served, serving, wait_for
@@ -41,6 +43,24 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 LARGE = 40_000_000
 
 
+@contextmanager
+def running(app: ASGIApp) -> Iterator[uvicorn.Server]:
+    config = uvicorn.Config(
+        app, port=0, http=connections.BoundedConnection, log_config=None, lifespan="off", timeout_keep_alive=3600
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_for(lambda: server.started)
+    yield server
+    server.should_exit = True
+    thread.join(30)
+
+
+def address_of(server: uvicorn.Server) -> str:
+    return "http://127.0.0.1:" + str(server.servers[0].sockets[0].getsockname()[1])
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[uvicorn.Server]:
     """A server that waits for a moment only: for heads, and for those who do not take their answers."""
@@ -55,21 +75,27 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[uvicorn.Server]:
         answers = {"/large": Response(b"x" * LARGE), "/stream": StreamingResponse(parts())}
         await answers.get(scope["path"], Response("ok"))(scope, receive, send)
 
-    config = uvicorn.Config(
-        app, port=0, http=connections.BoundedConnection, log_config=None, lifespan="off", timeout_keep_alive=3600
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_for(lambda: server.started)
-    yield server
-    server.should_exit = True
-    thread.join(30)
+    with running(app) as server:
+        yield server
 
 
 @pytest.fixture
 def impatient(server: uvicorn.Server) -> str:
-    return "http://127.0.0.1:" + str(server.servers[0].sockets[0].getsockname()[1])
+    return address_of(server)
+
+
+@pytest.fixture
+def reader() -> Iterator[str]:
+    """A server that takes bodies of up to 50,000 bytes, and says how long each is."""
+    app = FastAPI()
+    problems.install(app)
+
+    @app.post("/")
+    async def length(request: Request) -> int:
+        return len(await request.body())
+
+    with running(http.Gate(app, {}, metrics=Metrics(), max_body=50_000)) as server:
+        yield address_of(server)
 
 
 @contextmanager
@@ -137,6 +163,41 @@ def test_a_client_that_takes_its_answer_slowly_gets_all_of_it(impatient: str, pa
             time.sleep(0.1)
         taken += len(received(connection))
     assert taken > LARGE
+
+
+@pytest.mark.parametrize(
+    "sent", [b"Content-Length: 5\r\n\r\n", b"Content-Length: 5\r\n\r\nab", b"Transfer-Encoding: chunked\r\n\r\n2\r\nab"]
+)
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, reader: str, sent: bytes) -> None:
+    monkeypatch.setattr(http, "_BODY_TIMEOUT", 0.2)
+    with connected(reader) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\n" + sent)
+        answer = connection.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"the body did not come; send it again" in answer
+
+
+@pytest.mark.parametrize("size", [0, 5, 49_999])
+def test_a_body_is_taken_when_it_is_here_and_when_it_comes(reader: str, size: int) -> None:
+    with connected(reader) as connection:
+        head, body = f"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n".encode(), b"x" * size
+        for parts in ([head + body], [head, body[: size // 2], body[size // 2 :]]):
+            for part in parts:
+                connection.sendall(part)
+            answer = connection.recv(65536)
+            assert answer.startswith(b"HTTP/1.1 200")
+            assert answer.endswith(b"\r\n\r\n" + str(size).encode())
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_body_that_is_here_is_not_larger_than_allowed_either(reader: str, is_chunked: bool) -> None:
+    body = b"x" * 50_001
+    sent = b"Transfer-Encoding: chunked\r\n\r\nc351\r\n" + body + b"\r\n0\r\n\r\n"
+    with connected(reader) as connection:
+        connection.sendall(
+            b"POST / HTTP/1.1\r\nHost: a\r\n" + (sent if is_chunked else b"Content-Length: 50001\r\n\r\n" + body)
+        )
+        assert connection.recv(65536).startswith(b"HTTP/1.1 413")
 
 
 def test_trailers_without_end_are_cut_off(url: str) -> None:

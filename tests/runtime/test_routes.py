@@ -244,6 +244,14 @@ REQUESTS += [
 ]
 
 
+def test_a_dependency_whose_value_never_changes_is_not_asked_for_it() -> None:
+    seen.clear()
+    app = ShortWay(described(), {who: "ada"})
+    status, _, found = answer(app, "POST", "/things", json={"name": "x"}, params={"loud": True})
+    assert (status, found) == (201, {"fullName": "x 3 HELLO ada ada", "day": None})
+    assert seen == []
+
+
 @pytest.mark.parametrize(("method", "path", "more"), REQUESTS)
 def test_the_answer_is_the_same(method: str, path: str, more: dict[str, Any]) -> None:
     assert answer(served(), method, path, **more) == answer(described(), method, path, **more)

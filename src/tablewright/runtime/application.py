@@ -23,6 +23,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from tablewright.runtime import operations, pages, problems
+from tablewright.runtime.dependencies import service_of
 from tablewright.runtime.event_bridge import event_bridge
 from tablewright.runtime.http import Gate
 from tablewright.runtime.routes import ShortWay
@@ -81,10 +82,11 @@ def application(runtime: Runtime, systems: Sequence[System]) -> ASGIApp:
     app.include_router(pages.router)
     app.include_router(pages.entrances([system.name for system in systems]))
     app.include_router(operations.router)
-    apps = {
-        system.name: _with_cors(runtime, ShortWay(described(runtime, system, services[system.name])))
-        for system in systems
-    }
+    apps = {}
+    for system in systems:
+        service = services[system.name]
+        short = ShortWay(described(runtime, system, service), {service_of: service})
+        apps[system.name] = _with_cors(runtime, short)
     return Gate(_with_cors(runtime, app), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body)
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from tablewright.runtime.http import BODY_IS_HERE
+
 _MOST_BESIDE_BODY = 256 * 1024
 _HEAD_WITHIN = 20.0
 _MOST_WAITING = 100
@@ -66,6 +68,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._beside_body = 0
+        self.scope["state"][BODY_IS_HERE] = True
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

@@ -27,30 +27,30 @@ async def service_of(request: Request) -> Any:
     return request.app.state.service
 
 
-async def caller_of(request: Request) -> Caller:
-    """Who is asking; counted against the rate limit."""
-    runtime = runtime_of(request)
-    try:
-        caller = await runtime.verifier.caller(_authorization(request))
-    except Unauthenticated:
-        # Guessing is limited by address, as there is no caller to count it for.
-        runtime.limit.take(f"address {request.client.host if request.client else ''}")
-        raise
-    runtime.limit.take(f"caller {caller.user_id}")
-    return caller
-
-
 def _authorization(request: Request) -> str | None:
     """The header itself, as there is none other to be looked for."""
-    found = next((value for name, value in request.scope["headers"] if name == b"authorization"), None)
-    return None if found is None else found.decode("latin-1")
+    for name, value in request.scope["headers"]:
+        if name == b"authorization":
+            text: str = value.decode("latin-1")
+            return text
+    return None
 
 
 def allow(*groups: str) -> Any:
-    """A dependency: the caller, who has to be in one of the groups (anyone with a token, if there are none)."""
+    """A dependency: the caller, who has to be in one of the groups (anyone with a token, if there are none).
+
+    Each request is counted against the caller's rate limit.
+    """
 
     async def allowed(request: Request) -> Caller:
-        caller = await caller_of(request)
+        runtime = runtime_of(request)
+        try:
+            caller = await runtime.verifier.caller(_authorization(request))
+        except Unauthenticated:
+            # Guessing is limited by address, as there is no caller to count it for.
+            runtime.limit.take(f"address {request.client.host if request.client else ''}")
+            raise
+        runtime.limit.take(f"caller {caller.user_id}")
         if groups:
             caller.require(*groups)
         return caller

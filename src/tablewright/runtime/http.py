@@ -25,6 +25,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tablewright.runtime.metrics import Metrics
 from tablewright.runtime.problems import problem
 
+# In the state of a request's scope, as soon as the server has received the last of the request.
+BODY_IS_HERE = "body_is_here"
+
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 # How long a client may keep silent while it sends its body, and how long all of it may take.
 _BODY_TIMEOUT = 20.0
@@ -54,21 +57,23 @@ class Gate:
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
         exchange = _Exchange(receive, send, _request_id(headers.get(b"x-request-id")), self._max_body)
-        scope.setdefault("state", {})["request_id"] = exchange.request_id
+        state = scope.setdefault("state", {})
+        state["request_id"] = exchange.request_id
         _, name, *rest = scope["path"].split("/", 2) if scope["path"].startswith("/") else ("", "")
         app = self._systems.get(name)
         if app is None or not rest:
             app, name = self._app, ""
         else:
             scope["root_path"] = f"{scope.get('root_path', '')}/{name}"
-        # Without a body there is nothing to be bounded.
-        has_body = b"content-length" in headers or b"transfer-encoding" in headers
+        length = headers.get(b"content-length")
+        # Without a body there is nothing to watch, nor when one of a length that is told is here by now, as most are.
+        is_bounded = (length is None or BODY_IS_HERE in state) and b"transfer-encoding" not in headers
         try:
-            if has_body and _length(headers) > self._max_body:
+            if length is not None and length.isdigit() and int(length) > self._max_body:
                 answer = problem("too-large", exchange.too_large, exchange.request_id)
                 await answer(scope, receive, exchange.send)
             else:
-                await app(scope, exchange.receive if has_body else receive, exchange.send)
+                await app(scope, receive if is_bounded else exchange.receive, exchange.send)
         except Exception as error:
             # Starlette raises what it has answered and logged already; the server would log it once more, text and all.
             if not exchange.answered:
@@ -146,18 +151,14 @@ class _Exchange:
 
 def _request_id(given: bytes | None) -> str:
     """The request's own id if that is a plain one, else one that is made for it."""
-    text = "" if given is None else given.decode("latin-1")
-    return text if _PLAIN_ID.fullmatch(text) else os.urandom(16).hex()
+    if given is not None and _PLAIN_ID.fullmatch(text := given.decode("latin-1")):
+        return text
+    return os.urandom(16).hex()
 
 
 def method_label(method: str) -> str:
     """How a method is counted: there are dozens that nobody uses, and each would be measured for each route."""
     return method if method in _METHODS else "other"
-
-
-def _length(headers: dict[bytes, bytes]) -> int:
-    value = headers.get(b"content-length", b"")
-    return int(value) if value.isdigit() else 0
 
 
 def _route(scope: Scope) -> str:

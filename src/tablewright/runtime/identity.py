@@ -58,7 +58,7 @@ class Caller:
         return not self.groups.isdisjoint(groups)
 
     def require(self, *groups: str) -> None:
-        if not self.is_in(*groups):
+        if self.groups.isdisjoint(groups):
             raise Forbidden(f"this needs {' or '.join(groups)}")
 
 
@@ -148,9 +148,11 @@ class Verifier:
             raise Unauthenticated("the token is too long")
         digest = sha256(token.encode("utf-8", "replace")).digest()
         known = self._verified.get(digest)
-        # A key that was withdrawn takes its tokens with it, as soon as the keys are read again.
-        if known is not None and known[0] > self._clock() and known[1] in await self._current():
-            return known[2]
+        if known is not None and known[0] > (now := self._clock()):
+            keys = self._keys if now - self._fetched_at < _KEYS_LAST else await self._current()
+            # A key that was withdrawn takes its tokens with it, as soon as the keys are read again.
+            if known[1] in keys:
+                return known[2]
         key_id, claims = await self._claims(token)
         caller = self._caller(claims)
         self._verified[digest] = float(claims["exp"]) + _LEEWAY, key_id, caller

@@ -8,6 +8,7 @@ steps of the address. Everything else is left to FastAPI: other routes, which co
 that are not there, and the description of all.
 
     app = ShortWay(FastAPI(routes=router.routes))       an ASGI application that answers as the one inside it
+    app = ShortWay(..., {service_of: service})          the same, with dependencies whose values never change
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 from functools import partial
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -49,12 +50,12 @@ _ABSENT: Any = object()
 class ShortWay:
     """An application whose ordinary routes are reached without a detour."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, constant: Mapping[Callable[..., Any], Any] = MappingProxyType({})) -> None:
         self._app = app
         # By method, number of steps and first step: routes in the order of their declaration.
         self._routes: dict[tuple[str, int, str], list[_Laid]] = {}
         for route in app.routes:
-            laid = _laid(route) if isinstance(route, APIRoute) else None
+            laid = _laid(route, constant) if isinstance(route, APIRoute) else None
             if laid is not None:
                 for method in laid.route.methods or ():
                     key = method, len(laid.steps), laid.steps[0]
@@ -88,9 +89,12 @@ class ShortWay:
         """The first route that an address fits; its parameters are left in the scope."""
         _, *steps = scope["path"].removeprefix(scope.get("root_path", "")).split("/")
         for laid in self._routes.get((scope["method"], len(steps), steps[0]) if steps else ("", 0, ""), ()):
-            if all(steps[place] == text for place, text in laid.fixed):
+            for place, text in laid.fixed:
+                if steps[place] != text:
+                    break
+            else:
                 parameters = {name: steps[place] for place, name in laid.named}
-                if all(parameters.values()):
+                if "" not in parameters.values():
                     scope["path_params"] = parameters
                     return laid
         return None
@@ -134,6 +138,8 @@ class _Plan:
     """What a function is to be called with."""
 
     call: Callable[..., Any]
+    # Arguments that are the same each time.
+    constant: dict[str, Any]
     request_name: str | None
     fields: tuple[_Fields, ...]
     # Dependencies: the argument that each is for, and its plan.
@@ -146,12 +152,17 @@ class _Plan:
         for name, plan in self.needs:
             found = known.get(plan.call, _ABSENT)
             if found is _ABSENT:
-                given = await plan.arguments(request, known, errors)
+                given = await plan.arguments(request, known, errors) if plan.needs else plan.own({}, request, errors)
                 if errors:
                     continue
                 found = known[plan.call] = await plan.call(**given)
             if name is not None:
                 values[name] = found
+        return self.own(values, request, errors)
+
+    def own(self, values: dict[str, Any], request: Request, errors: list[Any]) -> dict[str, Any]:
+        """The arguments beside those that dependencies give."""
+        values.update(self.constant)
         for fields in self.fields:
             fields.take(request, values, errors)
         if self.request_name is not None:
@@ -159,7 +170,7 @@ class _Plan:
         return values
 
 
-def _laid(route: APIRoute) -> _Laid | None:
+def _laid(route: APIRoute, constant: Mapping[Callable[..., Any], Any]) -> _Laid | None:
     """What a route needs, unless that is something out of the ordinary."""
     steps = route.path.split("/")[1:]
     named = tuple((place, step[1:-1]) for place, step in enumerate(steps) if step.startswith("{"))
@@ -167,7 +178,7 @@ def _laid(route: APIRoute) -> _Laid | None:
     is_plain = route.path_format == route.path and all(
         step[:1] + step[-1:] == "{}" or "{" not in step for step in steps
     )
-    plan, fields = _plan(route.dependant), route.dependant.body_params
+    plan, fields = _plan(route.dependant, constant), route.dependant.body_params
     if plan is None or not is_plain or "{" in steps[0] or route.response_model_exclude_none:
         return None
     if len(fields) > 1 or getattr(route, "_embed_body_fields", False):
@@ -190,7 +201,7 @@ def _writer(model: Any) -> Callable[[Any], bytes] | None:
     return partial(TypeAdapter(model).serializer.to_json, by_alias=True)
 
 
-def _plan(dependant: Dependant) -> _Plan | None:
+def _plan(dependant: Dependant, constant: Mapping[Callable[..., Any], Any]) -> _Plan | None:
     call = dependant.call
     if not inspect.iscoroutinefunction(call):
         return None
@@ -204,9 +215,12 @@ def _plan(dependant: Dependant) -> _Plan | None:
     )
     if any(unusual):
         return None
-    needs = []
+    same, needs = {}, []
     for need in dependant.dependencies:
-        plan = _plan(need)
+        if need.name is not None and need.call is not None and need.call in constant:
+            same[need.name] = constant[need.call]
+            continue
+        plan = _plan(need, constant)
         if plan is None or need.body_params or not need.use_cache:
             return None
         needs.append((need.name, plan))
@@ -216,7 +230,7 @@ def _plan(dependant: Dependant) -> _Plan | None:
         (_HeaderFields, dependant.header_params),
     ]
     fields = tuple(kind(declared) for kind, declared in places if declared)
-    return _Plan(call, dependant.request_param_name, fields, tuple(needs))
+    return _Plan(call, same, dependant.request_param_name, fields, tuple(needs))
 
 
 # -- parameters -----------------------------------------------------------------------------------------------------

@@ -8,8 +8,10 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.systems.harness import at_once
-from tests.systems.servicedesk.desk import open_ticket
+from tablewright.systems.servicedesk.model import tickets
+from tests.systems import raw
+from tests.systems.harness import Served, at_once
+from tests.systems.servicedesk.desk import open_ticket, stored
 
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
@@ -30,6 +32,14 @@ def test_the_same_idempotency_key_gives_the_first_ticket(agent: httpx.Client) ->
     assert first == second
     other = agent.post("/tickets", json={**body, "issue_description": "else"}, headers={"Idempotency-Key": key})
     assert (other.status_code, other.json()["type"]) == (422, "/problems/idempotency-mismatch")
+
+
+@pytest.mark.requirement("SD3")
+def test_times_are_told_in_utc_however_others_wrote_them(agent: httpx.Client, served: Served) -> None:
+    ticket = open_ticket(agent)
+    item = {**stored(served, ticket), "created_at": {"S": "2026-01-01T10:00:00.500000+02:00"}}
+    raw.ask(served, "PutItem", tickets, Item=item)
+    assert agent.get(f"/tickets/{ticket['ticket_id']}").json()["created_at"] == "2026-01-01T08:00:00.500000Z"
 
 
 @pytest.mark.requirement("SD3")

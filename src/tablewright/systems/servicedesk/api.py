@@ -8,7 +8,7 @@ from typing import Annotated, Any, NotRequired
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, Field, with_config
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
 from tablewright.model.attributes import time_text
@@ -26,6 +26,8 @@ Agent = Annotated[Caller, allow(SERVICES, MEMBERS, ADMINS)]
 # Enough for anything that is said on the phone; 400 KB hold several.
 Text = Annotated[str, Field(min_length=1, max_length=50_000)]
 CallerId = Annotated[str, Field(min_length=1, max_length=200, examples=["poc-user-001"])]
+# ISO 8601 in UTC with microseconds. What writes the JSON of an answer writes times as well, in a fifth of the time.
+Time = Annotated[datetime | str, WithJsonSchema({"type": "string"})]
 
 _EXAMPLE: dict[str, Any] = {
     "ticket_id": "33567ee8-f182-4f8a-b03e-2f1515915471",
@@ -64,9 +66,9 @@ class TicketView(TypedDict):
     caller_id: str
     issue_description: str
     status: Status
-    created_at: str
-    updated_at: str
-    comments: list[dict[str, str]]
+    created_at: Time
+    updated_at: Time
+    comments: list[dict[str, Time]]
     masked: NotRequired[
         Annotated[list[str], Field(description="kinds of secrets that were taken out of the text that was just sent")]
     ]
@@ -124,24 +126,24 @@ async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Agen
 
 
 def _view(ticket: Ticket, masked: Sequence[str] = ()) -> TicketView:
-    created = _time(ticket.created_at)
     return {
         "ticket_id": ticket.ticket_id,
         "caller_id": ticket.caller_id,
         "issue_description": ticket.issue_description,
         "status": ticket.status,
-        "created_at": created,
-        # To tell that a time is the same takes a tenth of writing it once more.
-        "updated_at": created if ticket.updated_at == ticket.created_at else _time(ticket.updated_at),
+        "created_at": _time(ticket.created_at),
+        "updated_at": _time(ticket.updated_at),
         "comments": [_comment(comment) for comment in ticket.comments],
         "masked": [*masked],
     }
 
 
-def _comment(comment: Comment) -> dict[str, str]:
+def _comment(comment: Comment) -> dict[str, Time]:
     return {"comment_text": comment.comment_text, "added_at": _time(comment.added_at)}
 
 
-def _time(value: datetime | None) -> str:
-    """ISO 8601 in UTC with microseconds, as the table has it."""
-    return "" if value is None else time_text(value)
+def _time(value: datetime | None) -> Time:
+    if value is None:
+        return ""
+    # Microseconds would be left out where there are none, and another offset kept.
+    return value if value.microsecond and not value.utcoffset() else time_text(value)

@@ -19,6 +19,7 @@ from tablewright.systems.servicedesk.secret_phrases import KINDS, MASK
 # -- secrets in text ------------------------------------------------------------------------------------------------
 
 _ROUNDS = 5
+_NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,14 @@ def mask(text: str) -> Masked:
                 parts += [text[end:begin], MASK]
             end = max(end, stop)
         text = "".join([*parts, text[end:]])
-    return Masked(text, tuple(kind for kind in dict.fromkeys(known.name for known in KINDS) if kind in kinds))
+    return Masked(text, tuple(kind for kind in _NAMES if kind in kinds))
 
 
 def _secrets(text: str) -> Iterator[tuple[int, int, str]]:
     """Where secrets begin and end, and of what kind they are."""
     lowered = text.lower()
     for kind in KINDS:
-        if any(hint in lowered for hint in kind.hints):
+        if any(map(lowered.__contains__, kind.hints)):
             for pattern in kind.patterns:
                 for found in pattern.finditer(text):
                     for group in range(1, pattern.groups + 1):

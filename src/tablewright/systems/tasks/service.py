@@ -76,13 +76,13 @@ class Tasks:
             raise Forbidden("your account is deactivated; ask an admin")
         return replace(caller, groups=caller.groups & profile.groups)
 
-    async def _profile(self, user_id: str) -> User | None:
+    async def _profile(self, user_id: str, *, consistent: bool = True) -> User | None:
         """A profile as it is now. It is read once as long as nothing at all is written, which would be seen at once."""
         changes = self._changes()
         known = self._profiles.get(user_id)
         if known is not None and known[0] == changes:
             return known[1]
-        profile = await self._store.get(User.by_id(user_id=user_id), consistent=True)
+        profile = await self._store.get(User.by_id(user_id=user_id), consistent=consistent)
         if changes is not None:
             if len(self._profiles) >= _MOST_PROFILES:
                 self._profiles.clear()
@@ -250,7 +250,9 @@ class Tasks:
         """Give an admin whom only the token tells of a profile, so that mail about the task finds its way."""
         if admin.email is None or not is_address(admin.email):
             return
-        if await self._store.get(User.by_id(user_id=admin.user_id)) is not None:
+        # One that is not seen yet is there all the same when it is to be created. Where changes are counted, every read
+        # is of what is there, and the profile has just been read to admit the admin.
+        if await self._profile(admin.user_id, consistent=False) is not None:
             return
         groups = frozenset(Group(group) for group in admin.groups if group in set(Group))
         try:
