@@ -8,7 +8,8 @@ long way, which also knows what is wrong with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tablewright.model.errors import ModelError
@@ -76,18 +77,18 @@ def _templated(parts: Sequence[Part], places: Mapping[str, tuple[str, Place]]) -
     for part in parts:
         if isinstance(part, Field):
             name, place = places[part.name]
-            as_it_is = part.form == "text" and "S" in place.tags
-            pieces.append((literal, name, as_it_is, place.encode, place.tags, part.encoder))
+            pieces.append((literal, name, _straight(part.form, place.tags), place.encode, place.tags, part.encoder))
             literal = ""
         else:
             literal += part.text
 
     def make(values: Mapping[str, Any]) -> AttributeValue | None:
         text = ""
-        for before, name, as_it_is, encode, tags, as_text in pieces:
+        for before, name, straight, encode, tags, as_text in pieces:
             value = values[name]
-            if as_it_is and type(value) is str:
-                text += before + escape(value)
+            written = straight.get(type(value))
+            if written is not None:
+                text += before + written(value)
                 continue
             encoded = encode(value)
             if encoded is None or tags.isdisjoint(encoded):
@@ -98,3 +99,23 @@ def _templated(parts: Sequence[Part], places: Mapping[str, tuple[str, Place]]) -
         return {"S": text} if text else None
 
     return make
+
+
+def _straight(form: str, tags: Set[str]) -> Mapping[type, Callable[[Any], str]]:
+    """How values of some types stand in a key, without being encoded first."""
+    if form == "text" and "S" in tags:
+        return {str: escape, date: date.isoformat}
+    if form.isdigit() and "N" in tags:
+        return {int: _padded(int(form))}
+    return {}
+
+
+def _padded(width: int) -> Callable[[int], str]:
+    most = 10**width
+
+    def padded(value: int) -> str:
+        if not 0 <= value < most:
+            raise ValueError
+        return str(value).zfill(width)
+
+    return padded
