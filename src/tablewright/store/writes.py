@@ -170,8 +170,8 @@ class Put(_Whole):
         item = schema.encode(entity, values)
         key = key_in(schema, item)
         expected = None if schema.version is None else getattr(entity, schema.version.name)
-        # What is replaced, as far as is known: a version that was read has most likely the same unique values.
-        before = schema.encode(entity) if expected and schema.unique else None
+        # What is replaced, as far as is known: what was read has a key, and most likely the same unique values.
+        before = schema.encode(entity) if expected else None
         if found is not None:
             before = living(context, schema, found.item)
         placed, condition = None, self._condition(context, expected, before)
