@@ -1,4 +1,4 @@
-"""Primary keys straight from field values, as a read gives them.
+"""Keys straight from field values, as a read gives them.
 
 A key follows from an item: values are encoded, placed in it, and put into the templates (``stored`` and ``key_of`` of a
 schema). Where each value is that of a field, and goes into the key as a whole, a maker does all of that in one go. What
@@ -19,49 +19,66 @@ from tablewright.model.keys import AttributeValue, Field, Part, escape
 if TYPE_CHECKING:
     from tablewright.model.schema import Schema
 
-__all__ = ["KeyMaker", "key_maker"]
+__all__ = ["AttributeMaker", "KeyMaker", "attribute_maker", "key_maker", "made"]
 
 # Gives the primary key that field values make up, or None where the maker does not know.
 KeyMaker = Callable[[Mapping[str, Any]], dict[str, AttributeValue] | None]
-# The same of one attribute of the key.
-_Maker = Callable[[Mapping[str, Any]], AttributeValue | None]
+# The same of one attribute of a key; where it does not know, it may also raise what ``made`` knows.
+AttributeMaker = Callable[[Mapping[str, Any]], AttributeValue | None]
 
 
 def key_maker(schema: Schema) -> KeyMaker:
     """The maker of the primary keys of an entity."""
-    table, names = schema.table, {spec.attribute: spec.name for spec in schema.fields.values()}
-    makers: list[tuple[str, _Maker]] = []
+    table = schema.table
+    makers: list[tuple[str, AttributeMaker]] = []
     used: set[str] = set()
     for attribute in table.key:
         rule = schema.rules.get(attribute)
-        parts: Sequence[Part] = (Field(attribute, "text"),) if rule is None else rule.template.parts
-        sources = [part.name for part in parts if isinstance(part, Field)]
-        if not names.keys() >= set(sources) or (rule is not None and (rule.shards > 1 or rule.template.optional)):
+        maker = None
+        if rule is None or not (rule.shards > 1 or rule.template.optional):
+            maker = attribute_maker(schema, attribute, None if rule is None else rule.template.parts)
+        if maker is None:
             return lambda values: None
-        used.update(sources)
-        places = {source: (names[source], schema.place(names[source], "")) for source in sources}
-        makers.append((attribute, _as_it_is(*places[attribute]) if rule is None else _templated(parts, places)))
+        makers.append((attribute, maker))
+        used.update([attribute] if rule is None else rule.template.required)
     may_be_internal = table.partition not in schema.rules
     number = len(used)
 
     def make(values: Mapping[str, Any]) -> dict[str, AttributeValue] | None:
-        if len(values) != number:
-            return None
-        key: dict[str, AttributeValue] = {}
-        try:
-            for attribute, maker in makers:
-                value = maker(values)
-                if value is None:
-                    return None
-                key[attribute] = value
-        except (KeyError, TypeError, ValueError, ModelError):
-            return None
-        return None if may_be_internal and table.is_internal(key) else key
+        key = made(makers, values, {}) if len(values) == number else None
+        return None if key is None or (may_be_internal and table.is_internal(key)) else key
 
     return make
 
 
-def _as_it_is(name: str, place: Place) -> _Maker:
+def made(
+    makers: Sequence[tuple[str, AttributeMaker]], values: Mapping[str, Any], given: dict[str, AttributeValue]
+) -> dict[str, AttributeValue] | None:
+    """What is given, with what makers make of field values; None where one does not know."""
+    try:
+        for name, maker in makers:
+            value = maker(values)
+            if value is None:
+                return None
+            given[name] = value
+    except (KeyError, TypeError, ValueError, ModelError):
+        return None
+    return given
+
+
+def attribute_maker(schema: Schema, attribute: str, parts: Sequence[Part] | None) -> AttributeMaker | None:
+    """The maker of a key attribute from these parts of its template, or, if it has none, from the field that is stored
+    in it; None where it takes more than that.
+    """
+    names = {spec.attribute: spec.name for spec in schema.fields.values()}
+    sources = {attribute} if parts is None else {part.name for part in parts if isinstance(part, Field)}
+    if not names.keys() >= sources:
+        return None
+    places = {source: (names[source], schema.place(names[source], "")) for source in sources}
+    return _as_it_is(*places[attribute]) if parts is None else _templated(parts, places)
+
+
+def _as_it_is(name: str, place: Place) -> AttributeMaker:
     encode, tags = place.encode, place.tags - {"NULL"}
 
     def make(values: Mapping[str, Any]) -> AttributeValue | None:
@@ -71,7 +88,7 @@ def _as_it_is(name: str, place: Place) -> _Maker:
     return make
 
 
-def _templated(parts: Sequence[Part], places: Mapping[str, tuple[str, Place]]) -> _Maker:
+def _templated(parts: Sequence[Part], places: Mapping[str, tuple[str, Place]]) -> AttributeMaker:
     pieces = []
     literal = ""
     for part in parts:

@@ -16,7 +16,7 @@ from tablewright.store.blobs import Blobs, blobs_at, blobs_of
 from tablewright.store.context import CapacityHook, Context
 from tablewright.store.flow import Backend
 from tablewright.store.plans import plan_scan, plan_selection
-from tablewright.store.queries import Reading
+from tablewright.store.readings import Reading, begin
 
 E = TypeVar("E", bound=Entity)
 
@@ -75,4 +75,4 @@ class Face:
             raise not_taken("a read", f"{A_QUERY}, or {A_CLASS}", source)
         else:
             plan, entity = plan_scan(self._context, source, consistent=bool(consistent)), source
-        return Reading(self._context, plan, cursor=cursor, page_size=page_size), entity
+        return begin(self._context, plan, cursor, page_size), entity

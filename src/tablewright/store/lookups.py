@@ -15,7 +15,7 @@ from tablewright.store.flow import Flow, Request
 from tablewright.store.large import still_shown
 from tablewright.store.outside import lacking
 from tablewright.store.plans import plan_lookup
-from tablewright.store.queries import Reading
+from tablewright.store.readings import begin
 from tablewright.store.retry import retrying
 from tablewright.store.shapes import written_back
 from tablewright.store.unique_reads import get_by_guard, unique_field
@@ -47,7 +47,7 @@ def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) 
         item = yield from get_by_guard(context, lookup, unique)
     else:
         plan = plan_lookup(context, lookup, consistent=consistent)
-        items = yield from Reading(context, plan).take(1)
+        items = yield from begin(context, plan).take(1)
         item, key = items[0] if items else None, plan.settled_key
     if item is not None and ((schema.large and lookup.whole) or schema.writes_back):
         return (yield from _whole(context, lookup, item, key))

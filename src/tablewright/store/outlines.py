@@ -15,7 +15,8 @@ from operator import itemgetter
 from typing import Annotated, Any, get_args, get_origin
 
 from tablewright.model import Entity, ModelError, Query, schema_of
-from tablewright.model.keys import PAST, AttributeValue, Field, Template, lookup
+from tablewright.model.key_makers import AttributeMaker, attribute_maker, made
+from tablewright.model.keys import PAST, AttributeValue, Field, Part, Template, lookup
 from tablewright.model.rules import OUTSIDE, KeyRule
 from tablewright.model.schema import Item, Schema
 from tablewright.store.context import Context
@@ -98,6 +99,8 @@ class Outline:
     placeholders: Placeholders = field(default_factory=Placeholders)
     # What makes the values that follow from those given, by placeholder.
     makers: list[tuple[str, Maker]] = field(default_factory=list)
+    # The same straight from field values, if there is such a one for each, and no more follows from the values.
+    straight: list[tuple[str, AttributeMaker]] | None = field(default_factory=list)
     # The placeholders of the partition key, and of those the ones that stand for several partitions.
     partition: list[str] = field(default_factory=list)
     sharded: list[tuple[str, KeyRule]] = field(default_factory=list)
@@ -109,7 +112,18 @@ class Outline:
     nothing: bool = False
     checks: list[Check] = field(default_factory=list)
 
+    def straight_plan(self, context: Context, values: Mapping[str, Any]) -> Plan | None:
+        """The plan for these values of fields, if it can be made without an item of them."""
+        if self.straight is None:
+            return None
+        found = made(self.straight, values, dict(self.placeholders.values))
+        if found is None:
+            return None
+        table = context.name_of(self.scope.schema.table)
+        return Plan(self.scope, ({"TableName": table, **self.body, "ExpressionAttributeValues": found},), self.checks)
+
     def plan(self, context: Context, item: Item, bounds: Mapping[str, Any]) -> Plan:
+        """The plan for these attributes and bounds."""
         values = dict(self.placeholders.values)
         for placeholder, make in self.makers:
             values[placeholder] = make(item)
@@ -290,18 +304,27 @@ class _Outliner:
         if projected and not partial:
             body["ProjectionExpression"] = ", ".join(map(result.placeholders.path, projected))
         body["ExpressionAttributeNames"] = result.placeholders.names
+        if result.nothing or result.states or result.sharded or result.bounded is not None:
+            result.straight = None
         return result
 
-    def _place(self, condition: Condition, *makers: Maker) -> list[str]:
+    def _place(self, condition: Condition, *makers: Maker, straight: AttributeMaker | None = None) -> list[str]:
         """Add a condition on the key, with what makes its values, which are blanks in the condition; if nothing does,
-        they are as they are in it. Gives their placeholders."""
-        placeholders = self.result.placeholders
+        they are as they are in it. Gives their placeholders. ``straight`` is the only maker again."""
+        placeholders, result = self.result.placeholders, self.result
         before = len(placeholders.values)
         self.key_conditions.append(condition.render(placeholders))
         added = list(placeholders.values)[before:]
         if makers:
-            self.result.makers += zip(added, makers, strict=True)
+            result.makers += zip(added, makers, strict=True)
+            if straight is None:
+                result.straight = None
+            elif result.straight is not None:
+                result.straight.append((added[0], straight))
         return added
+
+    def _straight(self, attribute: str, parts: Sequence[Part] | None = None) -> AttributeMaker | None:
+        return attribute_maker(self.schema, attribute, parts)
 
     def _projected(self, project: Sequence[str], keys_only: bool) -> tuple[str, ...]:
         """The attributes to ask for: those of the fields wanted, and those that tell whether an item counts."""
@@ -323,6 +346,7 @@ class _Outliner:
             if attribute not in self.item:
                 raise self._lacks([attribute])
             make = itemgetter(attribute)
+            straight = self._straight(attribute)
         else:
             template = rule.template
             self._use(template, None)
@@ -330,7 +354,8 @@ class _Outliner:
             if lacking:
                 raise self._lacks(lacking)
             make = _text(template.render)
-        (placeholder,) = self._place(Compared(attribute, "=", _BLANK), make)
+            straight = None if template.optional else self._straight(attribute, template.parts)
+        (placeholder,) = self._place(Compared(attribute, "=", _BLANK), make, straight=straight)
         self.result.partition.append(placeholder)
         if rule is not None and rule.is_spread:
             self.result.sharded.append((placeholder, rule))
@@ -357,7 +382,9 @@ class _Outliner:
             if rule is None:
                 if attribute in self.item:
                     self.used.add(attribute)
-                    self._place(Compared(attribute, "=", _BLANK), itemgetter(attribute))
+                    self._place(
+                        Compared(attribute, "=", _BLANK), itemgetter(attribute), straight=self._straight(attribute)
+                    )
                     continue
                 if target == attribute:
                     self._bounded(attribute)
@@ -366,7 +393,8 @@ class _Outliner:
             open_field = template.prefix(self.item)[1]
             self._use(template, None if open_field is None else open_field.name)
             if open_field is None:
-                self._place(Compared(attribute, "=", _BLANK), _text(template.beginning()))
+                straight = self._straight(attribute, template.parts + template.optional)
+                self._place(Compared(attribute, "=", _BLANK), _text(template.beginning()), straight=straight)
                 continue
             if target == open_field.name:
                 self._bounded(attribute, template, open_field)
@@ -396,7 +424,10 @@ class _Outliner:
             if beginning:
                 self._place(Called("begins_with", attribute, {"S": beginning}))
         else:
-            self._place(Called("begins_with", attribute, _BLANK), _text(template.beginning(open_field)))
+            parts = template.parts + template.optional
+            straight = self._straight(attribute, parts[: parts.index(open_field)])
+            make = _text(template.beginning(open_field))
+            self._place(Called("begins_with", attribute, _BLANK), make, straight=straight)
 
     def _bounded(self, attribute: str, template: Template | None = None, part: Field | None = None) -> None:
         range_field = self.way.query.range

@@ -37,9 +37,16 @@ def plan_selection(
     """The plan of a selection; ``keys_only`` reads no more of an item than tells whether it belongs to it."""
     entity, query = selection.entity, selection.pattern
     consistent = query.consistent if consistent is None else consistent
-    source = (entity, entity, query.name, query.index, query, (), query.whole)
     asked = (entity, id(query), consistent, keys_only, *selection.values, None, *selection.bounds)
-    return _plan(context, source, asked, selection.values, selection.bounds, consistent, keys_only)
+    return _straight_plan(context, asked, selection.values) or _plan(
+        context,
+        (entity, entity, query.name, query.index, query, (), query.whole),
+        asked,
+        selection.values,
+        selection.bounds,
+        consistent,
+        keys_only,
+    )
 
 
 def plan_lookup(context: Context, lookup: Lookup[Any], *, consistent: bool | None = None) -> Plan:
@@ -47,7 +54,9 @@ def plan_lookup(context: Context, lookup: Lookup[Any], *, consistent: bool | Non
     entity, name, index = lookup.entity, lookup.name, lookup.index
     consistent = lookup.consistent if consistent is None else consistent
     asked = (entity, name, index, consistent, *lookup.values)
-    return _plan(context, (entity, entity, name, index, _LOOKUP), asked, lookup.values, _NONE, consistent)
+    return _straight_plan(context, asked, lookup.values) or _plan(
+        context, (entity, entity, name, index, _LOOKUP), asked, lookup.values, _NONE, consistent
+    )
 
 
 def plan_gathering(context: Context, gathering: Gathering[Any], *, consistent: bool | None = None) -> Plan:
@@ -79,6 +88,12 @@ def plan_scan(
 # By who declares a pattern, the pattern, and what is given. An outline keeps its pattern, so that no other one has the
 # same identity.
 _OUTLINES: dict[tuple[Any, ...], Outline] = {}
+
+
+def _straight_plan(context: Context, asked: tuple[Any, ...], values: Mapping[str, Any]) -> Plan | None:
+    """The plan of a read whose outline is kept, where no more than a few values have to be put in."""
+    outline = _OUTLINES.get(asked)
+    return None if outline is None else outline.straight_plan(context, values)
 
 
 def _plan(

@@ -15,7 +15,7 @@ from tablewright.store.errors import ReadRequired
 from tablewright.store.expressions import Condition, stored_equal
 from tablewright.store.flow import Flow, Request
 from tablewright.store.plans import plan_lookup
-from tablewright.store.queries import Reading
+from tablewright.store.readings import begin
 from tablewright.store.retry import retrying
 
 
@@ -95,7 +95,7 @@ def read_target(context: Context, lookup: Lookup[Any], needed: str) -> Flow[Item
     if lookup.index is None:
         key = key_by(lookup)
     else:
-        items = yield from Reading(context, plan_lookup(context, lookup)).take(1)
+        items = yield from begin(context, plan_lookup(context, lookup)).take(1)
         if not items:
             return None
         key = {name: items[0][name] for name in schema.table.key}
