@@ -94,18 +94,26 @@ class _Compiler:
         fields = _fields_of(schema)
         readable = {}
         for name, field in fields.items():
-            readable[name] = self._field(field, (attributes[name],))
-            if name in absent:
-                readable[name]["schema"] = _with_absence(readable[name], absent[name]())
+            path = (attributes[name],)
+            readable[name] = (
+                self._with_absence(field, path, absent[name]()) if name in absent else self._field(field, path)
+            )
         # Key attributes are no fields, and what else there is belongs to somebody else.
         model_fields = {**schema["schema"], "fields": readable, "extra_behavior": "ignore"}
         return {**_plain(schema), "schema": model_fields}
 
     def _field(self, field: Node, path: tuple[str, ...]) -> Node:
         tag, readable = self._stored(field["schema"])
-        # Without the tag the path leads to what is stored instead, which is refused.
-        paths = [list(path)] if tag is None else [[*path, tag], list(path)]
-        return {**field, "schema": readable, "validation_alias": paths}
+        return {**field, "schema": readable, "validation_alias": _paths(path, tag, _has_default(field["schema"]))}
+
+    def _with_absence(self, field: Node, path: tuple[str, ...], value: Any) -> Node:
+        """A field that is something else than its default when it is not stored."""
+        tag, readable = self._stored(field["schema"])
+        content: Any = None if value is None else []
+        stored = {"NULL" if value is None else "L": content} if tag is None else content
+        schema = readable["schema"] if readable["type"] == "default" else readable
+        readable = {"type": "default", "schema": schema, "default": stored, "validate_default": True}
+        return {**field, "schema": readable, "validation_alias": _paths(path, tag, has_default=True)}
 
     def _stored(self, schema: Node) -> tuple[str | None, Node]:
         """A tag and a schema that takes its content; without a tag, a schema that takes a tagged value."""
@@ -220,13 +228,19 @@ def _fields_of(schema: Node) -> dict[str, Node]:
     return fields
 
 
-def _with_absence(field: Node, value: Any) -> Node:
-    """The schema of a readable field that is something else than its default when it is not stored."""
-    tagged = len(field["validation_alias"]) == 1
-    content: Any = None if value is None else []
-    stored = {"NULL" if value is None else "L": content} if tagged else content
-    schema = field["schema"]["schema"] if field["schema"]["type"] == "default" else field["schema"]
-    return {"type": "default", "schema": schema, "default": stored, "validate_default": True}
+def _paths(path: tuple[str, ...], tag: str | None, has_default: bool) -> list[list[str]]:
+    """Where the value of a field is. What is stored with another tag is not there, which is refused; but a field that
+    has a default would get that, so the path without the tag leads it to what is stored instead, and that is refused.
+    """
+    if tag is None:
+        return [list(path)]
+    return [[*path, tag], list(path)] if has_default else [[*path, tag]]
+
+
+def _has_default(schema: Node) -> bool:
+    if schema["type"].startswith("function") and "schema" in schema:
+        return _has_default(schema["schema"])
+    return bool(schema["type"] == "default")
 
 
 def _plain(schema: Node) -> Node:
