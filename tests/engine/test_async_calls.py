@@ -65,24 +65,63 @@ def test_others_get_a_turn_while_one_task_writes_and_writes(engine: Engine) -> N
     assert turns >= 10
 
 
-def test_tasks_that_are_ready_together_share_one_sync(folder: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    syncs = 0
+@pytest.fixture
+def syncs(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """One for each time that the log is synced."""
+    done: list[None] = []
     sync = WriteAheadLog.sync
 
-    def counted(log: WriteAheadLog) -> None:
-        nonlocal syncs
-        syncs += 1
+    def noted(log: WriteAheadLog) -> None:
+        done.append(None)
         sync(log)
 
-    monkeypatch.setattr(WriteAheadLog, "sync", counted)
+    monkeypatch.setattr(WriteAheadLog, "sync", noted)
+    return done
 
+
+def test_tasks_that_are_ready_together_share_one_sync(folder: Engine, syncs: list[None]) -> None:
     async def write() -> None:
         for round_ in range(5):
             calls = [folder.call_async("PutItem", putting(f"{round_} {number}")) for number in range(20)]
             await asyncio.gather(*calls)
 
     asyncio.run(write())
-    assert syncs == 5
+    assert len(syncs) == 5
+
+
+def test_tasks_that_come_one_after_the_other_share_one_sync(folder: Engine, syncs: list[None]) -> None:
+    async def write(number: int) -> None:
+        for _ in range(number):
+            # As a request that is read in one turn of the loop, and answered in another.
+            await asyncio.sleep(0)
+        await folder.call_async("PutItem", putting(str(number)))
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*[write(number) for number in range(10)])
+
+    asyncio.run(all_of_them())
+    assert len(syncs) == 1
+
+
+def test_nobody_waits_for_ever_while_others_write(folder: Engine) -> None:
+    answered = False
+
+    async def first() -> None:
+        nonlocal answered
+        await folder.call_async("PutItem", putting("first"))
+        answered = True
+
+    async def all_of_them() -> None:
+        waiting: list[asyncio.Task[Any]] = [asyncio.create_task(first())]
+        for number in range(100):
+            waiting.append(asyncio.create_task(folder.call_async("PutItem", putting(str(number)))))
+            await asyncio.sleep(0)
+            if answered:
+                break
+        assert answered
+        await asyncio.gather(*waiting)
+
+    asyncio.run(all_of_them())
 
 
 def test_a_task_that_is_cancelled_leaves_nothing_pending(folder: Engine) -> None:

@@ -32,6 +32,9 @@ from tablewright.engine.verify import Report, verify
 
 # The writes in memory that tasks make before others get their turn.
 _IN_A_ROW = 64
+# Turns of an event loop: a request may take two from its arrival to its write, and none waits for more than so many.
+_QUIET_TURNS = 2
+_MOST_TURNS = 16
 
 
 class Engine:
@@ -121,7 +124,8 @@ class Engine:
         return response
 
     async def _durable(self, batch: Batch) -> None:
-        """Settle a batch. In a data folder, let the tasks that are ready write first: one sync is for all of them.
+        """Settle a batch. In a data folder, wait while turns of the event loop bring others who write: one sync is for
+        all of them.
 
         In memory there is nothing to share, but somebody else is let in now and then.
         """
@@ -131,8 +135,14 @@ class Engine:
             return
         import asyncio  # here, because it would be a third of the time it takes to import the engine
 
+        storage, quiet = self._storage, 0
         try:
-            await asyncio.sleep(0)
+            for _ in range(_MOST_TURNS):
+                writes = storage.writes
+                await asyncio.sleep(0)
+                quiet = quiet + 1 if storage.writes == writes else 0
+                if batch.done or quiet == _QUIET_TURNS:
+                    break
         finally:
             # The first to come back commits for the others; one that is cancelled leaves nothing undone.
             self._storage.settle(batch)

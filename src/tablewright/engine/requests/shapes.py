@@ -168,7 +168,9 @@ class String(Scalar):
             return lambda value: type(value) is str and value in allowed
         if self.min is None and self.max is None and self.pattern is None:
             return _is_text
-        return lambda value: _is_text(value) and not self.broken(value)
+        low, high = self.min or 0, math.inf if self.max is None else self.max
+        fits = re.compile(self.pattern or ".*", re.DOTALL).fullmatch
+        return lambda value: _is_text(value) and low <= len(value) <= high and fits(value) is not None
 
     def convert(self, value: str | bool | float) -> str:
         if not isinstance(value, str):
