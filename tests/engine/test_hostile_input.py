@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import math
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -102,9 +101,7 @@ _COMPARED = ("Scan", "DeleteItem")
 def test_a_bad_value_gets_an_error_wherever_it_is(db: Database, name: str) -> None:
     db.create("pk, sk", global_indexes={"gsi": "g"})
     for operation, request in requests_with(BAD_VALUES[name]()):
-        begun = time.perf_counter()
         error = refused(db, operation, request)
-        assert time.perf_counter() - begun < 5
         if error is None:
             assert name == "a list of half a million"
             assert operation in _COMPARED
@@ -301,8 +298,13 @@ def test_what_is_remembered_of_requests_is_bounded(db: Database) -> None:
 def test_a_list_appended_to_itself_over_and_over_is_refused_soon(db: Database) -> None:
     db.create("pk, sk")
     update = "SET x = " + "list_append(:v, " * 200 + ":v" + ")" * 200
-    begun = time.perf_counter()
     values = {":v": {"L": [{"N": "1"}] * 2100}}
-    refusal = db.refusal("UpdateItem", Key=KEY, UpdateExpression=update, ExpressionAttributeValues=values)
+    tracemalloc.start()
+    try:
+        refusal = db.refusal("UpdateItem", Key=KEY, UpdateExpression=update, ExpressionAttributeValues=values)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
     assert refusal == "Item size to update has exceeded the maximum allowed size"
-    assert time.perf_counter() - begun < 0.2
+    # All of it would be a list of 400,000, made of one that is nearly as long.
+    assert peak < 1_000_000

@@ -77,10 +77,8 @@ def test_the_first_thing_to_do_starts_it_and_closing_ends_it(engine: Engine) -> 
     thread = thread_of(engine)
     assert thread is not None
     assert thread.daemon
-    began = time.monotonic()
     engine.close()
     assert not thread.is_alive()
-    assert time.monotonic() - began < 1
 
 
 def test_it_takes_up_what_an_earlier_process_left(tmp_path: Path) -> None:
@@ -195,17 +193,23 @@ def test_a_change_during_a_round_is_seen_by_another_round(engine: Engine, monkey
 def test_callers_find_room_while_there_is_endless_work(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     create(engine)
 
+    rounds = 0
+
     def endless(db: Database) -> float | None:
+        nonlocal rounds
+        rounds += 1
         time.sleep(0.004)
         return 0.0
 
     monkeypatch.setattr(maintenance, "_STEPS", (endless,))
     monkeypatch.setattr(maintenance, "_is_needed", lambda db: True)
     wake(engine)
-    began = time.monotonic()
+    wait_until(lambda: rounds)
+    before = rounds
     for number in range(50):
         engine.call("PutItem", {"TableName": "things", "Item": {"pk": {"S": str(number)}}})
-    assert time.monotonic() - began < 5
+    # A thread that takes the lock again at once would have hundreds of rounds before anybody else gets it.
+    assert rounds - before < 50 * 10
 
 
 def test_work_is_durable_when_a_sweep_returns(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
@@ -208,15 +208,12 @@ def test_a_header_without_an_end_is_refused(url: str) -> None:
 def test_a_head_that_dribbles_in_times_out(engine: FakeEngine) -> None:
     with connected(engine, head_seconds=0.3, drain_seconds=0.1) as client:
         client.send(b"POST / HTTP/1.1\r\n")
-        started = time.monotonic()
         client.socket.settimeout(0.05)
-        while True:
-            try:
+        response = None
+        while response is None:
+            with suppress(TimeoutError):
                 client.send(b"X-Slow: 1\r\n")
                 response = client.receive()
-                break
-            except TimeoutError:
-                assert time.monotonic() - started < 3
         assert response.status == 408
         client.socket.settimeout(3)
         assert client.closed()

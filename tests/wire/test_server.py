@@ -80,23 +80,22 @@ def test_it_runs_on_asyncio_s_own_loop_as_well(engine: FakeEngine, monkeypatch: 
 
 
 def test_a_second_stop_signal_does_not_wait(engine: FakeEngine) -> None:
-    async def scenario() -> float:
+    async def scenario() -> None:
         server = Server(engine)
         await server.start()
         _, writer = await asyncio.open_connection(server.host, server.port)
         writer.write(request()[:-1])
         await asyncio.sleep(0.1)
-        started = time.monotonic()
-        stopping = asyncio.create_task(server.stop())
+        # It would wait for longer than the test may take.
+        stopping = asyncio.create_task(server.stop(3600))
         await asyncio.sleep(0.1)
         assert not stopping.done()
         server.hurry()
         await stopping
         writer.close()
-        return time.monotonic() - started
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        assert runner.run(scenario()) < 2
+        runner.run(scenario())
 
 
 def test_ipv6_addresses_make_valid_urls(engine: FakeEngine) -> None:
