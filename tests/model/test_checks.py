@@ -527,3 +527,25 @@ def test_a_marker_without_its_brackets_is_refused(marker: type) -> None:
 def test_a_table_is_no_name() -> None:
     with pytest.raises(ModelError, match=re.escape("class Row: table= takes a Table, not 'rows'")):
         declared({}, cast("Table", "rows"))
+
+
+def test_a_pattern_of_a_collection_does_not_take_the_name_of_a_method() -> None:
+    row = declared({})
+    with pytest.raises(ModelError, match=r"Whole\.of: every collection has a method of that name; give the"):
+        new_class("Whole", (Collection,), {}, lambda body: body.update(__annotations__={"row": row}, of=Gather()))
+
+
+def test_an_attribute_has_a_name() -> None:
+    with pytest.raises(ModelError, match=r"Row\.note is stored in an attribute without a name"):
+        declared({"note": Annotated[str, Attr("")]})
+
+
+def test_what_expires_at_once_is_refused() -> None:
+    with pytest.raises(ModelError, match="the item would be gone at once; give it a second or more"):
+        Expiry(timedelta(0))
+
+
+@pytest.mark.parametrize(("wanted", "value"), [("soon", "'soon'"), ([1, "soon"], "'soon'")])
+def test_a_filter_is_by_values_that_the_field_can_have(wanted: Any, value: str) -> None:
+    with pytest.raises(ModelError, match=f"Row.late, where delay: {value} is no value of it"):
+        declared({"delay": (int, 0)}, late=Query(where={"delay": wanted}))

@@ -4,10 +4,10 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import pytest
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from tablewright.model import (
@@ -358,3 +358,55 @@ def test_a_large_attribute_is_declared_with_its_threshold() -> None:
         ("scan", 1000),
     ]
     assert Document.of(Document(id="1", body="b").item()).body == "b"
+
+
+def test_what_is_left_out_of_a_primary_key_is_absent() -> None:
+    class Folder(Entity, table=Table("folders", "PK", "SK", indexes=[GlobalIndex("gsi", "GSI")])):
+        owner: str
+        shelf: str | None = None
+        row: str | None = None
+
+        keys = Keys(PK="{owner}", SK="F[#{shelf}#{row}]", GSI="G[#{shelf}#{row}]")
+
+    class File(Entity, table=Table("files", "PK", "SK")):
+        owner: str
+        shelf: str | None = None
+
+        keys = Keys(PK="{owner}", SK="F[#{shelf}#{owner}]")
+
+    assert Folder(owner="o").item()["SK"] == {"S": "F"}
+    assert Folder(owner="o", shelf="s", row="r").item()["SK"] == {"S": "F#s#r"}
+    # The owner is in the key in any case.
+    assert File(owner="o").item()["SK"] == {"S": "F"}
+    for folder in (Folder(owner="o", shelf="s"), Folder(owner="o", row="r")):
+        with pytest.raises(TemplateError, match="would be left out of the primary key, as there is no"):
+            folder.item()
+
+
+def test_a_part_of_an_entity_is_not_shown_to_validators_of_the_whole() -> None:
+    class Span(Entity, table=Table("spans", "id")):
+        id: str
+        first: int = 0
+        last: int = 9
+
+        @model_validator(mode="after")
+        def in_order(self) -> Self:
+            if self.first > self.last:
+                raise ValueError("first is after last")
+            return self
+
+    part = schema_of(Span).decode({"id": {"S": "s"}, "first": {"N": "12"}}, partial=True)
+    assert part.__dict__ == {"id": "s", "first": 12}
+    with pytest.raises(ValidationError, match="valid integer"):
+        schema_of(Span).decode({"first": {"S": "x"}}, partial=True)
+    with pytest.raises(ValidationError, match="first is after last"):
+        schema_of(Span).decode({"id": {"S": "s"}, "first": {"N": "12"}})
+
+
+def test_a_value_that_has_no_place_is_told_with_its_field() -> None:
+    class Scale(Entity, table=Table("scales", "id")):
+        id: str
+        weight: float = 0.0
+
+    with pytest.raises(ModelError, match=r"Scale\.weight: nan is not a number that DynamoDB can hold"):
+        Scale(id="s", weight=float("nan")).item()

@@ -42,6 +42,12 @@ class Bench:
             request = table.create_request(self.names.setdefault(table.name, table.name))
             self.backend.call(Request("CreateTable", request))
 
+    def create_own(self, *tables: Table) -> None:
+        """Create tables under names that no other test has."""
+        for table in tables:
+            self.names[table.name] = f"{table.name}-{next(_numbers)}"
+        self.create(*tables)
+
     def save(self, *entities: Entity) -> None:
         for entity in entities:
             self.save_item(schema_of(type(entity)).table, entity.item())
@@ -108,8 +114,7 @@ def store(bench: Bench) -> Store:
 @pytest.fixture
 def written(bench: Bench) -> Iterator[Bench]:
     """A store to write to; after the test, all that is stored must be in step with the model."""
-    bench.names[people.name] = f"{people.name}-{next(_numbers)}"
-    bench.create(people)
+    bench.create_own(people)
     yield bench
     assert_in_step(bench, people, calls, desk)
 

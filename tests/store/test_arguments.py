@@ -114,6 +114,39 @@ def test_a_time_is_not_bounded_by_text(store: Store) -> None:
     assert str(refused.value) == "Visit.at is a time, so since is a datetime or a date, not 'yesterday'"
 
 
+@pytest.mark.parametrize("bound", ["since", "before"])
+def test_a_bound_of_another_type_is_refused_by_name(store: Store, bound: str) -> None:
+    class Level(Entity, table=Table("levels", "PK", "SK")):
+        tank: str
+        height: int
+
+        keys = Keys(PK="TANK#{tank}", SK="{height:number}")
+
+        of_tank = Query(range="height")
+
+    with pytest.raises(ModelError, match=rf"Level\.height is a number, so {bound} is not 'much'"):
+        store.query(Level.of_tank(tank="t", **{bound: "much"}))
+
+
+def test_what_was_read_in_part_is_not_updated(store: Store) -> None:
+    rows = Table("rows", "PK", "SK")
+
+    class Row(Entity, table=rows):
+        row: str
+        seat: str
+        guest: str = ""
+
+        keys = Keys(PK="ROW#{row}", SK="SEAT#{seat}")
+
+        guests = Query(project=["guest"])
+
+    store.ensure_tables(rows)
+    store.create(Row(row="a", seat="1", guest="Ada"))
+    (row,) = store.query(Row.guests(row="a")).items
+    with pytest.raises(ModelError, match="this Row was read in part, without row; read it whole before you write it"):
+        store.update(row, guest="Bea")
+
+
 def test_a_field_that_is_not_there_is_named_once(store: Store) -> None:
     with pytest.raises(ModelError) as refused:
         store.get(Book.by_id(id="b"))

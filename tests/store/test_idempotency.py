@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tablewright.model import ModelError
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -24,7 +25,7 @@ from tablewright.store.context import Context
 from tablewright.store.flow import run
 from tablewright.store.idempotency import Answered, Claim, abandon, begin, complete, fingerprint
 from tests.store.conftest import Bench
-from tests.store.members import Line, Once, Player, everything, people
+from tests.store.members import Line, Once, Player, Slot, everything, people
 from tests.store.models import Event, Ticket
 
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -203,6 +204,13 @@ def test_the_asynchronous_store_awaits_the_work(written: Bench) -> None:
     assert desk.opened == 1
 
 
+def test_the_asynchronous_store_says_so_of_work_that_cannot_be_awaited(written: Bench) -> None:
+    store = AsyncStore(written.backend, clock=written.clock, table_names=written.names)
+    work: Any = Desk().open
+    with pytest.raises(ModelError, match="execute_once of an AsyncStore awaits its work; make it an async function"):
+        asyncio.run(store.execute_once(Once, "k-1", REQUEST, work))
+
+
 def test_a_fingerprint_is_of_what_is_asked_and_not_of_how() -> None:
     assert fingerprint({"a": 1, "b": [timedelta(seconds=1)]}) == fingerprint({"b": [timedelta(seconds=1)], "a": 1})
     assert fingerprint({"a": 1}) != fingerprint({"a": "1"})
@@ -214,3 +222,34 @@ def test_the_record_is_an_item_of_the_table(written: Bench) -> None:
     assert item["PK"] == {"S": "IDEMPOTENCY#k-1"}
     assert item["response"] == {"S": '{"done":true}'}
     assert item["ttl"] == {"N": str(int(written.clock()) + 24 * 3600)}
+
+
+def test_what_is_no_outcome_is_refused_and_gives_the_key_back(written: Bench) -> None:
+    work: Any = lambda: {"ticket_id": "t-1"}  # noqa: E731
+    with pytest.raises(ModelError, match=r"its work gives an Outcome\(response, \.\.\.\), not a dict"):
+        written.store.execute_once(Once, "k-1", REQUEST, work)
+    assert written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome("done")) == "done"
+
+
+def test_what_json_does_not_have_is_told_of(written: Bench) -> None:
+    with pytest.raises(ModelError, match="execute_once: the request has to be something that JSON has"):
+        written.store.execute_once(Once, "k-1", object(), lambda: Outcome("done"))
+    with pytest.raises(ModelError, match="execute_once: the response has to be something that JSON has"):
+        written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome(object()))
+
+
+def test_an_answer_keeps_the_order_of_its_members(written: Bench) -> None:
+    answer = written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome({"b": 1, "a": 2}))
+    assert list(answer) == ["b", "a"]
+
+
+def test_a_move_is_made_once(written: Bench) -> None:
+    written.store.create(Slot(day=JANUARY.date(), slot_id="s", guest="Ada"))
+
+    def move() -> Outcome:
+        later = JANUARY.date() + timedelta(days=1)
+        return Outcome("moved", Update(Slot.itself(day=JANUARY.date(), slot_id="s"), day=later, hour=12))
+
+    assert [written.store.execute_once(Once, "k-1", REQUEST, move) for _ in range(2)] == ["moved", "moved"]
+    (slot,) = written.store.iterate(Slot)
+    assert (slot.day.day, slot.hour, slot.guest) == (2, 12, "Ada")

@@ -34,8 +34,9 @@ from tablewright.store.flow import Flow, Request, Response, Sleep, Work
 from tablewright.store.idempotency import begin, complete
 from tablewright.store.orphans import collect_orphans
 from tablewright.store.transactions import transact
-from tablewright.store.updates import update, upsert
+from tablewright.store.updates import update
 from tablewright.store.upkeep import repair
+from tablewright.store.upserts import upsert
 from tablewright.store.writes import create, delete, put
 from tests.clocks import Clock
 from tests.store.conftest import Bench

@@ -20,7 +20,8 @@ from tablewright.store.batches import write_many
 from tablewright.store.flow import Flow, Sleep, Work
 from tablewright.store.outside import references
 from tablewright.store.transactions import transact
-from tablewright.store.updates import update, upsert
+from tablewright.store.updates import update
+from tablewright.store.upserts import upsert
 from tablewright.store.writes import create, delete, put
 from tests.clocks import Clock
 from tests.store.conftest import Bench

@@ -20,7 +20,8 @@ from tablewright.store.lookups import get
 from tablewright.store.orphans import collect_orphans
 from tablewright.store.queries import query
 from tablewright.store.transactions import transact
-from tablewright.store.updates import update, upsert
+from tablewright.store.updates import update
+from tablewright.store.upserts import upsert
 from tablewright.store.writes import delete, put
 from tests.clocks import Clock
 from tests.store.conftest import Bench

@@ -29,7 +29,7 @@ from tablewright.store.flow import Request, Response, Sleep
 from tablewright.store.transactions import transact
 from tests.store.conftest import Bench
 from tests.store.flows import drive
-from tests.store.members import Account, Document, Line, Player, everything, people
+from tests.store.members import Account, Document, Line, Player, Slot, everything, people
 from tests.store.models import Call, CallStatus, Event, Ticket, TicketStatus
 
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -198,3 +198,23 @@ def test_a_flow_that_is_stopped_leaves_entities_as_they_were() -> None:
     next(flow)
     flow.close()
     assert document.version == 0
+
+
+def test_an_item_is_touched_once_and_it_is_told_by_whom_it_is_not(written: Bench) -> None:
+    player = written.store.create(Player(player_id="p-1", team="red"))
+    told = "a transaction touches an item once, but actions 2 and 3 are of the same Player; make one of them"
+    with pytest.raises(LimitExceeded, match=told):
+        written.store.transact(
+            Create(Player(player_id="p-2", team="red")),
+            Update(player, score=1),
+            Delete(Player.by_id(player_id="p-1")),
+        )
+    assert len(everything(written, people)) == 1
+
+
+def test_a_key_that_is_too_long_is_told_in_words(written: Bench) -> None:
+    told = "a key is too long: a partition key has at most 2048 bytes, and a sort key 1024"
+    with pytest.raises(LimitExceeded, match=told):
+        written.store.create(Player(player_id="p" * 3000, team="red"))
+    with pytest.raises(LimitExceeded, match=told):
+        written.store.create(Slot(day=JANUARY.date(), slot_id="s" * 1500))

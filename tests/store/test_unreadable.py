@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.model import Collection, Entity, Gather, Get, GlobalIndex, Keys, Query, Table
+from tablewright.model import Collection, Entity, Gather, Get, GlobalIndex, Keys, Query, Table, Upgrades
 from tablewright.store import Store, Unreadable
 
 stations = Table("stations", "PK", "SK", indexes=[GlobalIndex("byLine", "line", "SK")])
@@ -91,3 +91,29 @@ def test_counting_reads_keys_alone(store: Store) -> None:
 def test_what_is_before_it_can_be_read(store: Store) -> None:
     page = store.query(Station.of_city(city="bonn"), limit=1)
     assert [station.station_id for station in page.items] == ["s-1"]
+
+
+def test_one_whose_shape_cannot_be_brought_up_to_date_is_told_as_well() -> None:
+    class Stop(Entity, table=Table("stops", "PK")):
+        name: str
+        zone: str
+
+        keys = Keys(PK="STOP#{name}")
+        upgrades = Upgrades(lambda values: {**values, "zone": values["area"]})
+        by_name = Get()
+
+    with Engine.open() as engine:
+        store = Store.on(engine)
+        store.ensure_tables(Stop.schema_.table)
+        older = {"PK": {"S": "STOP#a"}, "name": {"S": "a"}}
+        newer = {"PK": {"S": "STOP#b"}, "name": {"S": "b"}, "zone": {"S": "1"}, "shape": {"N": "3"}}
+        for item in (older, newer):
+            engine.call("PutItem", {"TableName": "stops", "Item": item})
+        with pytest.raises(
+            Unreadable, match="name a cannot be read: the upgrade of Stop from shape 1 failed: KeyError"
+        ):
+            store.get(Stop.by_name(name="a"))
+        with pytest.raises(Unreadable, match=r"name b cannot be read: .* written by a newer program"):
+            store.get(Stop.by_name(name="b"))
+        with pytest.raises(Unreadable, match=r"name [ab] cannot be read"):
+            store.scan(Stop)

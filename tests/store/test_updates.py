@@ -14,7 +14,6 @@ from tablewright.store import (
     LimitExceeded,
     NotFound,
     ReadRequired,
-    ServiceError,
     Store,
     VersionConflict,
 )
@@ -168,10 +167,11 @@ def test_the_stamp_of_change_moves_and_that_of_creation_stays(written: Bench, pl
     assert player.updated_at == datetime.fromtimestamp(written.clock(), UTC)
 
 
-def test_a_path_through_what_is_not_there_is_an_error_of_the_service(written: Bench, player: Player) -> None:
+def test_a_path_through_what_is_not_there_is_refused_with_what_to_do(written: Bench, player: Player) -> None:
     written.store.update(BY_ID, remove=["address"])
+    told = "Player player_id p-1: address is not there, so there is no place for address.postal_code; set address as a"
     for target in (player, BY_ID):
-        with pytest.raises(ServiceError, match="document path"):
+        with pytest.raises(ConditionFailed, match=told):
             written.store.update(target, nested={"address.postal_code": "1"})
 
 

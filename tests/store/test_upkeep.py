@@ -415,3 +415,31 @@ def test_the_asynchronous_store_has_the_same(embedded: Bench) -> None:
         assert (await store.verify(Ticket)).is_clean
 
     asyncio.run(main())
+
+
+def test_an_item_that_does_not_fit_is_told_in_a_sentence_without_its_values(embedded: Bench) -> None:
+    table = Table("Folk", "PK", type_attribute="kind")
+
+    class Folk(Entity, table=table):
+        name: str
+        age: int
+        city: str
+
+        keys = Keys(PK="FOLK#{name}")
+        upgrades = Upgrades(lambda values: {**values, "city": values["town"]})
+
+    embedded.store.ensure_tables(table)
+    shape = {"shape": {"N": "2"}}
+    items: list[dict[str, Any]] = [
+        {**shape, "name": {"S": "ann"}, "age": {"S": "secret"}, "city": {"S": "Rome"}},
+        {"name": {"S": "bob"}, "age": {"N": "3"}},
+    ]
+    for item in items:
+        key = {"PK": {"S": f"FOLK#{item['name']['S']}"}, "kind": {"S": "Folk"}}
+        embedded.engine.call("PutItem", {"TableName": "Folk", "Item": {**item, **key}})
+    report = embedded.store.verify(Folk)
+    assert {(finding.item, finding.found) for finding in report.findings} == {
+        ("name ann", "age: Input should be a valid integer, unable to parse string as an integer"),
+        ("name bob", "the upgrade of Folk from shape 1 failed: KeyError: 'town'"),
+    }
+    assert {finding.remedy for finding in report.findings} == {Remedy.LEFT}

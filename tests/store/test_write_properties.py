@@ -18,7 +18,8 @@ from tablewright.store.context import Context
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow import Flow, Request, Response
 from tablewright.store.transactions import transact
-from tablewright.store.updates import update, upsert
+from tablewright.store.updates import update
+from tablewright.store.upserts import upsert
 from tablewright.store.writes import create, delete, put
 from tests.clocks import Clock
 from tests.store.conftest import Bench

@@ -108,6 +108,8 @@ def _check_attributes(schema: Schema) -> None:
     entity = schema.entity.__name__
     taken: dict[str, str] = {}
     for spec in schema.fields.values():
+        if not spec.attribute:
+            raise ModelError(f"{entity}.{spec.name} is stored in an attribute without a name; give it an Attr with one")
         other = taken.setdefault(spec.attribute, spec.name)
         if other != spec.name:
             raise ModelError(
@@ -160,6 +162,10 @@ def _check_rule(schema: Schema, attribute: str, rule: KeyRule) -> None:
         )
     for field in rule.template.fields:
         _check_form(schema, place, field)
+    if attribute in table.key and rule.template.optional:
+        # What is left out of a primary key has to be absent, or be in it elsewhere, or two items would have one key.
+        others = [schema.rules[name].template for name in table.key if name in schema.rules and name != attribute]
+        rule.template.keep_whole({field.name for template in others for field in template.fields})
     for path, allowed in rule.when.items():
         spec = schema.by_attribute[path.partition(".")[0]]
         if "." not in path:
@@ -315,12 +321,16 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
             raise ModelError(f"{place}: {pattern.range} is no part of the sort key that is read, which has {known}")
         if pattern.range in pattern.fixed:
             raise ModelError(f"{place}: {pattern.range} is fixed, so it has no range")
-    for name in pattern.where:
+    for name, wanted in pattern.where.items():
         path = ".".join(schema.place(name, f"{place}, where").steps)
         if path in partition + sort:
             raise ModelError(f"{place}: {name} is part of the key that is read, so it cannot be in where; fix it")
         if path in {spec.attribute for spec in schema.large}:
             raise ModelError(f"{place}: {name} is Large and may be outside of its item, so it cannot be in where")
+        if name in schema.fields and not schema.fields[name].types & {"L", "SET"}:
+            for value in wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]:
+                if value is not None:
+                    _check_value(f"{place}, where {name}", schema.fields[name], value)
     if pattern.project and schema.upgrades is not None:
         raise ModelError(f"{place}: items of older shapes can only be upgraded whole; drop project, or the upgrades")
     for name in pattern.project:

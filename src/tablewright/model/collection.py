@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 
 from tablewright.model.entity import Entity, schema_of
 from tablewright.model.errors import ModelError
-from tablewright.model.keys import Field
+from tablewright.model.keys import Field, Literal
 from tablewright.model.schema import Item, Schema
 
 C = TypeVar("C", bound="Collection")
@@ -97,6 +97,9 @@ class Collection(BaseModel):
             raise ModelError(f"{cls.__name__}: {' and '.join(sorted(tables))} are two tables; one query reads one")
         for pattern in cls.patterns_.values():
             _check(f"{cls.__name__}.{pattern.name}", cls.members_, pattern)
+            if hasattr(Collection, pattern.name):
+                place = f"{cls.__name__}.{pattern.name}"
+                raise ModelError(f"{place}: every collection has a method of that name; give the pattern another")
 
     @classmethod
     def of(cls, items: Iterable[Item], decode: Callable[[Schema, Item], Entity] = Schema.decode) -> Self | None:
@@ -140,11 +143,14 @@ def _check(place: str, members: tuple[Member, ...], pattern: Gather) -> None:
     for member in members:
         if index is not None and not member.schema.covers(index):
             raise ModelError(f"{place}: {member.schema.entity.__name__} is never in index {index.name!r}")
-        shape = []
+        shape: list[tuple[str | Literal, ...]] = []
         for attribute in (table.partition,) if index is None else index.partition:
             rule = member.schema.rules.get(attribute)
             if rule is not None and rule.is_spread:
                 raise ModelError(f"{place}: {attribute} is sharded, so there is no one partition to read")
+            if attribute == table.type_attribute:
+                shape.append((Literal(member.schema.type_name),))
+                continue
             parts = () if rule is None else rule.template.parts + rule.template.optional
             shape.append(tuple(part.form if isinstance(part, Field) else part for part in parts))
         shapes[member.schema.entity.__name__] = tuple(shape)

@@ -26,11 +26,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from tablewright.model.errors import TemplateError
 
@@ -276,13 +277,33 @@ class Template:
             text = required(item)
             if text is None:
                 return None
-            text += optional(item) or ""
+            rest = optional(item)
+            if rest is None and self._whole is not None:
+                self._check_whole(item, self._whole)
+            text += rest or ""
             if not text:
                 name = self.fields[0].name
                 raise TemplateError(f"{name} is empty, and so is the key; give {self.text!r} some text as well")
             return text
 
         return render
+
+    def keep_whole(self, elsewhere: AbstractSet[str]) -> None:
+        """From now on, refuse to leave a value out because another one is absent, unless it is elsewhere as well."""
+        object.__setattr__(self, "_whole", frozenset(elsewhere))
+
+    # What ``keep_whole`` was told; None: nothing.
+    _whole: ClassVar[frozenset[str] | None] = None
+
+    def _check_whole(self, item: Mapping[str, AttributeValue], elsewhere: AbstractSet[str]) -> None:
+        fields = [part.name for part in self.optional if isinstance(part, Field)]
+        absent = [name for name in fields if lookup(item, name) is None]
+        lost = [name for name in fields if name not in absent and name not in elsewhere]
+        if lost:
+            raise TemplateError(
+                f"{' and '.join(lost)} would be left out of the primary key, as there is no {' and '.join(absent)}: "
+                "two items could have the same key; give all of them, or none"
+            )
 
     def beginning(self, until: Field | None = None) -> Callable[[Mapping[str, AttributeValue]], str | None]:
         """Gives what the key of an item begins with, up to a field; None when a field before that is absent."""

@@ -70,6 +70,10 @@ class Expiry:
 
     after: timedelta | None = None
 
+    def __post_init__(self) -> None:
+        if self.after is not None and self.after < timedelta(seconds=1):
+            raise ModelError(f"Expiry({self.after!r}): the item would be gone at once; give it a second or more")
+
 
 @dataclass(frozen=True, slots=True)
 class Numbered:

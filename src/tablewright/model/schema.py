@@ -50,8 +50,11 @@ from tablewright.model.rules import (
     stable_shard,
 )
 from tablewright.model.table import Index, Table
+from tablewright.model.validators import fields_alone, validator_of
 
 if TYPE_CHECKING:
+    from pydantic_core import SchemaValidator
+
     from tablewright.model.entity import Entity
 
 __all__ = ["Item", "Naming", "Schema", "camel_case", "pascal_case", "snake_case"]
@@ -120,6 +123,8 @@ class Schema:
             if name in values:
                 raise
             raise read_in_part(self, name) from None
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"{self.entity.__name__}.{name}: {error}") from None
         if self.table.type_attribute is not None:
             item[self.table.type_attribute] = {"S": self.type_name}
         if self.upgrades is not None:
@@ -212,8 +217,13 @@ class Schema:
         # No defaults: a field that was not read is not there, rather than wrong.
         entity.__dict__.clear()
         for name, value in values.items():
-            self.entity.__pydantic_validator__.validate_assignment(entity, name, value)
+            self._part_validator.validate_assignment(entity, name, value)
         return entity
+
+    @cached_property
+    def _part_validator(self) -> SchemaValidator:
+        """The validator of the fields alone: one of the whole entity cannot look at a part of it."""
+        return validator_of(fields_alone(self.entity.__pydantic_core_schema__))
 
     def is_of(self, item: Item, key_is_known: bool = False) -> bool:
         """Whether an item of the table is one of this entity.
@@ -269,8 +279,12 @@ class Schema:
                 f"{self.upgrades.shape}; it was written by a newer program"
             )
         values = {attribute: decode(value) for attribute, value in item.items()}
-        for step in self.upgrades.steps[shape - 1 :]:
-            values = step(values)
+        for number, step in enumerate(self.upgrades.steps[shape - 1 :], shape):
+            try:
+                values = step(values)
+            except Exception as error:
+                name, reason = self.entity.__name__, f"{type(error).__name__}: {error}"
+                raise ModelError(f"the upgrade of {name} from shape {number} failed: {reason}") from error
         upgraded: Item = {}
         for attribute, value in values.items():
             before = item.get(attribute)

@@ -38,6 +38,13 @@ def validator_of(schema: Any) -> SchemaValidator:
         return SchemaValidator(schema)
 
 
+def fields_alone(schema: Any) -> Any:
+    """The core schema of a model without the validators that look at all of it."""
+    if schema["type"] == "definitions":
+        return {**schema, "schema": fields_alone(schema["schema"])}
+    return fields_alone(schema["schema"]) if schema["type"].startswith("function-") else schema
+
+
 def _changed(schema: Any) -> Any:
     """A core schema for stored values; the same one if it is so already."""
     if isinstance(schema, list | tuple):

@@ -52,7 +52,8 @@ from tablewright.store.streams import (
 )
 from tablewright.store.tables import Aspect, Difference, Resolution
 from tablewright.store.transactions import Absent, Check
-from tablewright.store.updates import Update, Upsert
+from tablewright.store.updates import Update
+from tablewright.store.upserts import Upsert
 from tablewright.store.workers import Handler, Pass
 from tablewright.store.writes import Create, Delete, Put
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from tablewright.model import Collection, Entity, Gathering, Lookup, Selection, Table
+from tablewright.model import Collection, Entity, Gathering, Lookup, ModelError, Selection, Table
 from tablewright.store import (
     batches,
     idempotency,
@@ -18,6 +18,7 @@ from tablewright.store import (
     transactions,
     updates,
     upkeep,
+    upserts,
     writes,
 )
 from tablewright.store.face import Face
@@ -232,7 +233,7 @@ class AsyncStore(Face):
 
     async def upsert(self, entity: E) -> E:
         """Create an item, or set the fields of the one that is there."""
-        return await self._run(updates.upsert(self._context, entity))
+        return await self._run(upserts.upsert(self._context, entity))
 
     async def update(
         self,
@@ -288,7 +289,10 @@ class AsyncStore(Face):
         if isinstance(claim, idempotency.Answered):
             return claim.response
         try:
-            return await self._run(idempotency.complete(self._context, claim, await work()))
+            coming = work()
+            if not isinstance(coming, Awaitable):
+                raise ModelError("execute_once of an AsyncStore awaits its work; make it an async function")
+            return await self._run(idempotency.complete(self._context, claim, await coming))
         except BaseException:
             await self._run(idempotency.abandon(self._context, claim))
             raise

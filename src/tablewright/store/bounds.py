@@ -1,10 +1,12 @@
-"""The bounds of fields, where an update changes a value that it does not know.
+"""What must hold of a value that an update changes without knowing it: bounds of fields, and that it has a place.
 
 An addition or an append reads nothing, so nobody can validate what comes of it before it is written; and what breaks a
 bound (``Field(max_length=100)``, ``Field(ge=0)``) would be an item that cannot be read any more. So the bound becomes a
 condition on the value before: to append 2 to a list of at most 100, it has at most 98.
 
 Members that are added to a set are counted as new, unless it is one that is there already.
+
+Likewise, what is changed inside of a field needs something around it, and of several models one that has it.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ from typing import Any
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
-from tablewright.model.attributes import number_text
-from tablewright.model.keys import AttributeValue, lookup
+from tablewright.model.attributes import decode, number_text
+from tablewright.model.keys import AttributeValue
 from tablewright.model.schema import Item, Schema
-from tablewright.store.changes import Wanted, markers_of, place_of, to_operand
-from tablewright.store.expressions import Called, Compared, Condition, Sized, missing
+from tablewright.store.changes import Wanted, stored_at, to_operand
+from tablewright.store.expressions import Called, Compared, Condition, OneOf, Sized, exists, missing
+from tablewright.store.places import Variant, markers_of, path_around, place_of
 
 _WORDS = {"<=": "at most", "<": "less than", ">=": "at least", ">": "more than"}
 
@@ -51,7 +54,7 @@ class Bound:
 
     def broken(self, item: Item) -> str | None:
         """What would be wrong after the update of an item."""
-        found = lookup(item, self.path)
+        found = stored_at(item, self.path)
         before = Decimal(0)
         if found is not None:
             ((tag, content),) = found.items()
@@ -68,6 +71,55 @@ class Bound:
         if self.operator in ("<=", ">=") and value == self.limit:
             return True
         return value < self.limit if self.operator in ("<", "<=") else value > self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a place is in has to be there."""
+
+    # The place, and what is around it, as the caller names it and as it is stored.
+    name: str
+    around: str
+    path: str
+
+    def condition(self) -> Condition:
+        return exists(self.path)
+
+    def broken(self, item: Item) -> str | None:
+        if stored_at(item, self.path) is not None:
+            return None
+        return f"{self.around} is not there, so there is no place for {self.name}; set {self.around} as a whole"
+
+
+@dataclass(frozen=True, slots=True)
+class OfModel:
+    """What may be one of several models has to be one that has the field."""
+
+    variant: Variant
+
+    def condition(self) -> Condition:
+        return OneOf(self.variant.path, self.variant.values)
+
+    def broken(self, item: Item) -> str | None:
+        found, variant = stored_at(item, self.variant.path), self.variant
+        if found is None or found in variant.values:
+            return None
+        return f"{variant.name} is {decode(found)}, which has no {variant.field}; set {variant.name} as a whole"
+
+
+Requirement = Bound | Around | OfModel
+
+
+def requirements_of(schema: Schema, wanted: Wanted) -> list[Requirement]:
+    """What must hold for the changes to be possible, and to leave an item that can be read."""
+    found: list[Requirement] = [*bounds_of(schema, wanted)] if wanted.add or wanted.append else []
+    for path in (*wanted.nested, *wanted.add, *wanted.append, *wanted.discard, *wanted.remove):
+        around = path_around(path)
+        if around:
+            place = place_of(schema.entity, path)
+            found.append(Around(path, around, path_around(place.path)))
+            found += map(OfModel, place.variants)
+    return found
 
 
 def bounds_of(schema: Schema, wanted: Wanted) -> list[Bound]:

@@ -8,31 +8,26 @@ known before it is written.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from decimal import Context as Arithmetic
 from decimal import Decimal
 from functools import lru_cache
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any
 
-from annotated_types import GroupedMetadata
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import ValidationError
 
-from tablewright.model import Entity, ModelError, schema_of
-from tablewright.model.attributes import Encoder, encode, encoder_for, number_text, stored_members, stored_types
+from tablewright.model import Entity, ModelError
+from tablewright.model.attributes import Encoder, encode, number_text
 from tablewright.model.keys import AttributeValue
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Item, Schema, read_in_part
 from tablewright.store.errors import ServiceError
 from tablewright.store.expressions import Changes
+from tablewright.store.places import place_of, steps_of
 
 # Numbers have 38 digits.
 _ARITHMETIC = Arithmetic(prec=38)
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-_PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
 
 
 @dataclass(slots=True)
@@ -51,10 +46,11 @@ def to_changes(schema: Schema, wanted: Wanted, entity: Entity | None) -> Changes
     """The wanted changes; with the entity at hand, its validators see it whole."""
     changes = Changes()
     for name, value in _validated(schema, wanted.fields, entity).items():
-        _put(changes, schema.fields[name].attribute, schema.fields[name].encode(value))
+        spec = schema.fields[name]
+        _put(changes, spec.attribute, _encoded(schema, name, spec.encode, value))
     for path, value in wanted.nested.items():
         place = place_of(schema.entity, path)
-        _put(changes, place.path, place.encode(place.validate(value)))
+        _put(changes, place.path, _encoded(schema, path, place.encode, place.validate(value)))
     for path in wanted.remove:
         place = place_of(schema.entity, path)
         if not place.removable:
@@ -63,13 +59,40 @@ def to_changes(schema: Schema, wanted: Wanted, entity: Entity | None) -> Changes
         changes.removed.append(place.path)
     for path, value in wanted.append.items():
         place = place_of(schema.entity, path)
-        changes.appended[place.path] = _operand(path, place.encode(place.validate(list(value))), "L")
+        appended = _encoded(schema, path, place.encode, place.validate(list(value)))
+        changes.appended[place.path] = _operand(path, appended, "L")
     for path, value in wanted.add.items():
         changes.added[place_of(schema.entity, path).path] = to_operand(schema, path, value)
     for path, value in wanted.discard.items():
-        place = place_of(schema.entity, path)
-        changes.deleted[place.path] = _operand(path, encode(value), "SS", "NS", "BS")
+        _operand(path, encode(value), "SS", "NS", "BS")
+        changes.deleted[place_of(schema.entity, path).path] = to_operand(schema, path, value)
+    _check_overlaps(schema, wanted)
     return changes
+
+
+def _check_overlaps(schema: Schema, wanted: Wanted) -> None:
+    """No two changes are of the same place, or of one inside of the other."""
+    paths = [*wanted.nested, *wanted.add, *wanted.append, *wanted.discard, *wanted.remove]
+    if not paths:
+        return
+    known: dict[tuple[str | int, ...], str] = {}
+    for path in (*wanted.fields, *paths):
+        if steps_of(path) in known:
+            raise ModelError(f"{schema.entity.__name__}: {path} is changed twice in one update; do it once")
+        known[steps_of(path)] = path
+    for steps, path in known.items():
+        for length in range(1, len(steps)):
+            whole = known.get(steps[:length])
+            if whole is not None:
+                name = schema.entity.__name__
+                raise ModelError(f"{name}: {path} is a part of {whole}, which the same update changes; change one")
+
+
+def _encoded(schema: Schema, path: str, encoder: Encoder, value: Any) -> AttributeValue | None:
+    try:
+        return encoder(value)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{schema.entity.__name__}.{path}: {error}") from None
 
 
 def _put(changes: Changes, path: str, value: AttributeValue | None) -> None:
@@ -87,7 +110,7 @@ def _operand(path: str, value: AttributeValue | None, *types: str) -> AttributeV
 
 def to_operand(schema: Schema, path: str, value: Any) -> AttributeValue:
     """What is added to a number or to a set, as it is stored; of a type that is there."""
-    operand = _operand(path, encode(value), "N", "SS", "NS", "BS")
+    operand = _operand(path, _encoded(schema, path, encode, value), "N", "SS", "NS", "BS")
     place = place_of(schema.entity, path)
     ((tag, content),) = operand.items()
     expected = "N" if tag == "N" else "SET"
@@ -116,7 +139,11 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
         if name not in schema.fields:
             raise ModelError(f"{schema.entity.__name__} has no field {name!r}")
     if entity is not None:
-        before = {name: getattr(entity, name) for name in schema.fields}
+        before = entity.__dict__
+        for name in schema.fields:
+            if name not in before:
+                raise read_in_part(schema, name)
+        before = {name: before[name] for name in schema.fields}
         after = schema.entity.__pydantic_validator__.validate_python({**before, **fields}).__dict__
         # A validator may set one field when another one changes.
         return {
@@ -136,134 +163,6 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
 def _blank(entity: type[Entity]) -> Entity:
     """An entity with nothing but defaults, to be copied; making one anew takes long."""
     return entity.model_construct()
-
-
-# -- places ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a path leads to: the stored path, and the type that is there."""
-
-    path: str
-    encode: Encoder
-    # The types that are stored there; None is among them where that is not known.
-    types: frozenset[str | None]
-    # Whether an item can be read without it.
-    removable: bool
-    # Whether it is a number without a fraction.
-    whole: bool
-    # Of a set, what its members are.
-    member: TypeAdapter[Any] | None
-    _adapter: TypeAdapter[Any]
-
-    def validate(self, value: Any) -> Any:
-        return self._adapter.validate_python(value)
-
-
-@lru_cache(maxsize=4096)
-def place_of(entity: type[Entity], path: str) -> Place:
-    """The place that a path of fields leads to."""
-    stored, annotation, removable = _followed(entity, path)
-    field_ = schema_of(entity).fields.get(path)
-    plain = _plain(annotation)
-    is_set = get_origin(plain) in (set, frozenset) and get_args(plain)
-    return Place(
-        stored,
-        encoder_for(annotation) if field_ is None else field_.encode,
-        stored_types(annotation) if field_ is None else field_.types,
-        removable,
-        isinstance(plain, type) and issubclass(plain, int),
-        TypeAdapter(get_args(plain)[0]) if is_set else None,
-        TypeAdapter(annotation),
-    )
-
-
-@lru_cache(maxsize=4096)
-def markers_of(entity: type[Entity], path: str) -> tuple[Any, ...]:
-    """What bounds the value that a path of fields leads to: the markers of its type, also beside a None."""
-    annotation = _followed(entity, path)[1]
-    markers: list[Any] = []
-    while True:
-        origin, arguments = get_origin(annotation), get_args(annotation)
-        options = [option for option in arguments if option is not type(None)]
-        if origin is Annotated:
-            for marker in arguments[1:]:
-                if isinstance(marker, FieldInfo):
-                    markers += marker.metadata
-                elif isinstance(marker, GroupedMetadata):
-                    markers += marker
-                else:
-                    markers.append(marker)
-            annotation = arguments[0]
-        elif origin in (Union, UnionType) and len(options) == 1:
-            annotation = options[0]
-        else:
-            return tuple(markers)
-
-
-def _followed(entity: type[Entity], path: str) -> tuple[str, Any, bool]:
-    """Where a path is stored, what type is there, and whether an item can be read without it."""
-    if not _PATH.fullmatch(path):
-        raise ModelError(f"{path!r} is no path; write it like address.city or lines[0].quantity")
-    stored = ""
-    annotation: Any = None
-    removable = True
-    for name, position in _STEP.findall(path):
-        if not stored:
-            spec = schema_of(entity).fields.get(name)
-            if spec is None:
-                raise ModelError(f"{entity.__name__} has no field {name!r}")
-            info = entity.model_fields[name]
-            stored, annotation = spec.attribute, _annotated(info.annotation, info.metadata)
-            # A set that is not there is empty, and what may be None is None.
-            removable = not info.is_required() or bool(spec.types & {"SET", "NULL"})
-        elif position:
-            stored += f"[{position}]"
-            annotation = _element(annotation)
-            removable = True
-        else:
-            name, annotation, removable = _member(annotation, name, path)
-            stored += f".{name}"
-    return stored, annotation, removable
-
-
-def _annotated(annotation: Any, metadata: Iterable[Any]) -> Any:
-    for marker in metadata:
-        annotation = Annotated[annotation, marker]
-    return annotation
-
-
-def _plain(annotation: Any) -> Any:
-    """The type without markers and without None; Any for a choice of several."""
-    while True:
-        origin = get_origin(annotation)
-        if origin is Annotated:
-            annotation = get_args(annotation)[0]
-        elif origin in (Union, UnionType):
-            options = [option for option in get_args(annotation) if option is not type(None)]
-            if len(options) != 1:
-                return Any
-            annotation = options[0]
-        else:
-            return annotation
-
-
-def _member(annotation: Any, name: str, path: str) -> tuple[str, Any, bool]:
-    plain = _plain(annotation)
-    if isinstance(plain, type) and issubclass(plain, BaseModel):
-        info = plain.model_fields.get(name)
-        if info is None:
-            raise ModelError(f"{path!r}: {plain.__name__} has no field {name!r}")
-        stored = next(member[1] for member in stored_members(plain) if member[0] == name)
-        return stored, _annotated(info.annotation, info.metadata), not info.is_required()
-    arguments = get_args(plain)
-    return name, arguments[1] if get_origin(plain) in (dict, Mapping) and len(arguments) == 2 else Any, True
-
-
-def _element(annotation: Any) -> Any:
-    plain = _plain(annotation)
-    return get_args(plain)[0] if get_origin(plain) in (list, tuple) and get_args(plain) else Any
 
 
 # -- changes to an item ---------------------------------------------------------------------------------------------
@@ -326,13 +225,8 @@ def applied(item: Item, changes: Changes, only: Container[str] | None = None) ->
     return result
 
 
-@lru_cache(maxsize=4096)
-def _steps(path: str) -> tuple[str | int, ...]:
-    return tuple(name or int(position) for name, position in _STEP.findall(path))
-
-
 def _positions(path: str) -> list[int]:
-    return [step if isinstance(step, int) else 0 for step in _steps(path)]
+    return [step if isinstance(step, int) else 0 for step in steps_of(path)]
 
 
 def _inside(container: AttributeValue | None, step: str | int) -> AttributeValue | None:
@@ -345,16 +239,21 @@ def _inside(container: AttributeValue | None, step: str | int) -> AttributeValue
     return value
 
 
+def stored_at(item: Item, path: str) -> AttributeValue | None:
+    """What an item has at a path, such as ``lines[0].count``."""
+    return _find({"M": item}, path)
+
+
 def _find(root: AttributeValue, path: str) -> AttributeValue | None:
     value: AttributeValue | None = root
-    for step in _steps(path):
+    for step in steps_of(path):
         value = _inside(value, step)
     return value
 
 
 def _members(root: AttributeValue, path: str) -> tuple[Any, Any]:
     """The map or list that a path ends in, and the place in it."""
-    *way, last = _steps(path)
+    *way, last = steps_of(path)
     container: AttributeValue | None = root
     for step in way:
         container = _inside(container, step)

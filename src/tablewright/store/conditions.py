@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import NoneType
 from typing import Any
 
 from tablewright.model import ModelError
 from tablewright.model.attributes import decode, number_text
+from tablewright.model.fields import KINDS
 from tablewright.model.keys import AttributeValue, lookup
 from tablewright.model.schema import Item, Schema
-from tablewright.store.changes import place_of
+from tablewright.store.changes import stored_at
 from tablewright.store.context import Context
 from tablewright.store.errors import ConditionFailed, StoreError, VersionConflict
-from tablewright.store.expressions import Compared, Condition, Negated, OneOf, equals, exists, missing, with_condition
+from tablewright.store.expressions import (
+    Compared,
+    Condition,
+    Joined,
+    Negated,
+    OneOf,
+    equals,
+    exists,
+    missing,
+    with_condition,
+)
+from tablewright.store.places import Place, place_of
 from tablewright.store.visibility import is_expired
 
 
@@ -25,11 +38,28 @@ def is_over(context: Context, schema: Schema) -> Condition | None:
     return Compared(schema.expiry.attribute, "<=", {"N": number_text(context.clock())})
 
 
+def is_own(schema: Schema) -> list[Condition]:
+    """The item, if there is one, is of the entity; nothing where the primary key tells that by itself."""
+    return [] if schema.table.type_attribute is None else [_is_own(schema)]
+
+
+@lru_cache(maxsize=1024)
+def _is_own(schema: Schema) -> Condition:
+    attribute = str(schema.table.type_attribute)
+    return missing(attribute) | equals(attribute, {"S": schema.type_name})
+
+
 def is_there(context: Context, schema: Schema) -> list[Condition]:
-    """The item exists and has not expired."""
+    """The item exists, is of the entity, and has not expired."""
     over = is_over(context, schema)
     # Not "is later than": that would be false of an item that never expires.
-    return [exists(schema.table.partition), *([] if over is None else [Negated(over)])]
+    return [exists(schema.table.partition), *is_own(schema), *([] if over is None else [Negated(over)])]
+
+
+def has_present_shape(schema: Schema) -> list[Condition]:
+    """The item has the shape in which its attributes mean what the declaration says."""
+    upgrades = schema.upgrades
+    return [] if upgrades is None else [equals(upgrades.attribute, {"N": str(upgrades.shape)})]
 
 
 def is_free(context: Context, schema: Schema) -> Condition:
@@ -54,8 +84,22 @@ def _if_free(schema: Schema) -> Mapping[str, Any]:
 
 
 def living(context: Context, schema: Schema, item: Item | None) -> Item | None:
-    """The item, unless it has expired."""
-    return None if item is None or is_expired(schema, item, context.clock()) else item
+    """The item, unless it has expired, or is of another entity."""
+    if item is None or is_expired(schema, item, context.clock()) or is_of_another(schema, item):
+        return None
+    return item
+
+
+def is_of_another(schema: Schema, item: Item | None) -> bool:
+    """Whether an item that has a key of the entity is of another one, as its type attribute says."""
+    return item is not None and not schema.is_of(item, key_is_known=True)
+
+
+def has_older_shape(schema: Schema, item: Item | None) -> bool:
+    """Whether an item is of the entity, and of an older shape of it."""
+    if item is None or schema.upgrades is None or is_of_another(schema, item):
+        return False
+    return schema.shape_of(item) < schema.upgrades.shape
 
 
 # -- versions -------------------------------------------------------------------------------------------------------
@@ -102,35 +146,67 @@ class Expectations:
                 )
 
     def _allowed(self) -> list[tuple[str, str, list[AttributeValue | None]]]:
+        """Of each field, its name, where it is stored, and the values that it may have."""
         allowed = []
         for path, wanted in self.given.items():
             place = place_of(self.schema.entity, path)
-            choices = wanted if isinstance(wanted, list | tuple | set | frozenset) else (wanted,)
-            allowed.append((path, place.path, [place.encode(choice) for choice in choices]))
+            choices = _choices(place, wanted)
+            allowed.append((path, place.path, [self._stored(path, place, choice) for choice in choices]))
         return allowed
+
+    def _stored(self, path: str, place: Place, choice: Any) -> AttributeValue | None:
+        value = place.encode(choice)
+        kinds = {"SET" if tag in ("SS", "NS", "BS") else tag for tag in value or ()}
+        if kinds and None not in place.types and not kinds <= place.types:
+            # Nothing is equal to it, so it would never hold.
+            words = " or ".join(words for kind, words in KINDS.items() if kind in place.types and kind != "NULL")
+            raise ModelError(f"{self.schema.entity.__name__}: {path} is {words}, not {choice!r}")
+        return value
 
     def conditions(self) -> list[Condition]:
         conditions: list[Condition] = []
         for _, path, values in self._allowed():
             present = [value for value in values if value is not None]
-            condition: Condition | None = None
+            options: list[Condition] = []
             if present:
-                condition = equals(path, present[0]) if len(present) == 1 else OneOf(path, present)
+                options.append(equals(path, present[0]) if len(present) == 1 else OneOf(path, present))
             if len(present) < len(values):
-                condition = missing(path) if condition is None else condition | missing(path)
-            if condition is not None:
-                conditions.append(condition)
+                # Other writers may say so in either way.
+                options += [missing(path), equals(path, _NULL)]
+            # One of no values is none that any item has.
+            conditions.append(Joined("OR", tuple(options)) if options else missing(self.schema.table.partition))
         return conditions
 
     def refusal(self, item: Item, key: Item) -> StoreError | None:
         for path, stored_path, values in self._allowed():
-            found = lookup(item, stored_path)
-            if found not in values:
+            found = stored_at(item, stored_path)
+            if found == _NULL and _NULL not in values:
+                found = None
+            if not any(_same(found, value) for value in values):
                 options = " or ".join("absent" if value is None else str(decode(value)) for value in values)
                 state = "absent" if found is None else str(decode(found))
                 name = self.schema.entity.__name__
-                return ConditionFailed(f"{name} {described(self.schema, key)}: {path} is {state}, not {options}")
+                wanted = f"not {options}" if values else "and there is no value that it may have"
+                return ConditionFailed(f"{name} {described(self.schema, key)}: {path} is {state}, {wanted}")
         return None
+
+
+_NULL: AttributeValue = {"NULL": True}
+_SEVERAL = (list, tuple, set, frozenset)
+
+
+def _choices(place: Place, wanted: Any) -> Collection[Any]:
+    """The values of which one is wanted. Where a value is a list or a set itself, several are a list of those."""
+    if not isinstance(wanted, _SEVERAL):
+        return (wanted,)
+    if place.types & {"L", "SET"} and not (wanted and all(isinstance(each, (*_SEVERAL, NoneType)) for each in wanted)):
+        return (wanted,)
+    return wanted
+
+
+def _same(one: AttributeValue | None, other: AttributeValue | None) -> bool:
+    """Whether two stored values are equal; a set has no order."""
+    return one == other if one is None or other is None else bool(decode(one) == decode(other))
 
 
 # -- in words -------------------------------------------------------------------------------------------------------

@@ -4,6 +4,9 @@ The counter is raised in the transaction that writes the numbered items, under t
 was when their numbers were made from it. So there are neither gaps nor two of one number, whoever fails or is refused.
 Several items of one transaction draw from one counter in their order.
 
+A number that the caller gives raises the counter in the same way, if it is not as far as that. An item that comes to
+be counted for something else is given the next number there.
+
 Where the transaction also makes what the numbers are counted for (a ticket with its first event), nothing has been
 numbered yet, as far as anybody can tell, and the counter is not read. Should there be one, the condition fails, and
 tells how far it is.
@@ -13,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tablewright.model.fields import FieldSpec
@@ -39,6 +43,8 @@ class Draw:
     key: Item
     # The fields that it is counted for, and their values.
     group: dict[str, Any]
+    # The number that it has been given by the caller, so that the next one is higher.
+    given: int | None = None
 
     @property
     def identity(self) -> Identity:
@@ -48,23 +54,30 @@ class Draw:
 
 @dataclass(slots=True)
 class Counter:
-    """A counter as it is known to be, and how many numbers are drawn from it."""
+    """A counter as it is known to be, and the highest number that there will be."""
 
     schema: Schema
     key: Item
     last: int
-    drawn: int = 0
+    highest: int
 
     def next(self) -> int:
-        self.drawn += 1
-        return self.last + self.drawn
+        self.highest += 1
+        return self.highest
 
     def body(self, context: Context) -> dict[str, Any]:
-        """The update that raises it by what was drawn."""
+        """The update that raises it to the highest number."""
         body = {"TableName": context.name_of(self.schema.table), "Key": self.key}
-        changes = Changes(put={COUNT: {"N": str(self.last + self.drawn)}})
+        changes = Changes(put={COUNT: {"N": str(self.highest)}})
         condition: Condition = equals(COUNT, {"N": str(self.last)} if self.last else None)
         return with_condition(body, condition, changes)
+
+
+@lru_cache(maxsize=1024)
+def counted_attributes(schema: Schema) -> frozenset[str]:
+    """The attributes of numbered fields, and of what they are counted for."""
+    groups = (path.partition(".")[0] for group in schema.counted.values() for _, path in group)
+    return frozenset([*groups, *(spec.attribute for spec in schema.numbered)])
 
 
 class Counters:
@@ -76,7 +89,7 @@ class Counters:
     def prepare(
         self, context: Context, draws: Iterable[Draw], pattern: str, is_new: Callable[[Draw], bool]
     ) -> Flow[dict[Identity, Counter]]:
-        """The counters to draw from, read where it is not known how far they are.
+        """The counters to draw from, read where it is not known how far they are, and past what is given.
 
         ``is_new`` says whether what a draw is counted for is made just now.
         """
@@ -84,6 +97,7 @@ class Counters:
         for draw in draws:
             identity = draw.identity
             if identity in counters:
+                counters[identity].highest = max(counters[identity].highest, draw.given or 0)
                 continue
             if identity not in self._last and is_new(draw):
                 self._last[identity] = 0
@@ -91,7 +105,8 @@ class Counters:
                 body = {"TableName": context.name_of(draw.schema.table), "Key": draw.key, "ConsistentRead": True}
                 response = yield from retrying(context, Request("GetItem", body, pattern))
                 self.found(identity, response.get("Item"))
-            counters[identity] = Counter(draw.schema, draw.key, self._last[identity])
+            last = self._last[identity]
+            counters[identity] = Counter(draw.schema, draw.key, last, max(last, draw.given or 0))
         return counters
 
     def found(self, identity: Identity, item: Item | None) -> None:

@@ -35,7 +35,7 @@ def unseal(secret: bytes, read: Any, cursor: str) -> list[Position]:
     """The positions in a cursor of this very read; InvalidCursor for any other text."""
     try:
         data = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-    except (UnicodeEncodeError, binascii.Error):
+    except (AttributeError, UnicodeEncodeError, binascii.Error):
         data = b""
     signature, payload = data[:_SIGNATURE_BYTES], data[_SIGNATURE_BYTES:]
     genuine = hmac.compare_digest(signature, _signature(secret, read, payload))

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tablewright.model import ModelError
 from tablewright.model.schema import Item, Schema
 from tablewright.store.conditions import described
 from tablewright.store.errors import Unreadable
@@ -25,11 +26,14 @@ def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
         place = ".".join(map(str, first["loc"]))
         reason = f"{place}: {first['msg']}" if place else first["msg"]
         raise Unreadable(schema.entity.__name__, described(schema, item), reason) from None
+    except ModelError as error:
+        # Of its shape: it is from a newer program, or a step of the upgrades cannot deal with it.
+        raise Unreadable(schema.entity.__name__, described(schema, item), str(error)) from error
 
 
 def entities_of(schema: Schema, items: Sequence[Item]) -> list[Any]:
     """The entities that items hold."""
     try:
         return schema.decode_all(items)
-    except ValidationError:
+    except (ValidationError, ModelError):
         return [entity_of(schema, item) for item in items]

@@ -22,12 +22,13 @@ import orjson
 from tablewright.model import Lookup, ModelError, Schema, schema_of
 from tablewright.model.attributes import number_text
 from tablewright.model.schema import Item
+from tablewright.store.arguments import A_GET, OPERATIONS, not_taken
 from tablewright.store.bounds import bounds_of
 from tablewright.store.changes import Wanted, to_operand
-from tablewright.store.conditions import described
+from tablewright.store.conditions import described, is_of_another, is_over, is_own, living
 from tablewright.store.context import Context
-from tablewright.store.errors import ConditionFailed, StoreError
-from tablewright.store.expressions import Changes, all_of, with_condition
+from tablewright.store.errors import AlreadyExists, ConditionFailed, StoreError
+from tablewright.store.expressions import Changes, Negated, all_of, with_condition
 from tablewright.store.flow import Flow
 from tablewright.store.operations import Action, Found, Operation, WritePlan
 from tablewright.store.targets import key_by
@@ -42,6 +43,8 @@ class Effects:
 
     def add(self, lookup: Lookup[Any], /, **amounts: int | float | Decimal) -> None:
         """Add to number fields of an item by its primary key; one that is not there is made."""
+        if not isinstance(lookup, Lookup):
+            raise not_taken("add", A_GET, lookup)
         schema = schema_of(lookup.entity)
         if lookup.index is not None:
             raise ModelError(f"{lookup.entity.__name__} can be added to by its primary key only")
@@ -56,6 +59,9 @@ class Effects:
 
     def do(self, *operations: Operation) -> None:
         """Any writes that a transaction takes, each of another item."""
+        for operation in operations:
+            if not isinstance(operation, Operation):
+                raise not_taken("do", OPERATIONS, operation)
         self._operations += operations
 
     def operations(self) -> list[Operation]:
@@ -103,16 +109,31 @@ class _Addition(Operation):
             changes.added[schema.fields[name].attribute] = {"N": number_text(amount)}
         if schema.version is not None:
             changes.added[schema.version.attribute] = {"N": "1"}
-        body = {"TableName": context.name_of(schema.table), "Key": self.key}
-        bounds = bounds_of(schema, Wanted(add=self.amounts))
+        table, which = context.name_of(schema.table), described(schema, self.key)
+        bounds, over = bounds_of(schema, Wanted(add=self.amounts)), is_over(context, schema)
 
-        def refused(found: Item | None) -> StoreError | None:
-            broken = next((told for bound in bounds if (told := bound.broken(found or {})) is not None), None)
+        def refusal(item: Item) -> StoreError | None:
+            broken = next((told for bound in bounds if (told := bound.broken(item)) is not None), None)
             return None if broken is None else ConditionFailed(f"{schema.entity.__name__} {which}: {broken}")
 
-        which = described(schema, self.key)
-        condition = all_of([bound.condition() for bound in bounds])
-        return WritePlan([Action("Update", with_condition(body, condition, changes), refused)])
+        if found is not None and found.item is not None and living(context, schema, found.item) is None:
+            # What is of another entity has been refused. This has expired: nothing is added to it, and it is made anew.
+            error = refusal({})
+            if error is not None:
+                raise error
+            put = {"TableName": table, "Item": {**self.key, **changes.put, **changes.added}}
+            return WritePlan([Action("Put", with_condition(put, over), lambda _: None)])
+
+        def refused(found: Item | None) -> StoreError | None:
+            if is_of_another(schema, found):
+                return AlreadyExists(schema.entity.__name__, which)
+            return refusal(found or {}) if found is None or living(context, schema, found) is not None else None
+
+        conditions = [*(bound.condition() for bound in bounds), *is_own(schema)]
+        if over is not None:
+            conditions.append(Negated(over))
+        update = with_condition({"TableName": table, "Key": self.key}, all_of(conditions), changes)
+        return WritePlan([Action("Update", update, refused)])
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,7 @@
     ├── InProgress                an idempotent request that is still running
     ├── InvalidCursor             a cursor that was altered, or belongs to another read
     ├── LimitExceeded             more than the service takes (100 actions, 400 KB)
-    ├── Unreadable                an item that is of an entity and cannot be read as one; entity, key
+    ├── Unreadable                an item that is of an entity and cannot be read as one; entity, key, reason
     ├── BlobLost                  a large value that is outside of its item, and not there either; entity, field, blob
     ├── ReadRequired              a write that would have to read first, in a store that is strict
     ├── TableMismatch             a table is not what the model says, and cannot safely be made so; differences
@@ -117,6 +117,7 @@ class Unreadable(StoreError):
         super().__init__(f"{entity} {key} cannot be read: {reason}")
         self.entity = entity
         self.key = key
+        self.reason = reason
 
 
 class BlobLost(StoreError):

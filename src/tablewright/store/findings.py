@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tablewright.model import Schema
+from tablewright.model import ModelError, Schema
 from tablewright.model.attributes import decode
 from tablewright.model.keys import AttributeValue
 from tablewright.model.schema import Item
 from tablewright.store.conditions import described
+from tablewright.store.decoding import entity_of
+from tablewright.store.errors import Unreadable
 from tablewright.store.guards import OWNER, expected_guards
 
 
@@ -89,12 +91,16 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
     """What is wrong with an item, and what it should be; None if that cannot be told."""
     name, which = schema.entity.__name__, described(schema, item)
     try:
-        schema.decode(item)
+        entity_of(schema, item)
         present = schema.upgrade(item)
         derived = schema.derive(present)
         derived.update(schema.key_of(present))
-    except ValueError as error:
-        return [Finding(Fault.INVALID, name, which, "", None, str(error))], None
+    except Unreadable as error:
+        return [Finding(Fault.INVALID, name, which, "", None, error.reason)], None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # A value that fits no key, or one that a step of the upgrades cannot deal with.
+        reason = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+        return [Finding(Fault.INVALID, name, which, "", None, reason)], None
     wanted = {attribute: value for attribute, value in present.items() if attribute not in schema.rules} | derived
     if schema.table.type_attribute is not None:
         wanted[schema.table.type_attribute] = {"S": schema.type_name}

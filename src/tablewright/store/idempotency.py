@@ -34,7 +34,7 @@ from uuid import uuid4
 import orjson
 from pydantic_core import to_jsonable_python
 
-from tablewright.model import Entity, EpochMillis, EpochSeconds, Lookup
+from tablewright.model import Entity, EpochMillis, EpochSeconds, Lookup, ModelError
 from tablewright.model.rules import Expiry
 from tablewright.store.context import Context
 from tablewright.store.errors import (
@@ -98,7 +98,14 @@ class Answered:
 
 def fingerprint(request: Any) -> str:
     """The same for the same request, whatever the order of its members."""
-    return sha256(orjson.dumps(to_jsonable_python(request), option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return sha256(_json("the request", request, orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _json(what: str, value: Any, option: int = 0) -> bytes:
+    try:
+        return orjson.dumps(to_jsonable_python(value), option=option)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"execute_once: {what} has to be something that JSON has: {error}") from None
 
 
 def begin(
@@ -133,7 +140,9 @@ def begin(
 def complete(context: Context, claim: Claim, outcome: Outcome) -> Flow[Any]:
     """Write the outcome and its answer, and give the answer as it will be given from now on."""
     record = claim.record
-    answer = orjson.dumps(to_jsonable_python(outcome.response))
+    if not isinstance(outcome, Outcome):
+        raise ModelError(f"execute_once: its work gives an Outcome(response, ...), not a {type(outcome).__name__}")
+    answer = _json("the response", outcome.response)
     keep = Update(record, response=answer.decode(), expect={"claim": record.claim, "response": None})
     try:
         yield from execute_all(context, [*outcome.operations, keep], f"{type(record).__name__}.execute_once")

@@ -97,8 +97,9 @@ class Operation(ABC):
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
         """Plan the write; ``found`` is what is stored, if that has become known."""
 
-    def draws(self) -> list[Draw]:
-        """The numbers that it needs before it can be planned."""
+    def draws(self, context: Context, found: Found | None) -> Flow[list[Draw]]:
+        """The numbers that it needs before it can be planned; asked of entities with numbered fields only."""
+        yield from ()
         return []
 
     def number(self, numbers: dict[str, int]) -> None:
@@ -158,16 +159,21 @@ def _execute(
     for attempt in range(ATTEMPTS):
         if attempt > 1:
             yield backoff(context, min(attempt - 1, _LONGEST_WAIT))
-        draws = [operation.draws() for operation in operations]
-        raises = (yield from _numbered(context, operations, draws, counters, pattern)) if any(draws) else []
+        draws: list[list[Draw]] = []
         plans: list[WritePlan] = []
-        for number, operation in enumerate(operations):
-            try:
-                plans.append((yield from operation.plan(context, found[number])))
-            except _REFUSALS as error:
-                raise Cancelled([error if other is operation else None for other in operations]) from None
+        operation = operations[0]
+        try:
+            for operation, known in zip(operations, found, strict=True):
+                draws.append((yield from operation.draws(context, known)) if operation.schema.numbered else [])
+            raises = (yield from _numbered(context, operations, draws, counters, pattern)) if any(draws) else []
+            for operation, known in zip(operations, found, strict=True):
+                plans.append((yield from operation.plan(context, known)))
+        except _REFUSALS as error:
+            raise Cancelled([error if other is operation else None for other in operations]) from None
         if raises:
             plans[0].actions.extend(raises)
+        if len(plans) > 1:
+            _check_once(operations, plans)
         placed = [plan.placed for plan in plans if plan.placed is not None]
         if outside is None or not outside.is_concerned(placed):
             response, refusals = yield from _commit(context, plans, pattern)
@@ -178,12 +184,29 @@ def _execute(
                 yield from outside.committed(placed)
         if response is not None:
             return (yield from _settled(plans, response)) if outside else [plan.done(response) for plan in plans]
-        reasons = _reasons(operations, refusals, found)
+        reasons = _reasons(draws, refusals, found)
         if any(reason is not None and not isinstance(reason, _OutOfDate) for reason in reasons):
-            raise Cancelled(
-                [_as_conflict(operation, reason) for operation, reason in zip(operations, reasons, strict=True)]
-            )
+            # What was only out of date might have been done at the next attempt.
+            raise Cancelled([None if isinstance(reason, _OutOfDate) else reason for reason in reasons])
     raise Cancelled([_as_conflict(operation, reason) for operation, reason in zip(operations, reasons, strict=True)])
+
+
+def _check_once(operations: Sequence[Operation], plans: Sequence[WritePlan]) -> None:
+    """A transaction touches an item once; the service would not tell which one, and by whom."""
+    known: dict[tuple[str, ...], int] = {}
+    for number, (operation, plan) in enumerate(zip(operations, plans, strict=True), 1):
+        for action in plan.actions:
+            if action.internal:
+                continue
+            body = action.body
+            item = body["Key"] if "Key" in body else body["Item"]
+            values = [value for name in operation.schema.table.key for value in item[name].values()]
+            other = known.setdefault((body["TableName"], *values), number)
+            if other != number:
+                raise LimitExceeded(
+                    f"a transaction touches an item once, but actions {other} and {number} are of the same "
+                    f"{operation.schema.entity.__name__}; make one of them"
+                )
 
 
 def _settled(plans: Sequence[WritePlan], response: Response) -> Flow[list[Any]]:
@@ -209,9 +232,11 @@ def _numbered(
     known = yield from counters.prepare(context, [draw for some in draws for draw in some], pattern, is_new)
     for operation, some in zip(operations, draws, strict=True):
         if some:
-            operation.number({draw.spec.name: known[draw.identity].next() for draw in some})
+            operation.number({draw.spec.name: known[draw.identity].next() for draw in some if draw.given is None})
     actions = []
     for identity, counter in known.items():
+        if counter.highest == counter.last:
+            continue
 
         def refused(found: Item | None, identity: Identity = identity) -> None:
             counters.found(identity, found)
@@ -246,15 +271,15 @@ Committed = tuple[Response | None, list[_Refusal]]
 
 
 def _reasons(
-    operations: Sequence[Operation], refusals: Sequence[_Refusal], found: list[Found | None]
+    draws: Sequence[list[Draw]], refusals: Sequence[_Refusal], found: list[Found | None]
 ) -> list[StoreError | None]:
     """The error of each operation; notes what was found of those that can be planned again."""
-    reasons: list[StoreError | None] = [None] * len(operations)
+    reasons: list[StoreError | None] = [None] * len(draws)
     outrun = any(refusal.action is not None and refusal.action.internal for refusal in refusals)
     for refusal in refusals:
         reason = refusal.error
         own = refusal.action is not None and not refusal.action.internal
-        if outrun and own and operations[refusal.plan].draws():
+        if outrun and own and any(draw.given is None for draw in draws[refusal.plan]):
             # It was about a number that somebody else has by now.
             continue
         if reason is None and refusal.guard is not None:
@@ -367,6 +392,9 @@ def _other_reason(code: str, message: str) -> StoreError:
 
 def in_words(error: ServiceError) -> StoreError:
     """The service's error, by its name here if it has one."""
-    if error.code == "ValidationException" and "exceeded the maximum allowed size" in error.message:
-        return LimitExceeded("the item would be larger than 400 KB, which is the most that an item can have")
+    if error.code == "ValidationException":
+        if "exceeded the maximum allowed size" in error.message:
+            return LimitExceeded("the item would be larger than 400 KB, which is the most that an item can have")
+        if "has exceeded the maximum size limit" in error.message or "has exceeded the size limit" in error.message:
+            return LimitExceeded("a key is too long: a partition key has at most 2048 bytes, and a sort key 1024")
     return error

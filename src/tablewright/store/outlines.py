@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import Annotated, Any, get_args, get_origin
 
 from tablewright.model import Entity, ModelError, Query, schema_of
+from tablewright.model.fields import KINDS, Place
 from tablewright.model.key_makers import AttributeMaker, attribute_maker, made
 from tablewright.model.keys import PAST, AttributeValue, Field, Part, Template, lookup
 from tablewright.model.rules import OUTSIDE, KeyRule
@@ -195,16 +196,25 @@ def _in_order(numbers: Sequence[int]) -> list[tuple[int, ...]]:
     return sorted(product(*map(range, numbers)), key=sum)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Bounded:
     """A key attribute that is bounded: by itself, or as the field of a template, behind what comes before it."""
 
     schema: Schema
     attribute: str
     range_field: str
-    encode: Callable[[Any], AttributeValue | None]
+    place: Place
     template: Template | None = None
     part: Field | None = None
+    by_day: bool = field(init=False)
+    _is_time: bool = field(init=False)
+    _is_text: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        spec = self.schema.fields.get(self.range_field)
+        self.by_day = self.part is not None and self.part.form == "date"
+        self._is_time = spec is not None and _mentions(spec.annotation, datetime)
+        self._is_text = spec is not None and _mentions(spec.annotation, str)
 
     def within(self, item: Item, bounds: Mapping[str, Any]) -> tuple[Range, list[Check]]:
         """The bounds of the attribute, and what they do not say."""
@@ -218,10 +228,6 @@ class Bounded:
             checks.append(within.check(self.attribute))
         return within, checks
 
-    @property
-    def by_day(self) -> bool:
-        return self.part is not None and self.part.form == "date"
-
     def _values_within(self, bounds: Mapping[str, Any]) -> Range:
         """The bounds as stored values; a date stands for the whole day where the field is a time."""
         within = Range()
@@ -233,23 +239,16 @@ class Bounded:
                 # It would be compared as it is, and find nothing or too much.
                 name = f"{self.schema.entity.__name__}.{self.range_field}"
                 raise ModelError(f"{name} is a time, so {bound} is a datetime or a date, not {value!r}")
-            stored = self.encode(value)
-            assert stored is not None
+            stored = self.place.encode(value)
+            if stored is None or self.place.tags.isdisjoint(stored):
+                name, types = f"{self.schema.entity.__name__}.{self.range_field}", self.place.types
+                kinds = " or ".join(words for kind, words in KINDS.items() if kind in types and kind != "NULL")
+                raise ModelError(f"{name} is {kinds}, so {bound} is not {value!r}")
             if bound in ("since", "after"):
                 within.low = (stored, bound == "since")
             else:
                 within.high = (stored, bound == "until")
         return within
-
-    @property
-    def _is_time(self) -> bool:
-        spec = self.schema.fields.get(self.range_field)
-        return spec is not None and _mentions(spec.annotation, datetime)
-
-    @property
-    def _is_text(self) -> bool:
-        spec = self.schema.fields.get(self.range_field)
-        return spec is not None and _mentions(spec.annotation, str)
 
 
 # -- making an outline ----------------------------------------------------------------------------------------------
@@ -339,6 +338,9 @@ class _Outliner:
     # -- the partition key --------------------------------------------------------------------------------------
 
     def _partition(self, attribute: str) -> None:
+        if attribute == self.schema.table.type_attribute:
+            self.result.partition += self._place(self._is_of_the_entity(attribute))
+            return
         rule = self.schema.rules.get(attribute)
         make: Maker
         if rule is None:
@@ -360,6 +362,10 @@ class _Outliner:
         if rule is not None and rule.is_spread:
             self.result.sharded.append((placeholder, rule))
 
+    def _is_of_the_entity(self, attribute: str) -> Condition:
+        """The condition on a type attribute that is part of the key: it is nothing that a caller gives."""
+        return Compared(attribute, "=", {"S": self.schema.type_name})
+
     def _lacks(self, paths: Sequence[str]) -> ModelError:
         names = " and ".join(self.schema.field_path(path) for path in paths)
         return ModelError(f"{self.way.pattern} needs {names}, which its partition key is made of")
@@ -377,6 +383,9 @@ class _Outliner:
         range_field = self.way.query.range
         target = self.schema.path(range_field) if bounds and range_field is not None else None
         for attribute in self.way.sort:
+            if attribute == self.schema.table.type_attribute:
+                self._place(self._is_of_the_entity(attribute))
+                continue
             rule = self.schema.rules.get(attribute)
             open_field = None
             if rule is None:
@@ -432,8 +441,8 @@ class _Outliner:
     def _bounded(self, attribute: str, template: Template | None = None, part: Field | None = None) -> None:
         range_field = self.way.query.range
         assert range_field is not None
-        encode = self.schema.place(range_field, self.way.pattern).encode
-        bounded = self.result.bounded = Bounded(self.schema, attribute, range_field, encode, template, part)
+        place = self.schema.place(range_field, self.way.pattern)
+        bounded = self.result.bounded = Bounded(self.schema, attribute, range_field, place, template, part)
         if bounded.by_day and part is not None:
             self.checked.append(part.name.partition(".")[0])
 

@@ -28,6 +28,7 @@ from tablewright.store import (
     transactions,
     updates,
     upkeep,
+    upserts,
     writes,
 )
 from tablewright.store.face import Face
@@ -241,7 +242,7 @@ class Store(Face):
 
     def upsert(self, entity: E) -> E:
         """Create an item, or set the fields of the one that is there."""
-        return self._run(updates.upsert(self._context, entity))
+        return self._run(upserts.upsert(self._context, entity))
 
     def update(
         self,

@@ -21,6 +21,8 @@ from tablewright.store.arguments import OPERATIONS, not_taken
 from tablewright.store.conditions import (
     Expectations,
     described,
+    has_older_shape,
+    has_present_shape,
     has_version,
     if_free,
     is_there,
@@ -29,8 +31,9 @@ from tablewright.store.conditions import (
 )
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, NotFound, StoreError
-from tablewright.store.expressions import all_of, with_condition
+from tablewright.store.expressions import all_of, stored_equal, with_condition
 from tablewright.store.flow import Flow
+from tablewright.store.large import whole_if_older
 from tablewright.store.operations import Action, Found, Operation, WritePlan, execute_all, schema_for
 from tablewright.store.targets import is_meant, key_by, key_in, read_target, still_meant, told
 
@@ -62,16 +65,28 @@ class Check(Operation):
             if item is None:
                 raise NotFound(schema.entity.__name__, told(target))
             key = key_in(schema, item)
-        conditions = [*is_there(context, schema), *self.expect.conditions(), *still_meant(target)]
-        if self.expected is not None:
-            conditions.append(has_version(schema, self.expected))
 
-        def refused(found: Item | None) -> StoreError | None:
-            there = living(context, schema, found)
+        def refusal(item: Item | None) -> StoreError | None:
+            there = living(context, schema, item)
             if there is None or not is_meant(target, there):
                 return NotFound(schema.entity.__name__, described(schema, key))
             return version_refusal(schema, there, self.expected, key) or self.expect.refusal(there, key)
 
+        def refused(found: Item | None) -> StoreError | None:
+            # Of an older shape, it is seen what it is when the check is planned again.
+            return None if has_older_shape(schema, found) else refusal(found)
+
+        if found is not None and found.item is not None and has_older_shape(schema, found.item):
+            whole = yield from whole_if_older(context, schema, found.item)
+            error = refusal(None if whole is None else schema.upgrade(whole))
+            if error is not None:
+                raise error
+            conditions = [*is_there(context, schema), *stored_equal(found.item)]
+        else:
+            conditions = [*is_there(context, schema), *self.expect.conditions(), *still_meant(target)]
+            conditions += has_present_shape(schema) if self.expect.given else []
+            if self.expected is not None:
+                conditions.append(has_version(schema, self.expected))
         body = {"TableName": context.name_of(schema.table), "Key": key}
         return WritePlan([Action("ConditionCheck", with_condition(body, all_of(conditions)), refused)])
 

@@ -4,32 +4,44 @@ What an update has to know of the item beyond what it sets depends on what it se
 fields of that key are needed to make it anew; if a number that is added to feeds a key, so is the number. What is
 needed is known from the entity at hand, or is read; either way the write is made under the condition that it is still
 so, and planned again on what is there when it is not. So no update can leave a key behind, and one that feeds no key is
-a single request that assumes nothing.
+a single request that assumes nothing. Where validators look at a whole model, they have to see what comes of it, so all
+of the item is needed.
 
 An update that changes the primary key is a move (see ``moves``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup, ModelError
+from tablewright.model.keys import lookup
 from tablewright.model.schema import Item, keep_unknown, unknown_of
-from tablewright.store.arguments import AN_ENTITY
-from tablewright.store.bounds import Bound, bounds_of
+from tablewright.store.bounds import Requirement, requirements_of
 from tablewright.store.changes import Wanted, applied, replaced, to_changes, touched
-from tablewright.store.conditions import Expectations, described, has_version, is_there, living, version_refusal
+from tablewright.store.conditions import (
+    Expectations,
+    described,
+    has_present_shape,
+    has_version,
+    is_of_another,
+    is_there,
+    living,
+    version_refusal,
+)
 from tablewright.store.context import Context
+from tablewright.store.counters import Draw, counted_attributes
 from tablewright.store.decoding import entity_of
-from tablewright.store.errors import ConditionFailed, NotFound, StoreError
-from tablewright.store.expressions import Changes, Condition, all_of, equals, stored_equal, with_condition
+from tablewright.store.errors import ConditionFailed, NotFound, ServiceError, StoreError
+from tablewright.store.expressions import Changes, Condition, all_of, stored_equal, with_condition
 from tablewright.store.flow import Flow, Response
 from tablewright.store.guards import guard_changes
 from tablewright.store.large import Values, at_hand, loaded
 from tablewright.store.moves import move, unchanged
 from tablewright.store.operations import Action, Found, Operation, WritePlan, execute, schema_for
 from tablewright.store.outside import lacking, references, stripped
+from tablewright.store.places import place_of
 from tablewright.store.targets import (
     dependencies,
     is_meant,
@@ -41,10 +53,11 @@ from tablewright.store.targets import (
     still_meant,
     told,
 )
-from tablewright.store.writes import Create, assigned
 
 E = TypeVar("E", bound=Entity)
+# What is known of an item, and whether that is all of it; and with that, what is changed, and the attributes of it.
 Basis = tuple[Item, bool]
+_Plan = tuple[Changes, frozenset[str], Item, bool]
 
 
 class Update(Operation):
@@ -77,13 +90,58 @@ class Update(Operation):
         self.follow = dependencies(self.schema)
         self.wanted = Wanted(fields, nested or {}, add or {}, append or {}, discard or {}, tuple(remove))
         self.expect = Expectations(self.schema, expect or {})
+        # Whether validators of a whole model have to see what comes of it.
+        set_or_removed = (*fields, *self.wanted.nested, *self.wanted.remove)
+        self.watched = any(place_of(self.schema.entity, path).is_watched for path in set_or_removed)
         # The version that was read; None: whichever there is.
         self.expected: int | None = None
         if isinstance(target, Entity) and self.schema.version is not None:
             self.expected = getattr(target, self.schema.version.name)
+        # Numbers that it is given, and what they were drawn for.
+        self.numbers: dict[str, int] = {}
+        self._drawn: _Plan | None = None
+
+    def draws(self, context: Context, found: Found | None) -> Flow[list[Draw]]:
+        """An item that comes to be counted for something else is given the next number there."""
+        self.numbers = {}
+        changes, changed, basis, _ = self._drawn = yield from self._begun(context, found)
+        if changed.isdisjoint(counted_attributes(self.schema)):
+            return []
+        _, whole = yield from self._whole(context, basis)
+        before = self.schema.upgrade(whole)
+        after = self._applied(before, changes)
+        draws = []
+        for spec in self.schema.numbered:
+            paths = [path for _, path in self.schema.counted[spec.name]]
+            given = int(after[spec.attribute]["N"]) if spec.attribute in changed & after.keys() else None
+            if given or [lookup(before, path) for path in paths] != [lookup(after, path) for path in paths]:
+                draws.append(Draw(self.schema, spec, self.schema.counter_key(spec, after), {}, given))
+        return draws
+
+    def number(self, numbers: dict[str, int]) -> None:
+        self.numbers = numbers
 
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
         schema = self.schema
+        changes, changed, basis, complete = self._drawn or (yield from self._begun(context, found))
+        self._drawn = None
+        for name, number in self.numbers.items():
+            changes.put[schema.fields[name].attribute] = {"N": str(number)}
+            changed |= {schema.fields[name].attribute}
+        if complete and is_older(schema, basis):
+            basis, whole = yield from self._whole(context, basis)
+            return self._replaced(context, basis, whole, changes)
+        if complete and changed & self.follow.identity:
+            after = self._after(self._applied(basis, changes))
+            if key_in(schema, after) != key_in(schema, basis):
+                if schema.large:
+                    basis, whole = yield from self._whole(context, basis)
+                    after = self._after(self._applied(whole, changes))
+                return move(self, context, basis, after, [*self.conditions(context), *unchanged(schema, basis)])
+        return self._in_place(context, basis, complete, changes, changed)
+
+    def _begun(self, context: Context, found: Found | None) -> Flow[_Plan]:
+        """What is to be changed, and what is known of the item."""
         entity = self.target if isinstance(self.target, Entity) else None
         changes, changed = self._changes(context, entity)
         # An item that is of no use here has been refused already, so that what was found is there.
@@ -93,17 +151,9 @@ class Update(Operation):
             basis, complete = (yield from self._at_hand(context, entity, changed)), True
         else:
             basis, complete = yield from self._looked_up(context, changes, changed)
-        if complete and is_older(schema, basis):
-            basis, whole = yield from self._whole(context, basis)
-            return self._replaced(context, basis, whole, changes)
-        if complete and changed & self.follow.identity:
-            after = self._after(applied(basis, changes))
-            if key_in(schema, after) != key_in(schema, basis):
-                if schema.large:
-                    basis, whole = yield from self._whole(context, basis)
-                    after = self._after(applied(whole, changes))
-                return move(self, context, basis, after, [*self.conditions(context), *unchanged(schema, basis)])
-        return self._in_place(context, basis, complete, changes, changed)
+        if self.watched:
+            changes, changed = yield from self._seen(context, basis)
+        return changes, changed, basis, complete
 
     def _whole(self, context: Context, basis: Item) -> Flow[tuple[Item, Item]]:
         """An item as it is stored, and with the values that are outside."""
@@ -113,6 +163,23 @@ class Update(Operation):
         if whole is None:
             raise NotFound(self.schema.entity.__name__, described(self.schema, basis))
         return stripped(whole), whole
+
+    def _seen(self, context: Context, basis: Item) -> Flow[tuple[Changes, frozenset[str]]]:
+        """The changes, once the validators of whole models have seen what comes of them."""
+        _, whole = yield from self._whole(context, basis)
+        current = self.schema.upgrade(whole)
+        changes, changed = self._changes(context, entity_of(self.schema, current))
+        self.schema.decode(self._after(self._applied(current, changes)))
+        return changes, changed
+
+    def _applied(self, item: Item, changes: Changes, only: Container[str] | None = None) -> Item:
+        try:
+            return applied(item, changes, only)
+        except ServiceError:
+            refusal = self._broken(item, item)
+            if refusal is None:
+                raise
+            raise refusal from None
 
     def _values(self) -> Values:
         return at_hand(self.target) if isinstance(self.target, Entity) else {}
@@ -144,6 +211,12 @@ class Update(Operation):
             sources -= replaced(changes)
         if follow.guards & changed:
             sources |= follow.guards
+        counted = counted_attributes(self.schema)
+        if not changed.isdisjoint(counted):
+            sources |= counted
+        if self.watched:
+            version = self.schema.version
+            sources |= set(self.schema.by_attribute if version is None else [version.attribute]) - replaced(changes)
         return frozenset(sources - follow.fixed)
 
     def _at_hand(self, context: Context, entity: Entity, changed: frozenset[str]) -> Flow[Item]:
@@ -173,13 +246,13 @@ class Update(Operation):
             if schema.large:
                 # What there is outside, and, if that does not count as too much to ask for, how large the item is.
                 needed |= {spec.attribute for spec in schema.large if not context.strict or spec.attribute in changed}
-            if not needed:
+            if not needed and not self.watched:
                 key = key_by(lookup)
                 # The fields in it are looked at only if something else follows from them.
                 follows = affected or self.follow.guards
                 return {**schema.stored(lookup.values), **key} if follows else key, False
             names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
-            reason = " and ".join(names)
+            reason = "the item" if self.watched else " and ".join(names)
         else:
             reason = "the item"
         item = yield from read_target(context, lookup, reason)
@@ -203,7 +276,7 @@ class Update(Operation):
         after = basis
         if follows:
             concerned = follow.guards.union(*(follow.indexes[attribute] for attribute in affected))
-            after = applied(basis, changes, None if complete else concerned)
+            after = self._applied(basis, changes, None if complete else concerned)
         placed = self.outside.replace(schema, basis, self._after(after), changes) if schema.large and complete else None
         # The service takes no key attribute in an update, even if it stays as it is.
         for attribute in schema.table.key:
@@ -223,7 +296,7 @@ class Update(Operation):
         def done(response: Response) -> Entity | None:
             attributes = response.get("Attributes")
             if attributes is None and complete:
-                attributes = self._after(after if follows else applied(basis, changes))
+                attributes = self._after(after if follows else self._applied(basis, changes))
             return None if attributes is None else self.result(attributes)
 
         def settle(response: Response, wanted: bool) -> Flow[Entity | None]:
@@ -256,7 +329,7 @@ class Update(Operation):
         refusal = self.refusal(context, before, key)
         if refusal is not None:
             raise refusal
-        after = self._after(applied(before, changes))
+        after = self._after(self._applied(before, changes))
         conditions = [*is_there(context, schema), *stored_equal(stored)]
         if key_in(schema, after) != key:
             return move(self, context, before, after, conditions)
@@ -280,33 +353,35 @@ class Update(Operation):
         conditions = is_there(context, self.schema)
         if self.expected is not None:
             conditions.append(has_version(self.schema, self.expected))
-        if self.schema.upgrades is not None:
-            conditions.append(equals(self.schema.upgrades.attribute, {"N": str(self.schema.upgrades.shape)}))
-        conditions += [bound.condition() for bound in self._bounds()]
+        conditions += has_present_shape(self.schema)
+        conditions += [requirement.condition() for requirement in self._requirements()]
         return [*conditions, *self.expect.conditions(), *still_meant(self.target)]
 
-    def _bounds(self) -> list[Bound]:
-        return bounds_of(self.schema, self.wanted) if self.wanted.add or self.wanted.append else []
+    def _requirements(self) -> list[Requirement]:
+        return requirements_of(self.schema, self.wanted)
+
+    def _broken(self, item: Item, key: Item) -> StoreError | None:
+        """Why the changes are not possible, or would leave an item that cannot be read."""
+        for requirement in self._requirements():
+            broken = requirement.broken(item)
+            if broken is not None:
+                return ConditionFailed(f"{self.schema.entity.__name__} {described(self.schema, key)}: {broken}")
+        return None
 
     def refusal(self, context: Context, found: Item | None, key: Item) -> StoreError | None:
         """Why the item is not as it must be; None: because what was assumed of it is out of date."""
         if found is not None and self.schema.large and is_older(self.schema, found) and lacking(found):
             # What it would be in the present shape is known when it has been read whole.
             return None
-        there = living(context, self.schema, None if found is None else self.schema.upgrade(found))
+        own = None if found is None or is_of_another(self.schema, found) else self.schema.upgrade(found)
+        there = living(context, self.schema, own)
         if not is_meant(self.target, there) or (there is None and not self.expected):
             return NotFound(self.schema.entity.__name__, described(self.schema, key))
         conflict = version_refusal(self.schema, there, self.expected, key)
         if conflict is not None or there is None:
             return conflict
         unexpected = self.expect.refusal(there, key)
-        if unexpected is not None:
-            return unexpected
-        for bound in self._bounds():
-            broken = bound.broken(there)
-            if broken is not None:
-                return ConditionFailed(f"{self.schema.entity.__name__} {described(self.schema, key)}: {broken}")
-        return None
+        return unexpected or self._broken(there, key)
 
     def result(self, item: Item) -> Entity:
         """The entity after the write: the one that was given, brought up to date, or a new one."""
@@ -320,66 +395,7 @@ class Update(Operation):
         return entity
 
 
-class Upsert(Operation):
-    """An item that is created, or whose fields are set if it is there already; what else it has is kept.
-
-    An entity that was never read (version 0) is set over whichever version there is.
-    """
-
-    name = "upsert"
-
-    def __init__(self, entity: Entity) -> None:
-        self.entity = entity
-        self.schema = schema_for(entity, self.name, AN_ENTITY)
-
-        for spec in self.schema.numbered:
-            if not getattr(entity, spec.name):
-                name = self.schema.entity.__name__
-                raise ModelError(f"{name}.{spec.name} is given when an item is created; use create for a new {name}")
-
-    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
-        there = None if found is None else living(context, self.schema, found.item)
-        if there is not None:
-            return (yield from self._over(context).plan(context, Found(there)))
-        create = Create(self.entity)
-        if self.schema.large:
-            create.outside = self.outside
-        creation = yield from create.plan(context, None)
-        action = Action("Put", creation.actions[0].body, self._refusal(context))
-        return WritePlan([action], creation.guards, creation.done, creation.placed)
-
-    def _refusal(self, context: Context) -> Any:
-        version = None if self.schema.version is None else getattr(self.entity, self.schema.version.name)
-
-        def refused(found: Item | None) -> StoreError | None:
-            there = living(context, self.schema, found)
-            if there is None or not version:
-                return None
-            return version_refusal(self.schema, there, version, there)
-
-        return refused
-
-    def _over(self, context: Context) -> Update:
-        schema = self.schema
-        values = {**self.entity.__dict__, **assigned(context, schema, self.entity)}
-        managed = {spec.name for spec in (schema.version, schema.updated) if spec is not None}
-        if schema.created is not None and getattr(self.entity, schema.created.name) is None:
-            managed.add(schema.created.name)
-        fields = {name: values[name] for name in schema.fields if name not in managed}
-        update = Update(self.entity, nested=fields)
-        update.expected = update.expected or None
-        if schema.large:
-            update.outside = self.outside
-        return update
-
-
 def update(context: Context, target: E | Lookup[E], /, **changes: Any) -> Flow[E]:
     """Change some fields of an item (see ``Update``); gives the entity as it is then."""
     entity: E = yield from execute(context, Update(target, **changes))
-    return entity
-
-
-def upsert(context: Context, entity: E) -> Flow[E]:
-    """Create an item, or set the fields of the one that is there."""
-    yield from execute(context, Upsert(entity))
     return entity

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from inspect import iscoroutinefunction
+from typing import Any
 
 import orjson
 
@@ -128,6 +130,13 @@ class Worker:
     def __post_init__(self) -> None:
         if self.batch_size < 1 or self.retries < 0:
             raise ValueError("a batch has at least one record, and retries are not negative")
+        handler: Any = self.handler
+        if iscoroutinefunction(handler) or iscoroutinefunction(handler.__call__):
+            # What it says would never be heard, and the records would count as dealt with.
+            raise ModelError(
+                f"{self.name}: a handler says what is to be done by its effects, and is not awaited; make it a plain "
+                "function, without async"
+            )
         if self.notes.table.name == self.table.name:
             raise ModelError(
                 f"{self.name}: its notes cannot be in table {self.table.name!r}, whose stream it reads, as each "

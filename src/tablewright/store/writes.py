@@ -11,19 +11,22 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from tablewright.model import Entity, Lookup
+from tablewright.model import Entity, Lookup, schema_of
 from tablewright.model.fields import FieldSpec
 from tablewright.model.rules import OUTSIDE
 from tablewright.model.schema import Item, Schema, unknown_of
 from tablewright.store.arguments import AN_ENTITY
-from tablewright.store.changes import place_of
 from tablewright.store.conditions import (
     Expectations,
     described,
+    has_older_shape,
+    has_present_shape,
     has_version,
     if_free,
     is_free,
+    is_of_another,
     is_over,
+    is_own,
     is_there,
     living,
     version_refusal,
@@ -46,6 +49,7 @@ from tablewright.store.operations import (
     schema_for,
 )
 from tablewright.store.outside import references
+from tablewright.store.places import place_of
 from tablewright.store.retry import retrying
 from tablewright.store.targets import is_meant, is_older, key_by, key_in, read_target, still_meant, told
 
@@ -95,6 +99,21 @@ def held(schema: Schema, item: Item) -> dict[str, Any]:
     return {name: item.get(name) for name in names}
 
 
+def number_draws(entity: Entity) -> list[Draw]:
+    """The draws of a whole item that is written."""
+    schema = schema_of(type(entity))
+    draws = []
+    for spec in schema.numbered:
+        given = getattr(entity, spec.name) or None
+        if given and schema.version is not None and getattr(entity, schema.version.name):
+            # It has been written before, and counted then.
+            continue
+        per = [name for name, _ in schema.counted[spec.name]]
+        group = {name: getattr(entity, name, None) for name in per}
+        draws.append(Draw(schema, spec, schema.counter_key(spec, schema.encode_fields(entity, per)), group, given))
+    return draws
+
+
 # -- operations -----------------------------------------------------------------------------------------------------
 
 
@@ -106,14 +125,10 @@ class _Whole(Operation):
         self.schema = schema_for(entity, self.name, AN_ENTITY)
         self.numbers: dict[str, int] = {}
 
-    def draws(self) -> list[Draw]:
-        """A numbered field that has no number yet is given one."""
-        return [self._draw(spec) for spec in self.schema.numbered if not getattr(self.entity, spec.name)]
-
-    def _draw(self, spec: FieldSpec) -> Draw:
-        schema, per = self.schema, [name for name, _ in self.schema.counted[spec.name]]
-        group = {name: getattr(self.entity, name, None) for name in per}
-        return Draw(schema, spec, schema.counter_key(spec, schema.encode_fields(self.entity, per)), group)
+    def draws(self, context: Context, found: Found | None) -> Flow[list[Draw]]:
+        """A numbered field that has no number yet is given one; one that has is counted, if it is new."""
+        yield from ()
+        return number_draws(self.entity)
 
     def number(self, numbers: dict[str, int]) -> None:
         self.numbers = numbers
@@ -183,6 +198,8 @@ class Put(_Whole):
             before = yield from whole_if_older(context, schema, before)
 
         def refused(found: Item | None) -> StoreError | None:
+            if not expected and is_of_another(schema, found):
+                return AlreadyExists(schema.entity.__name__, described(schema, item))
             there = living(context, schema, found)
             return None if there is None and not expected else version_refusal(schema, there, expected, item)
 
@@ -203,8 +220,8 @@ class Put(_Whole):
         elif expected:
             conditions.extend(is_there(context, schema))
         elif expected == 0:
-            over = is_over(context, schema)
-            return conditions[0] if over is None else conditions[0] | over
+            over, fresh = is_over(context, schema), all_of([*conditions, *is_own(schema)])
+            return fresh if over is None or fresh is None else fresh | over
         return all_of(conditions)
 
 
@@ -222,7 +239,7 @@ class Delete(Operation):
         schema, target, expect = self.schema, self.target, self.expect
         expected = self._expected()
         if found is not None:
-            before = found.item
+            before = None if is_of_another(schema, found.item) else found.item
         elif isinstance(target, Entity):
             before = schema.encode(target)
         elif target.index is not None or schema.unique:
@@ -234,22 +251,14 @@ class Delete(Operation):
                 raise NotFound(schema.entity.__name__, self._told())
             return WritePlan([], done=lambda _: False)
         key = key_in(schema, before)
-        conditions: list[Condition] = []
+        conditions = is_own(schema)
         if expected:
             conditions.append(has_version(schema, expected))
         if schema.unique:
             conditions.extend([exists(schema.table.partition), *stored_equal(held(schema, before))])
-        if expect.given:
-            conditions.extend([*is_there(context, schema), *expect.conditions()])
-        conditions.extend(still_meant(target))
-        placed = None
-        if schema.large:
-            placed = Placed({}, superseded=[reference.blob for reference in references(before).values()])
-            conditions.append(equals(OUTSIDE, before.get(OUTSIDE)))
-            before = (yield from whole_if_older(context, schema, before)) or before
 
-        def refused(found: Item | None) -> StoreError | None:
-            there = living(context, schema, found)
+        def refusal(item: Item | None) -> StoreError | None:
+            there = living(context, schema, item)
             if not is_meant(target, there):
                 return NotFound(schema.entity.__name__, self._told())
             conflict = version_refusal(schema, there, expected or None, key)
@@ -258,6 +267,25 @@ class Delete(Operation):
                     return NotFound(schema.entity.__name__, described(schema, key))
                 return expect.refusal(there, key)
             return conflict
+
+        if expect.given and found is not None and has_older_shape(schema, before):
+            whole = yield from whole_if_older(context, schema, before)
+            error = refusal(None if whole is None else schema.upgrade(whole))
+            if error is not None:
+                raise error
+            conditions.extend([*is_there(context, schema), *stored_equal(before)])
+        elif expect.given:
+            conditions.extend([*is_there(context, schema), *has_present_shape(schema), *expect.conditions()])
+        conditions.extend(still_meant(target))
+        placed = None
+        if schema.large:
+            placed = Placed({}, superseded=[reference.blob for reference in references(before).values()])
+            conditions.append(equals(OUTSIDE, before.get(OUTSIDE)))
+            before = (yield from whole_if_older(context, schema, before)) or before
+
+        def refused(found: Item | None) -> StoreError | None:
+            # Of an older shape, it is seen what it is when the delete is planned again.
+            return None if expect.given and has_older_shape(schema, found) else refusal(found)
 
         def done(response: Response) -> bool:
             # A transaction does not tell, but was made under the condition that the item is there.
@@ -270,7 +298,8 @@ class Delete(Operation):
         return WritePlan([action], guards, done, placed)
 
     def _told(self) -> str:
-        return told(self.target) if isinstance(self.target, Lookup) else described(self.schema, self.target.item())
+        target = self.target
+        return told(target) if isinstance(target, Lookup) else described(self.schema, self.schema.encode(target))
 
     def _expected(self) -> int | None:
         if self.schema.version is None or not isinstance(self.target, Entity):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
 from pydantic import Field
 
-from tablewright.model import Entity, Get, Keys, ModelError
+from tablewright.model import Entity, Get, Keys, ModelError, Table
 from tablewright.store.effects import Effects
 from tablewright.store.streams import AnyChange
-from tests.store.consumers.conftest import Desk, metrics
+from tests.store.consumers.conftest import Desk, Tally, metrics
 
 
 class Seat(Entity, table=metrics):
@@ -77,3 +78,34 @@ def test_an_amount_that_does_not_suit_the_field_is_refused_at_once() -> None:
         effects.add(lookup, note=1)
     with pytest.raises(ModelError, match="names: only numbers are summed"):
         effects.add(lookup, names={"x"})  # type: ignore[arg-type]
+
+
+def test_what_has_expired_is_not_added_to_but_made_anew(desk: Desk) -> None:
+    day = date(2026, 1, 1)
+
+    def tally(changes: Sequence[AnyChange], effects: Effects) -> None:
+        effects.add(Tally.of_day(day=day), tickets=len(changes))
+
+    desk.put("1", "2")
+    desk.consumer(tally).run_once()
+    desk.clock.now += timedelta(days=31).total_seconds()
+    assert desk.store.get(Tally.of_day(day=day)) is None
+    desk.put("3")
+    assert desk.consumer(tally).run_once().dead_letters == 0
+    found = desk.store.get(Tally.of_day(day=day))
+    assert found is not None
+    assert (found.tickets, found.version) == (1, 1)
+
+
+def test_what_is_of_another_entity_is_not_added_to(desk: Desk) -> None:
+    class Label(Entity, table=Table("Metrics", "PK", "SK", type_attribute="kind", ttl="ttl")):
+        room: str
+        text: str = ""
+
+        keys = Keys(PK="SEAT#{room}", SK="SEAT")
+
+    desk.store.create(Label(room="a"))
+    desk.put("1")
+    consumer = desk.consumer(take, retries=0)
+    assert consumer.run_once().dead_letters == 1
+    assert "Seat room a exists already" in consumer.dead_letters()[0].error

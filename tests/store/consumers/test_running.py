@@ -87,3 +87,19 @@ def test_notes_cannot_be_in_the_table_whose_stream_is_read(desk: Desk) -> None:
     """Each note would be a change to be noted: the consumer would never come to an end."""
     with pytest.raises(ModelError, match=r"metrics: its notes cannot be in table 'Tickets', whose stream it reads"):
         Consumer(desk.store, tickets, count, name="metrics", notes=tickets)
+
+
+@pytest.mark.parametrize("kind", ["function", "object"])
+def test_a_handler_that_would_have_to_be_awaited_is_refused(desk: Desk, kind: str) -> None:
+    async def handler(changes: Sequence[AnyChange], effects: Effects) -> None:
+        count(changes, effects)
+
+    class Handler:
+        async def __call__(self, changes: Sequence[AnyChange], effects: Effects) -> None:
+            count(changes, effects)
+
+    chosen: Any = handler if kind == "function" else Handler()
+    with pytest.raises(ModelError, match="metrics: a handler says what is to be done by its effects"):
+        desk.consumer(chosen)
+    with pytest.raises(ModelError, match="make it a plain function, without async"):
+        AsyncConsumer(AsyncStore.on(desk.engine), tickets, chosen, name="metrics", notes=metrics)
