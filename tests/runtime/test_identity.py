@@ -164,6 +164,7 @@ def test_a_scope_makes_a_service(desk: Desk, keys: list[Key]) -> None:
         ({"exp": None}, 'the token is not valid: Token is missing the "exp" claim'),
         ({"iat": None}, 'the token is not valid: Token is missing the "iat" claim'),
         ({"exp": "tomorrow"}, "the token is not valid: exp is no time"),
+        ({"token_use": "refresh"}, "the token is not valid: token_use is neither id nor access"),
         ({"cognito:groups": "Admins"}, "the token is not valid: cognito:groups is no list"),
     ],
 )

@@ -414,7 +414,22 @@ def test_a_folder_that_cannot_be_written_to_is_waited_for(tmp_path: Path) -> Non
         office.mailer.send(EVENT, LETTER)
 
 
-@pytest.mark.parametrize("url", ["", "localhost:25", "http://localhost", "smtp://"])
-def test_an_address_of_a_server_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="the mail server is given as"):
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "localhost:25",
+        "http://localhost",
+        "smtp://",
+        "smtp://localhost:99999",
+        "smtp://bob:Hunter2@[localhost",
+        "smtp://bob:Hunter/2@localhost",
+        "smtp://bob:Hunter#2@localhost",
+        # A host that is called bob, and a path.
+        "smtp://bob:12/Hunter@localhost",
+    ],
+)
+def test_an_address_of_a_server_that_is_none_is_refused_and_nothing_of_it_repeated(url: str) -> None:
+    with pytest.raises(ValueError, match="the mail server is given as") as refused:
         SmtpCarrier(url)
+    assert "Hunter" not in str(refused.value)

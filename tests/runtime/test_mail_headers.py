@@ -76,6 +76,18 @@ def test_no_title_adds_a_header_or_ends_them(store: Store, title: str) -> None:
     assert message.get_content().strip() == "text"
 
 
+@given(some.lists(some.sampled_from([*_PARTS, ".", "\x1b[2J", "\x7f"]), max_size=8).map("".join))
+def test_what_controls_something_is_not_in_a_text_and_what_is_seen_stays(store: Store, text: str) -> None:
+    """Servers refuse a message with a zero in it, and somebody would get no mail because of it."""
+    arrived = _sent(store, Letter("a@example.org", "title", f"{text}end")).get_content()
+    assert not set(arrived) & {chr(code) for code in (*range(9), 11, 12, *range(14, 32), 127)}
+    assert _seen(arrived).replace("\ufffd", "") == _seen(text) + "end"
+
+
+def _seen(text: str) -> str:
+    return "".join(char for char in text if char.isprintable() and not char.isspace())
+
+
 @given(some.from_regex(ADDRESS, fullmatch=True).filter(lambda address: len(address) <= LONGEST_ADDRESS))
 def test_every_address_that_is_taken_gets_its_mail(store: Store, address: str) -> None:
     message = _sent(store, Letter(address, "subject", "text"))

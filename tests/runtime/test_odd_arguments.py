@@ -68,6 +68,24 @@ def test_a_settings_file_that_is_named_has_to_be_there(
         assert "is no file" in _refusal(capsys, "config")
 
 
+def test_a_settings_file_that_cannot_be_read_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # A file that even those who may read any cannot read from its beginning.
+    monkeypatch.setenv("TABLEWRIGHT_CONFIG", "/proc/self/mem")
+    assert _refusal(capsys, "config").startswith("tablewright: /proc/self/mem cannot be read: ")
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text("port = ")
+    monkeypatch.setenv("TABLEWRIGHT_CONFIG", str(wrong))
+    assert _refusal(capsys, "config").startswith(f"tablewright: {wrong} cannot be read: ")
+
+
+def test_a_note_of_demo_data_that_cannot_be_read_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "data" / "demo").mkdir(parents=True)
+    told = _refusal(capsys, "up", "--port", "0", "--demo", "--system", "servicedesk")
+    assert told.startswith("tablewright: data/demo cannot be used: ")
+
+
 def test_a_data_folder_that_is_a_file_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no folder")
     told = _refusal(capsys, "up", "--port", "0", "--data", "notes.txt")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
+import pytest
 import uvicorn
 from fastapi import APIRouter
 
@@ -74,6 +77,52 @@ def test_work_in_the_background_is_told_while_requests_are_still_answered() -> N
         await asyncio.to_thread(work.told.acquire)
         return "told"
 
+    answer = asked_before_the_stop(router, "until-told", began, work, grace=20)
+    assert answer.json() == "told"
+    # And once more, when nobody was left who could have begun something.
+    assert work.told.acquire(timeout=30)
+
+
+def test_a_request_that_is_not_answered_in_time_is_told_to_come_again(caplog: pytest.LogCaptureFixture) -> None:
+    began = threading.Event()
+    router = APIRouter()
+
+    @router.get("/never")
+    async def never() -> str:
+        began.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    answer = asked_before_the_stop(router, "never", began, Work(), grace=1)
+    assert (answer.status_code, answer.json()["type"]) == (503, "/problems/unavailable")
+    assert answer.headers["retry-after"]
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_whoever_is_told_twice_leaves_at_once_and_without_a_word_of_failure(tmp_path: Path) -> None:
+    token = run("token", "--user", "ivr", "--group", "Services", cwd=tmp_path).stdout.strip()
+    with up("--system", "servicedesk", cwd=tmp_path) as (process, url):
+        parts = urlsplit(url)
+        with socket.create_connection((parts.hostname, parts.port or 0), timeout=30) as waiting:
+            # A body that never comes.
+            head = ("POST /servicedesk/tickets HTTP/1.1", "Host: here", f"Authorization: Bearer {token}")
+            lines = (*head, "Content-Type: application/json", "Content-Length: 9", "", "")
+            waiting.sendall("\r\n".join(lines).encode())
+            process.send_signal(signal.SIGINT)
+            with pytest.raises(httpx.TransportError):
+                wait_for(lambda: httpx.get(f"{url}/healthz").is_error)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+    assert "ERROR" not in errors
+
+
+def asked_before_the_stop(
+    router: APIRouter, route: str, began: threading.Event, work: Work, *, grace: int
+) -> httpx.Response:
+    """What a route answers to a request that has begun when the process is told to stop."""
+
     def background(runtime: Runtime, service: object) -> Sequence[Background]:
         return [work]
 
@@ -84,14 +133,14 @@ def test_work_in_the_background_is_told_while_requests_are_still_answered() -> N
     runtime = Runtime.open(Settings.model_validate({"memory": True}), [system])
     found: list[str] = []
     app = application(runtime, [system])
-    config = uvicorn.Config(app, port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=20)
+    config = uvicorn.Config(app, port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=grace)
     server = Server(config, found.append, runtime.stopping)
     answers: list[httpx.Response] = []
 
     def ask() -> None:
         try:
             [url] = wait_for(lambda: found)
-            answers.append(httpx.get(f"{url}/things/until-told", timeout=30))
+            answers.append(httpx.get(f"{url}/things/{route}", timeout=30))
         finally:
             began.set()
 
@@ -106,6 +155,5 @@ def test_work_in_the_background_is_told_while_requests_are_still_answered() -> N
     asyncio.run(server.serve())
     for thread in threads:
         thread.join(30)
-    assert [answer.json() for answer in answers] == ["told"]
-    # And once more, when nobody was left who could have begun something.
-    assert work.told.acquire(timeout=30)
+    [answer] = answers
+    return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -16,7 +17,11 @@ import httpx
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.systems import NAMES
+from tablewright.runtime.serve import wants_demo
+from tablewright.runtime.settings import Settings
+from tablewright.runtime.system import Runtime
+from tablewright.runtime.tables import events_table
+from tablewright.systems import NAMES, load
 from tablewright.wire.server import serve_in_thread
 
 ADDRESS = re.compile(r"is up at (http://\S+)")
@@ -95,6 +100,29 @@ def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> Non
 
 
 @pytest.mark.requirement("X2")
+def test_demo_data_goes_into_an_endpoint_that_is_new_whatever_the_data_folder_has_seen(tmp_path: Path) -> None:
+    token = run("token", "--user", "sam", "--group", "Members", cwd=tmp_path).stdout.strip()
+    with up("--demo", "--system", "servicedesk", cwd=tmp_path) as (_, url):
+        assert len(tickets(url, token)) == 2
+    with Engine.open() as engine, serve_in_thread(engine) as endpoint:
+        for _ in range(2):
+            with up("--demo", "--system", "servicedesk", "--endpoint", endpoint, cwd=tmp_path) as (_, url):
+                assert len(tickets(url, token)) == 2
+
+
+def test_demo_data_is_wanted_still_when_the_first_start_was_cut_short_before_there_were_tables(tmp_path: Path) -> None:
+    systems = load("servicedesk")
+    for _ in range(2):
+        runtime = Runtime.open(Settings.model_validate({"data": tmp_path}), systems)
+        try:
+            assert asyncio.run(wants_demo(runtime, systems))
+            # As far as it came.
+            runtime.blocking.ensure_tables(events_table, *systems[0].tables)
+        finally:
+            runtime.close()
+
+
+@pytest.mark.requirement("X2")
 def test_the_same_systems_run_on_an_endpoint_by_configuration_alone(tmp_path: Path) -> None:
     token = run("token", "--user", "sam", "--group", "Members", cwd=tmp_path).stdout.strip()
     with Engine.open() as engine, serve_in_thread(engine) as endpoint:
@@ -115,6 +143,11 @@ def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
     refused = run("up", "--endpoint", "http://127.0.0.1:9", cwd=tmp_path)
     assert refused.returncode == 2
     assert "http://127.0.0.1:9" in refused.stderr
+
+
+def test_a_system_that_is_named_twice_runs_once(tmp_path: Path) -> None:
+    with up("--memory", "--system", "calls", "--system", "calls", cwd=tmp_path) as (_, url):
+        assert [each["name"] for each in httpx.get(f"{url}/systems.json").json()] == ["calls"]
 
 
 def test_one_system_can_run_alone(tmp_path: Path) -> None:

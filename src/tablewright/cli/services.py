@@ -58,7 +58,7 @@ def read_settings(**given: Any) -> Settings:
     try:
         from pydantic import ValidationError
 
-        from tablewright.runtime.settings import PREFIX, Settings, SettingsError
+        from tablewright.runtime.settings import CONFIG, PREFIX, Settings, SettingsError
     except ModuleNotFoundError as error:
         raise UsageError(f"the systems need {error.name}: pip install 'tablewright[systems]'") from None
     try:
@@ -69,8 +69,10 @@ def read_settings(**given: Any) -> Settings:
         raise UsageError(f"{PREFIX}{name.upper()} (or {name} in tablewright.toml): {first['msg']}") from None
     except SettingsError as error:
         raise UsageError(str(error)) from None
-    except ValueError as error:
-        raise UsageError(f"tablewright.toml cannot be read: {error}") from None
+    except (ValueError, OSError) as error:
+        file = os.environ.get(f"{PREFIX}CONFIG", CONFIG)
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{file} cannot be read: {reason}") from None
 
 
 def open_runtime(settings: Settings, systems: Any) -> Runtime:
@@ -119,7 +121,7 @@ def _up(options: argparse.Namespace) -> int:
     logs.set_up(settings.log_level)
     with Steps() as steps:
         steps.begin("loading the systems")
-        systems = load(*options.system or ())
+        systems = load(*dict.fromkeys(options.system or ()))
         steps.begin("opening the database")
         runtime = open_runtime(settings, systems)
         try:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
@@ -30,7 +30,7 @@ from tablewright.runtime.routes import ShortWay
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.tables import events_table, notes_table
 from tablewright.runtime.workers import Consuming, Workers
-from tablewright.store import Aspect, Resolution
+from tablewright.store import Resolution
 
 # What any route that asks for a caller may answer.
 _COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
@@ -38,9 +38,13 @@ _COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
 _log = logging.getLogger(__name__)
 
 
-def application(runtime: Runtime, systems: Sequence[System]) -> ASGIApp:
-    """The whole of it; its lifespan runs the consumers, and closes the runtime at the end."""
-    services = {system.name: system.service(runtime) for system in systems}
+def application(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any] | None = None) -> ASGIApp:
+    """The whole of it; its lifespan runs the consumers, and closes the runtime at the end.
+
+    ``services`` are those of the systems, by name, where they have been made before.
+    """
+    if services is None:
+        services = services_of(runtime, systems)
     workers = Workers(runtime.blocking, _consuming(runtime, systems, services), runtime.metrics)
     background = [each for system in systems for each in system.background(runtime, services[system.name])]
 
@@ -145,24 +149,26 @@ def _with_cors(runtime: Runtime, app: ASGIApp) -> ASGIApp:
         app,
         allow_origins=runtime.settings.cors_origins,
         allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "X-Request-Id"],
-        expose_headers=["X-Request-Id"],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"],
+        expose_headers=["X-Request-Id", "Retry-After"],
     )
 
 
-async def prepare(runtime: Runtime, systems: Sequence[System]) -> bool:
-    """Create what tables are missing; whether all of the systems' tables were."""
+async def prepare(runtime: Runtime, systems: Sequence[System]) -> None:
+    """Create what tables are missing."""
     tables = [events_table, notes_table, *(table for system in systems for table in system.tables)]
     differences = await runtime.store.ensure_tables(*tables)
     # Beside what an endpoint does not support, and what is left as it is.
     applied = [difference for difference in differences if difference.resolution is Resolution.APPLIED]
     if applied:
         _log.info("tables were brought in line with the design", extra={"count": len(applied)})
-    created = {difference.table for difference in differences if difference.aspect == Aspect.TABLE}
-    return all(runtime.settings.name_of(table) in created for system in systems for table in system.tables)
 
 
-def _consuming(runtime: Runtime, systems: Sequence[System], services: dict[str, Any]) -> list[Consuming]:
+def services_of(runtime: Runtime, systems: Sequence[System]) -> dict[str, Any]:
+    return {system.name: system.service(runtime) for system in systems}
+
+
+def _consuming(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any]) -> list[Consuming]:
     found = [each for system in systems for each in system.consumers(runtime, services[system.name])]
     settings = runtime.settings
     if settings.event_bus is not None:

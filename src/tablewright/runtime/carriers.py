@@ -50,12 +50,21 @@ class SmtpCarrier:
     """
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
-            raise ValueError("the mail server is given as smtp://host:port or smtps://host:port")
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            # It would quote what it takes for a port, such as a password with a slash in it.
+            parts, host, port = urlsplit(""), None, None
+        beyond = parts.path.strip("/") + parts.query + parts.fragment
+        if parts.scheme not in ("smtp", "smtps") or not host or beyond:
+            raise ValueError(
+                "the mail server is given as smtp://host:port or smtps://host:port; "
+                "in a name or a password, what is no letter or digit is escaped (%2F for a slash)"
+            )
         self._secure = parts.scheme == "smtps"
-        self._host = parts.hostname
-        self._port = parts.port or (465 if self._secure else 25)
+        self._host = host
+        self._port = port or (465 if self._secure else 25)
         self._user = unquote(parts.username or "")
         self._password = unquote(parts.password or "")
         # Our own name, which takes a look-up; kept from the first session.

@@ -74,6 +74,13 @@ class Gate:
                 await answer(scope, receive, exchange.send)
             else:
                 await app(scope, receive if is_bounded else exchange.receive, exchange.send)
+        except asyncio.CancelledError:
+            # Only by a server that stops, and has waited for the answer long enough.
+            if exchange.answered:
+                raise
+            answer = problem("unavailable", "this process is stopping; send it again", exchange.request_id)
+            answer.headers["Retry-After"] = "1"
+            await answer(scope, receive, exchange.send)
         except Exception as error:
             # Starlette raises what it has answered and logged already; the server would log it once more, text and all.
             if not exchange.answered:

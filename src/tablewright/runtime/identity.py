@@ -199,7 +199,10 @@ class Verifier:
             raise Unauthenticated("the token is not valid yet")
 
     def _check_client(self, claims: Mapping[str, Any]) -> None:
-        named = claims.get("client_id") if claims.get("token_use") == "access" else claims.get("aud")
+        use = claims.get("token_use", "id")
+        if use not in ("id", "access"):
+            raise Unauthenticated("the token is not valid: token_use is neither id nor access")
+        named = claims.get("client_id") if use == "access" else claims.get("aud")
         clients = named if isinstance(named, list) else [named]
         if self._audience not in clients:
             raise Unauthenticated("the token is for another client")

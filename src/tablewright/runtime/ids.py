@@ -18,14 +18,15 @@ _WAYS = (".", "..")
 _is_step = re.compile(_STEP).fullmatch
 
 
-def _no_way(text: str) -> str:
+def no_way(text: str) -> str:
+    """The same text; ValueError if it leads somewhere else in an address."""
     if text in _WAYS:
         raise ValueError("it is part of an address, where . and .. mean something else")
     return text
 
 
 # An id in a request, of any length: whoever takes it gives it one.
-Step = Annotated[str, Field(pattern=_STEP), AfterValidator(_no_way)]
+Step = Annotated[str, Field(pattern=_STEP), AfterValidator(no_way)]
 Id = Annotated[Step, Field(min_length=1, max_length=LONGEST)]
 """An id in a request; one that is no step of an address is refused, by its field."""
 

@@ -62,6 +62,9 @@ def _text(value: str) -> str:
     return value
 
 
+# In a text that says something: a character that can be seen.
+SEEN = r"[^\s\x00-\x1f\x7f]"
+
 Text = Annotated[str, AfterValidator(_text)]
 """Text of any length."""
 

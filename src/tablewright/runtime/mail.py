@@ -39,6 +39,9 @@ _WORD = r"[A-Za-z0-9!#$%&'*+/=^_`{|}~-]+"
 ADDRESS = rf"^{_WORD}(\.{_WORD})*@[A-Za-z0-9-]{{1,63}}(\.[A-Za-z0-9-]{{1,63}})*$"
 LONGEST_ADDRESS = 254
 
+# No message may have them, and servers refuse one that does.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
 # Twice as long as a message may take, because clocks differ.
 _CLAIM_LASTS = timedelta(seconds=2 * SENT_WITHIN)
 _LONGEST_SUBJECT = 200
@@ -190,7 +193,7 @@ class Mailer:
         message["Message-ID"] = f"<{event.event_id}.{recipient}@{self._sender.domain}>"
         # So that nobody's notice of absence answers it.
         message["Auto-Submitted"] = "auto-generated"
-        message.set_content(letter.text)
+        message.set_content(_CONTROLS.sub("\ufffd", letter.text))
         return message
 
 

@@ -51,7 +51,8 @@ async def tokens(request: Request) -> Response:
     if issuer is None or not _is_private(runtime, request):
         raise Missing("tokens are given out in development, on this machine only; see `tablewright token`")
     found: list[System] = request.app.state.systems
-    users = {user.user_id: user for system in found for user in system.demo_users}
+    # Somebody may be another in another system.
+    users = {(user.user_id, user.groups): user for system in found for user in system.demo_users}
     return JSONResponse(
         [
             {

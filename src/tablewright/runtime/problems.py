@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from tablewright.runtime.errors import ServiceProblem, TooMany, Unauthenticated
 from tablewright.store import (
@@ -100,6 +101,7 @@ class Problem(BaseModel):
     status: int
     detail: str
     request_id: str | None = None
+    field: str | None = Field(None, description="the field that does not fit what is there", examples=["userId"])
     errors: list[FieldProblem] | None = Field(None, description="what is wrong with the fields of the request")
 
 
@@ -212,6 +214,12 @@ async def _http(request: Request, error: Exception) -> Response:
     kind = _HTTP_KINDS.get(error.status_code, "malformed" if error.status_code < 500 else "internal")
     answer = problem(kind, str(error.detail), request_id(request))
     answer.headers.update(error.headers or {})
+    if error.status_code == 405:
+        # Starlette names the methods of the first route that an address fits.
+        fitting = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+        methods = {method for route in fitting for method in getattr(route, "methods", None) or ()}
+        if methods:
+            answer.headers["Allow"] = ", ".join(sorted(methods))
     return answer
 
 

@@ -1,25 +1,30 @@
 """One process: the systems served over HTTP, with their consumers, until it is told to stop.
 
-Demo data goes into a data folder that is new, or into tables that were just created, and nowhere else. A folder keeps a
-note of it, so that a fill that was cut short is finished by the next start (what is there already is left as it is).
+Demo data goes where there are no tables of the systems yet, and nowhere else. The data folder keeps a note of it, so
+that a fill that was cut short is finished by the next start (what is there already is left as it is).
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
 import uvicorn
 
-from tablewright.runtime.application import application, prepare
+from tablewright.runtime.application import application, prepare, services_of
 from tablewright.runtime.connections import BoundedConnection
+from tablewright.runtime.settings import SettingsError
 from tablewright.runtime.system import Runtime, System
+from tablewright.runtime.tables import events_table
+from tablewright.store import Aspect
 
 _NOTE = "demo"
 _GRACE = 15
@@ -55,12 +60,17 @@ async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps:
     server: uvicorn.Server | None = None
     try:
         steps.begin("creating tables")
-        created = await prepare(runtime, systems)
-        if demo:
-            await _fill(runtime, systems, created, steps)
+        is_wanted = demo and await wants_demo(runtime, systems)
+        await prepare(runtime, systems)
+        services = services_of(runtime, systems)
+        if is_wanted:
+            await _fill(runtime, systems, services, steps)
+        elif demo and _read(_note(runtime)) != "finished":
+            steps.end()
+            print("tablewright: there is data already, so no demo data is added to it", file=sys.stderr)
         steps.begin("starting")
         config = uvicorn.Config(
-            application(runtime, systems),
+            application(runtime, systems, services),
             host=settings.host,
             port=settings.port,
             http=BoundedConnection,
@@ -116,6 +126,9 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[Any] | None = None) -> None:
         self._stopping.set()
         await super().shutdown(sockets)
+        if self.force_exit:
+            # Told twice: what is left behind is no failure.
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
 
 
 def _greet(runtime: Runtime, url: str, steps: Steps) -> None:
@@ -131,30 +144,56 @@ def _say(text: str) -> None:
     print(text, flush=True)
 
 
-async def _fill(runtime: Runtime, systems: Sequence[System], created: bool, steps: Steps) -> None:
-    """Demo data, where there is nothing yet."""
-    note = None if runtime.settings.memory else runtime.settings.data / _NOTE
-    state = _read(note)
-    if state == "finished":
-        return
-    if not created and state != "begun":
-        steps.end()
-        print("tablewright: there is data already, so no demo data is added to it", file=sys.stderr)
-        return
-    _write(note, "begun")
+async def wants_demo(runtime: Runtime, systems: Sequence[System]) -> bool:
+    """Whether there is nothing yet, or a fill that was begun.
+
+    It is noted before there are tables: a start that is cut short leaves some of them.
+    """
+    if _read(_note(runtime)) == "begun":
+        return True
+    tables = [table for system in systems for table in system.tables]
+    differences = await runtime.store.ensure_tables(*tables, dry_run=True)
+    missing = {difference.table for difference in differences if difference.aspect is Aspect.TABLE}
+    if not all(runtime.settings.name_of(table) in missing for table in tables):
+        return False
+    _write(_note(runtime), "begun")
+    return True
+
+
+async def _fill(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any], steps: Steps) -> None:
     for system in systems:
         if system.demo is not None:
             steps.begin(f"filling {system.title}")
-            service = system.service(runtime)
-            await system.demo(runtime, service, lambda what, done, total: steps.tell(what, done, total))
-    _write(note, "finished")
+            await system.demo(runtime, services[system.name], steps.tell)
+    _write(_note(runtime), "finished")
+
+
+def _note(runtime: Runtime) -> Path | None:
+    """Where it is noted how far a fill is; of each endpoint apart."""
+    settings = runtime.settings
+    if settings.is_embedded:
+        return None if settings.memory else settings.data / _NOTE
+    place = f"{settings.endpoint} {settings.region} {settings.name_of(events_table)}"
+    return settings.data / f"{_NOTE}-{sha256(place.encode()).hexdigest()[:12]}"
 
 
 def _read(note: Path | None) -> str | None:
-    return note.read_text("utf-8").strip() if note is not None and note.exists() else None
+    if note is None or not note.exists():
+        return None
+    with _used(note):
+        return note.read_text("utf-8", "replace").strip()
 
 
 def _write(note: Path | None, state: str) -> None:
     if note is not None:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(state + "\n", "utf-8")
+        with _used(note):
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text(state + "\n", "utf-8")
+
+
+@contextmanager
+def _used(note: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SettingsError(f"{note} cannot be used: {error.strerror}") from None

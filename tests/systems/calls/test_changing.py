@@ -115,6 +115,27 @@ def test_a_change_needs_a_version(staff: httpx.Client, part: str) -> None:
     assert answer.json()["errors"] == [{"field": "body.version", "message": "Field required"}]
 
 
+@pytest.mark.requirement("CA7")
+def test_a_call_that_was_there_before_there_were_versions_has_version_0(staff: httpx.Client, served: Served) -> None:
+    """As the document's own program wrote it; ``repair`` gives its id a guard."""
+    user, call_id = new_id("u"), new_id("c")
+    item = {
+        "userId": {"S": user},
+        "sk": {"S": f"{NOON:013}#{call_id}"},
+        "callId": {"S": call_id},
+        "providerId": {"S": "p"},
+        "status": {"S": "SCHEDULED"},
+        "scheduledFor": {"N": str(NOON)},
+        "userStatus": {"S": f"{user}#SCHEDULED"},
+    }
+    raw.ask(served, "PutItem", calls, Item=item)
+    served.runtime.blocking.repair(calls, dry_run=False)
+    call = staff.get(f"/calls/{call_id}").json()
+    assert call["version"] == 0
+    assert changed(staff, call, "provider", providerId="p-2")["version"] == 1
+    assert refused(put(staff, call, "provider", providerId="p-3")) == (409, "conflict")
+
+
 @pytest.mark.parametrize("part", ["schedule", "user", "provider"])
 def test_what_has_taken_place_stays_as_it_was(staff: httpx.Client, part: str) -> None:
     call = changed(staff, schedule(staff), "status", status="COMPLETED")

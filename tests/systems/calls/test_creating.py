@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import httpx
@@ -97,6 +98,32 @@ def test_without_an_id_an_idempotency_key_makes_one_call(staff: httpx.Client) ->
     assert refused(other) == (422, "idempotency-mismatch")
 
 
+@pytest.mark.requirement("CA1")
+@pytest.mark.parametrize("named", [True, False])
+def test_a_retry_gives_the_call_as_it_is_by_then(staff: httpx.Client, named: bool) -> None:
+    """By its own id as by an idempotency key: the answer was lost, and others went on with the call."""
+    body = {"userId": new_id("u"), "providerId": "p", "scheduledFor": NOON}
+    if named:
+        body["callId"] = new_id("c")
+    headers = {} if named else {"Idempotency-Key": uuid4().hex}
+    call = staff.post("/calls", json=body, headers=headers).json()
+    call = changed(staff, call, "provider", providerId="p-2")
+    call = changed(staff, call, "schedule", scheduledFor=NOON + HOUR)
+    call = changed(staff, call, "user", userId=new_id("u"))
+    again = staff.post("/calls", json=body, headers=headers)
+    assert (again.status_code, again.json()) == (201, call)
+
+
+def test_a_customer_whose_call_was_given_to_somebody_else_does_not_get_it_by_a_retry(
+    staff: httpx.Client, served: Served
+) -> None:
+    customer = new_id("u")
+    client = served.client(customer, "Customers", path="/calls")
+    body = {"callId": new_id("c"), "userId": customer, "providerId": "p", "scheduledFor": NOON}
+    changed(staff, schedule(client, **body), "user", userId=new_id("u"))
+    assert refused(client.post("/calls", json=body)) == (409, "already-exists")
+
+
 def test_an_idempotency_key_is_the_callers_own(staff: httpx.Client, served: Served) -> None:
     user = new_id("u")
     body = {"userId": user, "providerId": "p", "scheduledFor": NOON}
@@ -131,6 +158,7 @@ def test_the_id_of_a_cancelled_call_is_free_again(staff: httpx.Client) -> None:
         ({"userId": "$#unique"}, "body.userId"),
         ({"callId": "a#b"}, "body.callId"),
         ({"callId": "c" * 129}, "body.callId"),
+        ({"callId": "."}, "body.callId"),
         ({"providerId": None}, "body.providerId"),
         ({"status": "COMPLETED"}, "body.status"),
     ],
@@ -140,3 +168,10 @@ def test_what_cannot_be_is_refused_by_field(staff: httpx.Client, wrong: dict[str
     answer = staff.post("/calls", json=body)
     assert refused(answer) == (422, "invalid-request")
     assert [error["field"] for error in answer.json()["errors"]] == [field]
+
+
+def test_the_id_of_a_user_is_taken_as_issuers_of_tokens_make_them(served: Served) -> None:
+    user = f"auth0|{new_id('u')}"
+    client = served.client(user, "Customers", path="/calls")
+    call = schedule(client, userId=user)
+    assert ids(client.get(f"/users/{quote(user)}/calls/upcoming", params={"since": 0})) == [call["callId"]]

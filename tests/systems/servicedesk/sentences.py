@@ -47,6 +47,15 @@ PASSWORDS = (
     "my credentials are bob {}",
     "credentials: bob/{}",
     "my login details are bob {}",
+    "my PW is {}",
+    "my p/w is {} since Monday",
+    "my password was changed to {} yesterday",
+    "The password has been reset to {} by your colleague",
+    "the password for the VPN is set to {}",
+    "my new password, {}, does not work",
+    "I typed {} as my password",
+    "my password\nis {}",
+    "<user>bob</user><password>{}</password>",
 )
 PHRASES = (
     "my passphrase is {}",
@@ -90,6 +99,8 @@ CODES = (
     "I typed {} into the MFA prompt",
     "it sent me {} for two-factor",
     "The code\tis\u00a0{}",
+    "The SMS said {}",
+    "I got a text with {} and typed it in",
 )
 SERIALS = (
     "serial number {}",
@@ -112,6 +123,8 @@ SERIALS = (
     "{} is the serial number",
     "laptop with serial number {} does not start",
     'serial number "{}"',
+    "the serial of my laptop is {}",
+    "Serial Number\n{}",
 )
 
 # What has to stay as it is.
@@ -198,5 +211,15 @@ ORDINARY = (
     "The pass for the car park is lost",
     "I will pass it on",
     "the bypass is closed",
+    "The password was changed to meet the new policy",
+    "My password is set to expire tomorrow",
+    "the password is set to never expire",
+    "I forgot my password, and Office365 is locked now",
+    "I tried it as my password",
+    "The serial console of SRV0042 does not answer",
+    "The serial interface is RS232C",
+    "The text in ticket 482910 is wrong",
+    "The SMS never arrives",
+    "PW",
     "[removed]",
 )

@@ -36,6 +36,12 @@ SPELLINGS = (
     "\u202a+39 06 1234567\u202c",
     "\uff0b\uff13\uff19061234567",
     "+\u0663\u0669\u0660\u0666\u0661\u0662\u0663\u0664\u0665\u0666\u0667",
+    "Tel. +39 06 1234567",
+    "caller=+39061234567",
+    "+39 06 1234567 (mobile)",
+    "<+39061234567>",
+    '"Ada Rossi" <sip:+39061234567@voice.example.org>',
+    "Ada Rossi, +39-06-1234567",
 )
 
 number = st.from_regex(r"[1-9][0-9]{7,13}", fullmatch=True)
@@ -113,6 +119,8 @@ def test_a_number_without_its_country_stays_apart() -> None:
         "",
         " ",
         "++39061234567",
+        "ada+39061234567@example.org",
+        "session-+39061234567",
     ],
 )
 def test_what_is_no_number_is_kept_as_it_is(caller: str) -> None:

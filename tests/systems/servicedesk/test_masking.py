@@ -43,6 +43,7 @@ WITHOUT_LINK = (
     "I used {} as my password",
     "I have {} as the password",
     "credentials: bob/{}",
+    "my new password, {}, does not work",
 )
 # Those in which nothing but six digits tells that a code is meant.
 DIGITS_ONLY = (
@@ -51,6 +52,8 @@ DIGITS_ONLY = (
     "the authenticator says {} but it is refused",
     "I typed {} into the MFA prompt",
     "it sent me {} for two-factor",
+    "The SMS said {}",
+    "I got a text with {} and typed it in",
 )
 
 
@@ -139,6 +142,9 @@ def test_an_imei_is_taken_out_without_a_word_about_it(imei: str) -> None:
         ("at https://bob:Hunt@r2@example.org/share", f"at https://bob:{MASK}@example.org/share"),
         ("see https://example.org:8080/users/@ada", "see https://example.org:8080/users/@ada"),
         ("the serial number is C zero two X L", f"the serial number is {MASK}"),
+        ("serial: C zero two X L", f"serial: {MASK}"),
+        ("My laptop (serial C02XL0AAJGH5) is slow", f"My laptop (serial {MASK}) is slow"),
+        ("my BitLocker recovery key is 123456-234567-345678-456789", f"my BitLocker recovery key is {MASK}"),
         ("Password: Hunter2\nCode: 482910\nS/N 5CG1234XYZ", f"Password: {MASK}\nCode: {MASK}\nS/N {MASK}"),
     ],
 )

@@ -130,6 +130,15 @@ def test_a_phone_number_is_stored_as_a_hash_and_found_by_the_number(
 
 
 @pytest.mark.requirement("SD6")
+def test_a_number_is_found_by_an_address_in_which_its_plus_is_not_escaped(agent: httpx.Client) -> None:
+    number = f"+4420{next(_numbers)}"
+    ticket = open_ticket(agent, caller=number)
+    assert [each["ticket_id"] for each in agent.get(f"/tickets?caller={number}").json()["tickets"]] == [
+        ticket["ticket_id"]
+    ]
+
+
+@pytest.mark.requirement("SD6")
 def test_a_number_is_found_again_after_a_restart(tmp_path: Path) -> None:
     found = []
     for _ in range(2):

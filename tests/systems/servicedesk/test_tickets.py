@@ -34,6 +34,20 @@ def test_the_same_idempotency_key_gives_the_first_ticket(agent: httpx.Client) ->
     assert (other.status_code, other.json()["type"]) == (422, "/problems/idempotency-mismatch")
 
 
+@pytest.mark.requirement("SD2")
+@pytest.mark.parametrize("blank", [" ", "\n\t", "\u3000", "\u0000"])
+def test_a_text_of_blanks_is_none(agent: httpx.Client, blank: str) -> None:
+    ticket = open_ticket(agent)
+    refused = [
+        agent.post("/tickets", json={"caller_id": blank, "issue_description": "no sound"}),
+        agent.post("/tickets", json={"caller_id": "c", "issue_description": blank}),
+        agent.post(f"/tickets/{ticket['ticket_id']}/comments", json={"comment_text": blank}),
+    ]
+    fields = [[error["field"] for error in answer.json()["errors"]] for answer in refused]
+    assert fields == [["body.caller_id"], ["body.issue_description"], ["body.comment_text"]]
+    assert agent.get(f"/tickets/{ticket['ticket_id']}").json() == ticket
+
+
 @pytest.mark.requirement("SD3")
 def test_times_are_told_in_utc_however_others_wrote_them(agent: httpx.Client, served: Served) -> None:
     ticket = open_ticket(agent)

@@ -29,6 +29,9 @@ def test_a_user_is_created_and_found(team: Team) -> None:
     [
         ({"userId": ""}, "body.userId"),
         ({"userId": "a b"}, "body.userId"),
+        ({"userId": "a/b"}, "body.userId"),
+        ({"userId": "."}, "body.userId"),
+        ({"userId": ".."}, "body.userId"),
         ({"email": "nobody"}, "body.email"),
         ({"email": "a@example.org, b@example.org"}, "body.email"),
         ({"email": "a@example.org\r\nBcc: b@example.org"}, "body.email"),

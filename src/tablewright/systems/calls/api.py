@@ -33,7 +33,7 @@ Service = Annotated[Calls, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, MEMBERS, SERVICES, ADMINS)]
 Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
 
-_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@+~=-]*$"
+_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@|+~=-]*$"
 _LONGEST_ID = 128
 # Thirteen digits, as the sort key has them: until the year 2286.
 _LAST = 9_999_999_999_999
@@ -50,7 +50,9 @@ def _whole(value: Any) -> Any:
 Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID, pattern=_ID)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Millis = Annotated[Whole, Field(ge=0, le=_LAST)]
-BasedOn = Annotated[Whole, Field(ge=1, le=10**15, description="the version of the call that the change is based on")]
+BasedOn = Annotated[
+    Whole, Field(ge=0, le=10**15, description="the version of the call that the change is based on", examples=[1])
+]
 CallId = Annotated[str, Path(alias="callId", min_length=1, max_length=_LONGEST_ID, pattern=_ID, examples=["call-9"])]
 ProviderId = Annotated[
     str, Path(alias="providerId", min_length=1, max_length=_LONGEST_ID, pattern=_ID, examples=["p-1"])
@@ -100,6 +102,8 @@ class NewCall(Body):
 
 
 class StatusChange(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "COMPLETED", "version": 1}]})
+
     status: Status
     version: BasedOn
 
@@ -149,8 +153,8 @@ async def create_call(
 ) -> CallView:
     """Schedule a call.
 
-    The same call again (by `callId`, or by `Idempotency-Key` where there is none) is answered with the call that is
-    there. A `callId` with other content is refused.
+    The same request again (by `callId`, or by `Idempotency-Key` where there is none) is answered with the call as it is
+    by then. A `callId` with other content is refused.
     """
     if _owner(caller) not in (None, body.user_id):
         raise Forbidden("customers schedule calls for themselves only")
@@ -161,6 +165,7 @@ async def create_call(
         call_id=body.call_id,
         agent=caller.user_id,
         idempotency_key=idempotency_key,
+        owner=_owner(caller),
     )
     return _view(call)
 
@@ -204,7 +209,7 @@ async def change_provider(call_id: CallId, body: NewProvider, service: Service, 
 @router.delete("/calls/{callId}", status_code=204, responses=documented(404, 409), tags=["calls"])
 async def cancel(
     call_id: CallId,
-    version: Annotated[int, Query(ge=1, le=10**15, description="the version of the call that is meant")],
+    version: Annotated[int, Query(ge=0, le=10**15, description="the version of the call that is meant")],
     service: Service,
     caller: Anyone,
 ) -> None:

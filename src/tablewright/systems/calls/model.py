@@ -54,6 +54,9 @@ class Call(Entity, table=calls, naming=camel_case):
     status: Status = Status.SCHEDULED
     scheduled_for: EpochMillis
     version: Version = 0
+    # What was asked for under an id or a key of the caller's own, so that the same request can be told when it comes
+    # again, whatever has become of the call.
+    request_digest: str | None = None
 
     keys = Keys(sk="{scheduled_for:013}#{call_id}", userStatus="{user_id}#{status}")
 
@@ -98,7 +101,7 @@ design = Design(
         ]
     },
     volume={
-        Call: Volume(items=1_000_000, size=280, distinct={"userId": 50_000, "providerId": 2_000, "userStatus": 100_000})
+        Call: Volume(items=1_000_000, size=330, distinct={"userId": 50_000, "providerId": 2_000, "userStatus": 100_000})
     },
     traffic={
         "create call": Traffic(per_second=2, peak=20),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
@@ -126,16 +127,24 @@ class Calls:
         call_id: str | None = None,
         agent: str = "",
         idempotency_key: str | None = None,
+        owner: str | None = None,
     ) -> Call:
-        """Schedule a call. The same call again is answered with the one that is there.
+        """Schedule a call. The same request again is answered with the call, as it is by then.
 
         Without an id it gets one: under an idempotency key of an agent always the same.
         """
         keyed = call_id is None and idempotency_key is not None
+        digest = _digest(user_id, provider_id, scheduled_for) if keyed or call_id is not None else None
         if call_id is None:
             call_id = str(uuid5(_NAMESPACE, f"{agent}\x00{idempotency_key}") if keyed else uuid4())
         for _ in range(_ATTEMPTS):
-            call = Call(user_id=user_id, call_id=call_id, provider_id=provider_id, scheduled_for=scheduled_for)
+            call = Call(
+                user_id=user_id,
+                call_id=call_id,
+                provider_id=provider_id,
+                scheduled_for=scheduled_for,
+                request_digest=digest,
+            )
             try:
                 return await self._store.create(call)
             except (AlreadyExists, NotUnique):
@@ -143,7 +152,8 @@ class Calls:
             if first is None:
                 # Cancelled in between: the id is free again.
                 continue
-            if _content(first) == _content(call):
+            is_same = first.request_digest == digest or _content(first) == _content(call)
+            if is_same and owner in (None, first.user_id):
                 return first
             if keyed:
                 raise KeyMismatch(f"the idempotency key {idempotency_key} was used before, for another call")
@@ -216,6 +226,11 @@ class Calls:
 
 def _content(call: Call) -> tuple[str, str, datetime]:
     return call.user_id, call.provider_id, call.scheduled_for
+
+
+def _digest(user_id: str, provider_id: str, scheduled_for: datetime) -> str:
+    text = "\x00".join([user_id, provider_id, str((scheduled_for - EPOCH) // _MILLISECOND)])
+    return sha256(text.encode()).hexdigest()[:32]
 
 
 def _missing(call_id: str) -> Missing:

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from tablewright.model.attributes import time_text
 from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.identity import ADMINS, MEMBERS, SERVICES, Caller
+from tablewright.runtime.json import SEEN
 from tablewright.runtime.problems import documented
 from tablewright.systems.servicedesk.model import Comment, Status, Ticket
 from tablewright.systems.servicedesk.service import ServiceDesk
@@ -24,8 +25,8 @@ Desk = Annotated[ServiceDesk, Depends(service_of)]
 Agent = Annotated[Caller, allow(SERVICES, MEMBERS, ADMINS)]
 
 # Enough for anything that is said on the phone; 400 KB hold several.
-Text = Annotated[str, Field(min_length=1, max_length=50_000)]
-CallerId = Annotated[str, Field(min_length=1, max_length=200, examples=["poc-user-001"])]
+Text = Annotated[str, Field(min_length=1, max_length=50_000, pattern=SEEN)]
+CallerId = Annotated[str, Field(min_length=1, max_length=200, pattern=SEEN, examples=["poc-user-001"])]
 # ISO 8601 in UTC with microseconds. What writes the JSON of an answer writes times as well, in a fifth of the time.
 Time = Annotated[datetime | str, WithJsonSchema({"type": "string"})]
 
@@ -55,7 +56,16 @@ class NewComment(Strict):
 
 
 class StatusChange(Strict):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "in_progress"}]})
+
     status: Status
+
+
+class CommentView(TypedDict):
+    """What somebody added to a ticket."""
+
+    comment_text: str
+    added_at: Time
 
 
 @with_config(ConfigDict(json_schema_extra={"examples": [_EXAMPLE]}))
@@ -68,7 +78,7 @@ class TicketView(TypedDict):
     status: Status
     created_at: Time
     updated_at: Time
-    comments: list[dict[str, Time]]
+    comments: list[CommentView]
     masked: NotRequired[
         Annotated[list[str], Field(description="kinds of secrets that were taken out of the text that was just sent")]
     ]
@@ -115,6 +125,9 @@ async def list_tickets(
     cursor: Cursor = None,
 ) -> TicketPage:
     """The newest tickets of a caller."""
+    # The plus of a number means a blank in an address, unless it is escaped.
+    if caller[0] == " " and caller[1:2].isdigit():
+        caller = f"+{caller[1:]}"
     page = await desk.of_caller(caller, open_only=open_only, limit=limit, cursor=cursor)
     return {"tickets": [_view(ticket) for ticket in page.items], "cursor": page.cursor}
 
@@ -138,7 +151,7 @@ def _view(ticket: Ticket, masked: Sequence[str] = ()) -> TicketView:
     }
 
 
-def _comment(comment: Comment) -> dict[str, Time]:
+def _comment(comment: Comment) -> CommentView:
     return {"comment_text": comment.comment_text, "added_at": _time(comment.added_at)}
 
 

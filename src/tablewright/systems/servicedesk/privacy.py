@@ -63,13 +63,15 @@ def _secrets(text: str) -> Iterator[tuple[int, int, str]]:
 
 # -- phone numbers --------------------------------------------------------------------------------------------------
 
+_DIGITS = r"(?P<number>[0-9(][0-9 ()./-]{4,29}[0-9])"
+_EXTENSION = r"(?:\s*(?:;?ext(?:ension|\.|=)?|x|#)\s*(?P<extension>[0-9]{1,6}))?"
 _PHONE = re.compile(
     r"(?:(?:tel|sips?|callto|phone|mobile|whatsapp|sms)(?:://|:)?\s*)?"
-    r"\(?(?P<abroad>\+|00)?\s*(?P<number>[0-9(][0-9 ()./-]{4,29}[0-9])"
-    r"(?:\s*(?:;?ext(?:ension|\.|=)?|x|#)\s*(?P<extension>[0-9]{1,6}))?"
-    r"(?:[@;].{0,100})?",
+    rf"\(?(?P<abroad>\+|00)?\s*{_DIGITS}{_EXTENSION}(?:[@;].{{0,100}})?",
     re.IGNORECASE,
 )
+# With its plus, a number is one wherever it stands: "Ada" <sip:+39061234567@example.org>
+_WITHIN = re.compile(rf"(?<![\w.@+-])(?P<abroad>\+)\s?{_DIGITS}(?![0-9]){_EXTENSION}", re.IGNORECASE)
 # +44 (0)20 ...: the zero is for those who call from inside the country.
 _INLAND_ZERO = re.compile(r"\(\s*0\s*\)")
 _FEWEST_DIGITS, _MOST_DIGITS = 7, 15
@@ -87,7 +89,8 @@ def _number(caller: str) -> str | None:
 
     0039... and +39... are one number; what has neither stays apart, as its country is not known.
     """
-    found = _PHONE.fullmatch(_plain(caller))
+    plain = _plain(caller)
+    found = _PHONE.fullmatch(plain) or _WITHIN.search(plain)
     if found is None:
         return None
     abroad = found["abroad"] is not None

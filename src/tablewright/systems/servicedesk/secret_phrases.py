@@ -69,7 +69,7 @@ _WORDS = rf"(?:[ \t]{{1,3}}(?!(?:is|was|are|were|to)\b)(?:[^\s:=.,;?!{_MARKS}]|\
 _GAP = r"[ \t\u00a0]{1,3}"
 _SIGN = r"[\"']?\s{0,3}(?::=|[:=]|->|=>)\s{0,3}"
 _IS = (
-    rf"(?:,?{_GAP}which)?(?:{_GAP}(?:is|was|are|were|reads|being)|'s)"
+    rf"(?:,?{_GAP}which)?(?:\s{{1,3}}(?:is|was|are|were|reads|being)|'s)"
     rf"(?:{_GAP}(?:just|now|currently|actually))?(?:\s{{0,3}}:)?\s{{1,3}}"
 )
 # An apostrophe stands between letters, and a quotation mark does not.
@@ -93,7 +93,7 @@ _WHOLE = rf"(?=(?:'[a-z]{{1,2}})?[.,;:!?)\]{_MARKS}]{{0,3}}(?:\s|$))"
 _ABOUT_IT = rf"(?!(?:{_PLAIN}|[a-z]{{2,20}}(?:ing|ed|n't)){_WHOLE})"
 _FOR = rf"(?!(?:{_PLAIN}|{_PURPOSE}){_WHOLE})"
 
-_PASSWORD = rf"\b(?:pass[ -]?words?|passwd|pwd|pass[ -]?codes?)(?!{_GAP}(?:{_THINGS}){_WHOLE})(?![\w-])"
+_PASSWORD = rf"\b(?:pass[ -]?words?|passwd|pwd|pw|p/w|pass[ -]?codes?)(?!{_GAP}(?:{_THINGS}){_WHOLE})(?![\w-])"
 _OF_PASSWORD = (
     rf"(?:{_GAP}(?:is|was|as|for|being)|[ ,-]{{1,3}}(?:that's|that is|which is)){_GAP}"
     rf"(?:(?:my|the|his|her|our|a|new|old|current){_GAP}){{0,2}}{_PASSWORD}"
@@ -118,6 +118,8 @@ _SERIAL_WORD = (
     r"asset[ -]?(?:tags?|numbers?)|imei(?:[ -]?(?:number|no\b\.?))?|meid|udid|"
     r"device[ -]?(?:ids?|identifier|serials?)|hardware[ -]?id)"
 )
+# What is serial, and has no serial number in its name.
+_SERIAL_THINGS = "ports?|cables?|consoles?|adapters?|interfaces?|connections?|connectors?|bus|lines?|mouse"
 # Letters and digits, or many digits; perhaps in groups.
 _SERIAL = (
     rf"{_NOT_MASKED}(?=[A-Za-z-]{{0,30}}\d)(?=\d{{0,5}}[A-Za-z-]|\d{{6}})[A-Za-z0-9][A-Za-z0-9/-]{{3,40}}"
@@ -151,7 +153,7 @@ class Kind:
 KINDS: Final = (
     Kind(
         "password",
-        ("pass", "pwd", "pw", "pin", "credential", "details", "://"),
+        ("pass", "pw", "p/w", "pin", "credential", "details", "://"),
         _rule(
             # password: x    "password": "x"
             rf"{_PASSWORD}{_WORDS}{_SIGN}(?:{_QUOTED}|{_VALUE})",
@@ -161,6 +163,9 @@ KINDS: Final = (
             # changed the password (from x) to y
             rf"{_PASSWORD}{_WORDS}{_GAP}from{_GAP}(?:{_QUOTED}|{_FOR}{_VALUE}){_GAP}to{_GAP}(?:{_QUOTED}|{_VALUE})",
             rf"{_PASSWORD}{_WORDS}{_GAP}to(?:{_GAP}be)?{_GAP}(?:{_QUOTED}|{_FOR}{_VALUE})",
+            # the password was changed to x    it is set to x
+            rf"{_PASSWORD}{_WORDS}(?:{_GAP}(?:is|was|were|been|got|now|just)){{1,3}}{_GAP}(?:re-?set|set|changed|updated)"
+            rf"{_GAP}to{_GAP}(?:{_QUOTED}|{_FOR}{_VALUE})",
             # password 'x'    password (x)
             rf"{_PASSWORD}{_WORDS}[ \t]{{0,3}}{_QUOTED}",
             rf"{_PASSWORD}[ \t]{{0,3}}\(({_NOT_MASKED}[^()\s]{{4,60}})\)",
@@ -169,6 +174,10 @@ KINDS: Final = (
             # hunter2 is my password    tried 'hunter2' as the password
             rf"(?<!\S)({_ODD}){_OF_PASSWORD}",
             rf"{_QUOTED}{_OF_PASSWORD}",
+            rf"\b(?:typed|entered|tried){_GAP}(?:in{_GAP})?(?!(?:{_PLAIN}){_WHOLE})({_TOKEN}){_OF_PASSWORD}",
+            # my new password, hunter2, does not work    <password>x</password>
+            rf"{_PASSWORD},{_GAP}({_ODD})(?=,)",
+            r"<(?:password|passwd|pwd|pass)>(?!\[removed\]<)([^\n]{1,200}?)</",
             # my password is not hunter2 any more    the usual one, like hunter2
             rf"{_PASSWORD}{_WORDS}{_IS}(?:(?:not|no|longer|still|always|probably|maybe|really|something|like|the|same|as|my|"
             rf"old|usual|one|a|simple){_GAP}){{1,5}}({_ODD})",
@@ -207,6 +216,8 @@ KINDS: Final = (
             "recovery",
             "rescue",
             "scratch",
+            "sms",
+            "text",
         ),
         _rule(
             # the code is 482 910    the code I got from the app: 482910
@@ -215,13 +226,15 @@ KINDS: Final = (
             rf"{_NOT_OPEN}codes?\b{_WORDS}(?:{_SIGN}|{_IS})({_ODD})",
             # MFA 482910    the authenticator shows 482910
             rf"\b{_CODE_WORD}\b{_WORDS}(?:{_SIGN}|{_IS}|{_GAP}){_NOT_NUMBERED}({_SIX})(?![\w-])",
+            # the SMS said 482910
+            rf"\b(?:sms|text|texted){_WORDS}{_GAP}{_NOT_NUMBERED}({_SIX})(?![\w-])",
             rf"\b{_CODE_WORD}(?:{_GAP}(?:codes?|number|pin|password|token|passcode))?(?:{_SIGN}|{_IS})({_CODE})(?!\w)",
             # 482910 is the code    I typed 482910 into the MFA prompt
             rf"{_NOT_NUMBERED}\b({_ALL_OF_CODE}){_GAP}(?:is|was|as){_GAP}(?:[^\s.,;]{{1,20}}{_GAP}){{0,3}}(?:code|otp|token)\b",
             rf"{_NOT_NUMBERED}\b({_SIX})(?![\w-])(?:{_GAP}[^\s.,;:]{{1,20}}){{0,4}}?{_GAP}{_CODE_WORD}\b",
             # backup codes: abcd-1234
             rf"\b(?:backup|recovery|rescue|scratch)[ -](?:codes?|keys?)\b{_WORDS}(?:{_SIGN}|{_IS}|{_GAP})"
-            rf"({_ODD}(?:[ ,]{{1,2}}{_ODD}){{0,20}}|{_CODE})",
+            rf"(\d{{4,8}}(?:[ -]\d{{4,8}}){{1,9}}|{_ODD}(?:[ ,]{{1,2}}{_ODD}){{0,20}}|{_CODE})",
         ),
     ),
     Kind(
@@ -229,12 +242,14 @@ KINDS: Final = (
         ("serial", "s/n", "sn ", "sn:", "sn#", "tag", "asset", "imei", "meid", "udid", "device", "hardware"),
         (
             *_rule(
-                rf"{_SERIAL_WORD}(?!\w){_WORDS}(?:{_SIGN}|{_IS}|{_GAP})(?:{_QUOTED}|({_SERIAL}))",
-                rf"\bserial(?:{_SIGN}|{_IS})(?:{_QUOTED}|({_SERIAL}))",
+                rf"{_SERIAL_WORD}(?!\w){_WORDS}(?:{_SIGN}|{_IS}|{_GAP}|\n)(?:{_QUOTED}|({_SERIAL}))",
+                # the serial of my laptop is 5CG1234XYZ    (serial 5CG1234XYZ)
+                rf"\bserial(?!{_GAP}(?:{_SERIAL_THINGS})\b){_WORDS}(?:{_SIGN}|{_IS})(?:{_QUOTED}|({_SERIAL}))",
+                rf"\bserial{_GAP}(?=[A-Z0-9/-]{{7}})({_SERIAL})",
                 rf"(?<!\S)({_SERIAL}){_GAP}(?:is|was|as){_GAP}(?:[^\s.,;]{{1,20}}{_GAP}){{0,3}}?{_SERIAL_WORD}",
                 # spelled: C zero two X L
-                rf"{_SERIAL_WORD}{_WORDS}(?:{_SIGN}|{_IS}|{_GAP})((?:(?:{_SPELLED})[ ,-]{{1,2}}){{4,40}}"
-                rf"(?:{_SPELLED})\b)",
+                rf"(?:{_SERIAL_WORD}{_WORDS}(?:{_SIGN}|{_IS}|{_GAP})|\bserial(?:{_SIGN}|{_IS}))"
+                rf"((?:(?:{_SPELLED})[ ,-]{{1,2}}){{4,40}}(?:{_SPELLED})\b)",
             ),
             # SN: 5CG1234XYZ
             *_exact(rf"\bSN[:# ]{{1,2}}({_SERIAL})"),

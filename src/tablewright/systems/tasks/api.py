@@ -6,12 +6,14 @@ from datetime import datetime
 from typing import Annotated, Any, NotRequired
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
 from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.identity import ADMINS, MEMBERS, Caller
+from tablewright.runtime.ids import no_way
+from tablewright.runtime.json import SEEN
 from tablewright.runtime.mail import ADDRESS, LONGEST_ADDRESS
 from tablewright.runtime.problems import documented
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
@@ -40,14 +42,18 @@ Admin = Annotated[Caller, _admitted(ADMINS)]
 Member = Annotated[Caller, _admitted(MEMBERS, ADMINS)]
 
 _TASK_ID = "7c2f0f0e-2d0e-4c5b-9a51-0f6d2c3b8f11"
-_LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
+# What ends a line, or controls something else; and a line in which something can be seen.
+_CONTROLS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
+_LINE = rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$"
 
 TaskId = Annotated[str, Path(alias="taskId", min_length=1, max_length=64, examples=[_TASK_ID])]
 UserId = Annotated[str, Path(alias="userId", min_length=1, max_length=128, examples=["u-789"])]
 Title = Annotated[
     str, Field(min_length=1, max_length=200, pattern=_LINE, description="one line", examples=["Fix the login page"])
 ]
-Description = Annotated[str, Field(min_length=1, max_length=10_000, examples=["It asks for the password twice."])]
+Description = Annotated[
+    str, Field(min_length=1, max_length=10_000, pattern=SEEN, examples=["It asks for the password twice."])
+]
 Email = Annotated[str, Field(max_length=LONGEST_ADDRESS, pattern=ADDRESS, examples=["member@example.org"])]
 Groups = Annotated[frozenset[Group], Field(min_length=1, examples=[["Members"]])]
 When = Annotated[str, Field(description="ISO 8601, UTC, with milliseconds", examples=["2026-01-01T09:00:00.000Z"])]
@@ -74,12 +80,16 @@ class Changes(Strict):
 
 
 class TaskChanges(Changes):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"priority": "HIGH"}]})
+
     title: Title | None = None
     description: Description | None = None
     priority: Priority | None = None
 
 
 class StatusChange(Strict):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "IN_PROGRESS"}]})
+
     status: Status
 
 
@@ -97,12 +107,15 @@ class NewUser(Strict):
             description="the `sub` of the user's tokens",
             examples=["u-789"],
         ),
+        AfterValidator(no_way),
     ]
     email: Email
     groups: Groups
 
 
 class UserChanges(Changes):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"groups": ["Members", "Admins"]}]})
+
     email: Email | None = None
     groups: Groups | None = None
 
