@@ -71,13 +71,13 @@ NOT_HELD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize("expect", HELD, ids=str)
+@pytest.mark.parametrize("expect", HELD)
 def test_a_write_is_made_when_what_is_expected_holds(basket: Store, expect: dict[str, Any]) -> None:
     assert basket.update(BY_ID, add={"visits": 1}, expect=expect).visits == 1
     assert basket.delete(BY_ID, expect=expect | ({"visits": 1} if "visits" in expect else {})) is True
 
 
-@pytest.mark.parametrize(("expect", "reason"), NOT_HELD, ids=str)
+@pytest.mark.parametrize(("expect", "reason"), NOT_HELD)
 def test_nothing_is_written_when_it_does_not_hold_and_the_error_says_why(
     basket: Store, expect: dict[str, Any], reason: str
 ) -> None:

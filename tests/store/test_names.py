@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from tablewright import store
-from tablewright.store import AsyncConsumer, Consumer, Effects, Store, StoreError
+from tablewright.store import (
+    AsyncConsumer,
+    AsyncTolerantReader,
+    Consumer,
+    Effects,
+    Store,
+    StoreError,
+    TolerantReader,
+)
 from tablewright.store.consumers import ConsumerSettings
 from tablewright.store.face import Settings
 
@@ -23,6 +31,8 @@ DOCUMENTED = {
     for row in re.findall(r"^\| ([^|]*) \|", PAGE, re.MULTILINE)
     for name, taken in re.findall(r"`(\w+)\(([^`]*)\)`", row)
 }
+# Calls of a reader: `reader.page(selection, limit, ...)`
+OF_READERS = dict(re.findall(r"^\| `reader\.(\w+)\(([^`]*)\)` \|", PAGE, re.MULTILINE))
 # Settings, as the only thing in the first column of a table.
 LISTED = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
 
@@ -52,6 +62,12 @@ def test_every_name_is_there_and_documented(name: str) -> None:
 @pytest.mark.parametrize("method", [*public_methods(Store), *public_methods(Consumer), *public_methods(Effects)])
 def test_every_method_is_documented_with_what_it_takes(method: Callable[..., Any]) -> None:
     assert DOCUMENTED.get(method.__name__) == taken_by(method)
+
+
+def test_readers_are_documented_with_what_their_methods_take() -> None:
+    for reader in (TolerantReader, AsyncTolerantReader):
+        methods = [parameter.values[0] for parameter in public_methods(reader)]
+        assert {method.__name__: taken_by(method) for method in methods} == OF_READERS
 
 
 OPERATIONS = [store.Create, store.Put, store.Upsert, store.Update, store.Delete, store.Check, store.Absent]

@@ -1,5 +1,6 @@
 """Reads and writes of a model: flows that plan, and the stores that run them, on any backend."""
 
+from tablewright.store.around import AsyncTolerantReader, TolerantPage, TolerantReader
 from tablewright.store.async_store import AsyncStore
 from tablewright.store.blobs import Blobs, FolderBlobs, MemoryBlobs, blobs_at
 from tablewright.store.checkpoints import Bookkeeping, Checkpoint, DeadLetter
@@ -64,6 +65,7 @@ __all__ = [
     "Aspect",
     "AsyncConsumer",
     "AsyncStore",
+    "AsyncTolerantReader",
     "BlobLost",
     "Blobs",
     "Bookkeeping",
@@ -116,6 +118,8 @@ __all__ = [
     "Store",
     "StoreError",
     "TableMismatch",
+    "TolerantPage",
+    "TolerantReader",
     "Unavailable",
     "Unreadable",
     "Update",

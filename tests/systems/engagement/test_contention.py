@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from tablewright.runtime.errors import Clash
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.flow import Request, Response
 from tablewright.systems.engagement.connectors import Sources
 from tablewright.systems.engagement.model import Candidate, Run, RunState
+from tablewright.systems.engagement.reactive import Event, Reactive
 from tablewright.systems.engagement.runs import Runs
 from tests.systems.engagement.workshop import Workshop, program, write
+from tests.systems.harness import at_once
 
 PEOPLE = 60
 
@@ -112,3 +115,37 @@ def test_nobody_is_an_error_because_others_are_contested(workshop: Workshop) -> 
     """Twenty in a row, each of them twice: none was alone often enough to be given up."""
     run, _ = ran(workshop, {f"c-{number:02}": 2 for number in range(20)})
     assert (run.state, run.counts.candidates, run.errors) == (RunState.COMPLETED, PEOPLE, {})
+
+
+@pytest.mark.requirement("CE9")
+def test_of_many_events_of_one_customer_at_once_each_counts(workshop: Workshop) -> None:
+    made = workshop.put(program(reactiveEnabled=True))
+    reactive = Reactive(workshop.pipeline())
+
+    def react(number: int) -> str:
+        event = Event("c-1", None, {"points": 5, f"n{number}": number}, {})
+        return reactive.react_all([made], event)[0].outcome
+
+    assert at_once(40, react) == ["candidate"] * 40
+    (found,) = workshop.store.iterate(Candidate)
+    assert {f"n{number}" for number in range(40)} < set(found.attributes)
+
+
+@pytest.mark.requirement("CE9")
+def test_an_event_that_others_crowd_out_for_a_while_counts_all_the_same(workshop: Workshop) -> None:
+    made = workshop.put(program(reactiveEnabled=True))
+    Reactive(workshop.pipeline()).react(made, Event("c-1", None, {"points": 5}, {}))
+    backend = Contested(workshop, {"c-1": 8})
+    reactive = Reactive(workshop.pipeline(workshop.store_on(backend)), entropy=Hasty())
+    assert reactive.react(made, Event("c-1", None, {"points": 7}, {})).score == "7"
+
+
+@pytest.mark.requirement("CE9")
+def test_an_event_that_others_keep_crowding_out_is_told_to_come_again(workshop: Workshop) -> None:
+    made = workshop.put(program(reactiveEnabled=True))
+    Reactive(workshop.pipeline()).react(made, Event("c-1", None, {"points": 5}, {}))
+    backend = Contested(workshop, {"c-1": 1_000})
+    reactive = Reactive(workshop.pipeline(workshop.store_on(backend)), entropy=Hasty())
+    with pytest.raises(Clash, match="send the event again"):
+        reactive.react(made, Event("c-1", None, {"points": 7}, {}))
+    assert 1 < len(backend.packs) < 50

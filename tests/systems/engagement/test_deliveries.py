@@ -314,7 +314,15 @@ def test_mail_and_webhooks_reach_their_receivers_once(
     write(made.file, people, ("customer_id", "name", "email", "points"))
     made.run()
     answer = admin.post(f"{made.path}/deliveries", json={})
-    assert answer.json() == {"sent": 3, "refused": 1, "waiting": 0, "unwanted": 0, "heldUp": {}, "more": False}
+    assert answer.json() == {
+        "sent": 3,
+        "refused": 1,
+        "waiting": 0,
+        "unwanted": 0,
+        "unreadable": 0,
+        "heldUp": {},
+        "more": False,
+    }
     assert admin.post(f"{made.path}/deliveries", json={}).json()["sent"] == 0
     (letter,) = mail_server.received
     assert (letter.recipient, letter.message["Subject"]) == ("ada@example.org", "For you, Ada")

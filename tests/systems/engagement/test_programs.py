@@ -157,6 +157,17 @@ def test_a_program_has_versions_and_a_change_of_an_old_one_is_refused(served: Se
 
 
 @pytest.mark.requirement("CE6")
+@pytest.mark.parametrize("version", [True, "1", 1.5])
+def test_a_version_is_a_number_and_nothing_that_might_be_taken_for_one(
+    served: Served, admin: httpx.Client, version: Any
+) -> None:
+    made = Programme(served, admin)
+    assert admin.put(made.path, json={**made.body, "version": version}).status_code == 422
+    assert admin.get(made.path).json()["version"] == 1
+    assert admin.post(f"{made.path}/deliveries", json={"limit": True}).status_code == 422
+
+
+@pytest.mark.requirement("CE6")
 def test_a_program_is_disabled_and_enabled(served: Served, admin: httpx.Client) -> None:
     made = Programme(served, admin, reactiveEnabled=True)
     assert admin.post(f"{made.path}/disable").json()["enabled"] is False

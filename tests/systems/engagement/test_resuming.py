@@ -15,9 +15,10 @@ from tablewright.runtime.errors import Clash
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.flow import Request, Response
 from tablewright.systems.engagement.connectors import Sources
+from tablewright.systems.engagement.ledger import LEASE, Held
 from tablewright.systems.engagement.model import Candidate, Run, RunState, Slot
 from tablewright.systems.engagement.prospects import Prospect
-from tablewright.systems.engagement.runs import LEASE, Held, Runs
+from tablewright.systems.engagement.runs import Runs
 from tablewright.systems.engagement.scoring import model
 from tests.systems.engagement.workshop import Died, Mortal, Workshop, program, write
 from tests.systems.harness import wait_for

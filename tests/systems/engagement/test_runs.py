@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
@@ -12,7 +14,7 @@ import httpx
 import pytest
 
 from tablewright.store import Create
-from tablewright.systems.engagement.model import Program
+from tablewright.systems.engagement.model import ModelScore, Program, Score
 from tablewright.systems.engagement.prospects import Prospect
 from tablewright.systems.engagement.runner import MOST_AT_ONCE
 from tablewright.systems.engagement.scoring import model
@@ -443,3 +445,22 @@ def test_what_is_no_text_is_refused(served: Served, machine: httpx.Client) -> No
         body = b'{"marketplaceId": "US", "customerId": "c", "attributes": {"x": ' + value + b"}}"
         answer = machine.post("/events", content=body, headers={"Content-Type": "application/json"})
         assert answer.status_code == status, answer.text
+
+
+@pytest.mark.requirement("CE7")
+def test_all_scores_of_a_subject_are_listed_however_many_models_there_are(served: Served, admin: httpx.Client) -> None:
+    customer, now = new_id("c"), served.runtime.now()
+    value = ModelScore(value=Decimal("0.5"), timestamp=now)
+    served.runtime.blocking.write_many(
+        Score(
+            customer_id=customer,
+            subject_id="s",
+            subject_type="product",
+            model_id=f"m-{number:03}",
+            score=value,
+            ttl=now + timedelta(hours=24),
+        )
+        for number in range(230)
+    )
+    found = admin.get(f"/customers/{customer}/subjects/s/scores").json()["scores"]
+    assert [each["modelId"] for each in found] == [f"m-{number:03}" for number in range(230)]

@@ -68,6 +68,23 @@ def test_a_record_that_cannot_be_counted_is_put_aside_and_the_others_count(serve
     assert served.client("op_1", "Operators").get(path).status_code == 403
 
 
+@pytest.mark.requirement("SU6", "SU19")
+def test_a_case_that_is_too_large_for_one_answer_is_read_in_pages(quiet: Served) -> None:
+    staff = quiet.client("op_1", "Operators", path="/support")
+    ticket_id = opened(staff)["ticket_id"]
+    event = {"event_type": "trace", "details": {"lines": "x" * 390_000}}
+    for _ in range(20):
+        assert staff.post(f"/tickets/{ticket_id}/events", json=event).status_code == 201
+    case = staff.get(f"/tickets/{ticket_id}/case")
+    assert (case.status_code, len(case.json()["events"])) == (200, 21)
+    for _ in range(30):
+        assert staff.post(f"/tickets/{ticket_id}/events", json=event).status_code == 201
+    refused = staff.get(f"/tickets/{ticket_id}/case")
+    assert refused.status_code == 413
+    assert "in pages" in refused.json()["detail"]
+    assert len(staff.get(f"/tickets/{ticket_id}/events", params={"limit": 20}).json()["events"]) == 20
+
+
 @pytest.mark.requirement("SU17")
 def test_of_many_who_move_a_ticket_one_wins_and_the_others_are_told_why(staff: httpx.Client) -> None:
     ticket_id = opened(staff)["ticket_id"]

@@ -278,6 +278,27 @@ def test_the_ticket_s_customer_gives_feedback_or_a_service_that_asked(
     assert machine.post("/tickets/tkt_none/feedback", json=body).status_code == 404
 
 
+@pytest.mark.requirement("SU9")
+def test_a_refusal_names_the_key_as_it_was_sent(staff: httpx.Client) -> None:
+    key = uuid4().hex
+    headers = {"Idempotency-Key": key}
+    body = {"customer_id": "cust_1", "symptom_text": "The pump stops"}
+    assert staff.post("/tickets", json=body, headers=headers).status_code == 201
+    refused = staff.post("/tickets", json={**body, "symptom_text": "The fan stops"}, headers=headers)
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == f"the idempotency key {key} was used before, for another ticket"
+
+
+@pytest.mark.requirement("SU6")
+@pytest.mark.parametrize("rating", [True, "5", 4.5, 0, 6, None])
+def test_a_rating_is_a_whole_number_and_nothing_that_might_be_taken_for_one(served: Served, rating: Any) -> None:
+    staff = served.client("op_1", "Operators", path="/support")
+    ticket = moved(staff, opened(staff), "PROCESSING")
+    customer = served.client(ticket["customer_id"], "Customers", path="/support")
+    body = {"operator_id": "op_1", "rating": rating}
+    assert customer.post(f"/tickets/{ticket['ticket_id']}/feedback", json=body).status_code == 422
+
+
 @pytest.mark.requirement("SU6")
 def test_nobody_gives_feedback_on_her_own_work(served: Served) -> None:
     both = served.client("op_8", "Operators", "Customers", path="/support")

@@ -10,7 +10,7 @@ import asyncio
 from datetime import date
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 
 from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.identity import ADMINS, MEMBERS, SERVICES, Caller
@@ -19,12 +19,25 @@ from tablewright.systems.engagement import views
 from tablewright.systems.engagement.configuration import Name
 from tablewright.systems.engagement.model import Program, Subject
 from tablewright.systems.engagement.platform import Platform
-from tablewright.systems.engagement.reactive import Event
+from tablewright.systems.engagement.reactive import Event, Reaction
+from tablewright.systems.unreadable import NoteList, TellingRouter, shown, told
 
 # Seconds that a request to deliver takes; what is left is delivered by the next.
 _DELIVER_WITHIN = 20.0
 
-router = APIRouter()
+_AGAIN = "put it again"
+router = TellingRouter(
+    "here",
+    {
+        "Program": _AGAIN,
+        "ProgramVersion": "put the program again, which makes a new version",
+        "Preferences": _AGAIN,
+        "Candidate": "delete it; the next run, or an event, makes it again",
+        "Score": "it is written anew by the next run",
+        "Run": "delete it, and begin another",
+        "Slot": "delete the latest run, and begin another",
+    },
+)
 
 Here = Annotated[Platform, Depends(service_of)]
 Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
@@ -64,7 +77,11 @@ async def programs(
 ) -> views.ProgramPage:
     """The programs of a marketplace, by one query."""
     page = await here.engagement.programs(marketplace_id, limit=limit, cursor=cursor)
-    return views.ProgramPage(programs=[views.ProgramView.of(each) for each in page.items], cursor=page.cursor)
+    return views.ProgramPage(
+        programs=[views.ProgramView.of(each) for each in page.items],
+        cursor=page.cursor,
+        unreadable=shown(page.unreadable),
+    )
 
 
 @router.post(_PROGRAM + "/enable", tags=["programs"], responses=documented(400, 404, 409))
@@ -87,7 +104,11 @@ async def versions(
 ) -> views.VersionPage:
     """What a program was, latest first."""
     page = await here.engagement.versions(program_id, marketplace_id, limit=limit, cursor=cursor)
-    return views.VersionPage(versions=[views.VersionView.of(each) for each in page.items], cursor=page.cursor)
+    return views.VersionPage(
+        versions=[views.VersionView.of(each) for each in page.items],
+        cursor=page.cursor,
+        unreadable=shown(page.unreadable),
+    )
 
 
 # -- candidates ---------------------------------------------------------------------------------------------------
@@ -99,7 +120,11 @@ async def top(
 ) -> views.EntryPage:
     """Candidates of a program and channel, best score first."""
     page = await here.engagement.top(program_id, channel_id, limit=limit, cursor=cursor)
-    return views.EntryPage(candidates=[views.EntryView.of(each) for each in page.items], cursor=page.cursor)
+    return views.EntryPage(
+        candidates=[views.EntryView.of(each) for each in page.items],
+        cursor=page.cursor,
+        unreadable=shown(page.unreadable),
+    )
 
 
 @router.get("/programs/{program_id}/candidates", tags=["candidates"], responses=documented(400))
@@ -114,7 +139,7 @@ async def of_day(
     """Candidates of a program that were made on a day, in that order."""
     page = await here.engagement.of_day(program_id, day, limit=limit, cursor=cursor)
     found = [views.CandidateView.of(each) for each in page.items]
-    return views.CandidatePage(candidates=found, cursor=page.cursor)
+    return views.CandidatePage(candidates=found, cursor=page.cursor, unreadable=shown(page.unreadable))
 
 
 @router.get(_CANDIDATE, tags=["candidates"], responses=documented(404))
@@ -173,7 +198,8 @@ async def delete_candidate(
 async def scores(customer_id: views.Id, subject_id: views.SubjectId, here: Here, _: Staff) -> views.ScoreList:
     """The scores of a customer and subject that have not expired."""
     found = await here.engagement.scores(customer_id, subject_id)
-    return views.ScoreList(scores=[views.ScoreView.of(each) for each in found])
+    scores = [views.ScoreView.of(each) for each in found.items]
+    return views.ScoreList(scores=scores, unreadable=shown(found.unreadable))
 
 
 @router.get(
@@ -205,17 +231,26 @@ async def react(
     body: views.EventBody, here: Here, caller: Machine, idempotency_key: IdempotencyKey = None
 ) -> views.ReactionList:
     """Something that a customer did makes or refreshes candidates at once, where programs react to events."""
-    concerned = await _concerned(here, body)
+    concerned, failed = await _concerned(here, body)
     subject = None if body.subject is None else Subject(**body.subject.model_dump())
     event = Event(body.customer_id, subject, body.attributes, body.context)
     found = await asyncio.to_thread(here.reactive.react_all, concerned, event, idempotency_key, by=caller.user_id)
-    return views.ReactionList(reactions=[views.ReactionView.of(each) for each in found])
+    reactions = sorted([*found, *failed], key=lambda each: each.program_id)
+    return views.ReactionList(reactions=[views.ReactionView.of(each) for each in reactions])
 
 
-async def _concerned(here: Platform, body: views.EventBody) -> list[Program]:
+async def _concerned(here: Platform, body: views.EventBody) -> tuple[list[Program], list[Reaction]]:
+    """The programs that react to an event, and what is told of those of which nobody knows whether they would."""
     if body.program_id is not None:
-        return [await here.engagement.program(body.program_id, body.marketplace_id)]
-    return await here.engagement.reacting(body.marketplace_id)
+        return [await here.engagement.program(body.program_id, body.marketplace_id)], []
+    found = await here.engagement.reacting(body.marketplace_id)
+    # Their keys begin with "program_id <name>,".
+    names = [str(error.key).partition(",")[0].removeprefix("program_id ") for error in found.unreadable]
+    failed = [
+        Reaction(name, "failed", f"{told(error)}: {_AGAIN}", None)
+        for name, error in zip(names, found.unreadable, strict=True)
+    ]
+    return found.items, failed
 
 
 # -- runs ---------------------------------------------------------------------------------------------------------
@@ -240,7 +275,9 @@ async def runs(
 ) -> views.RunPage:
     """The runs of a program, latest first."""
     page = await here.engagement.runs(program_id, marketplace_id, limit=limit, cursor=cursor)
-    return views.RunPage(runs=[views.RunView.of(each) for each in page.items], cursor=page.cursor)
+    return views.RunPage(
+        runs=[views.RunView.of(each) for each in page.items], cursor=page.cursor, unreadable=shown(page.unreadable)
+    )
 
 
 @router.get(_PROGRAM + "/runs/{run_id}", tags=["runs"], responses=documented(404))
@@ -270,6 +307,12 @@ async def resume_run(program_id: Name, marketplace_id: Name, run_id: Name, here:
     return views.RunView.of(await asyncio.to_thread(here.resume_run, run))
 
 
+@router.delete(_PROGRAM + "/runs/{run_id}", status_code=204, tags=["runs"], responses=documented(404, 409))
+async def forget_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> None:
+    """Delete the record of a run that is not going on, also one that cannot be read; what it has written stays."""
+    await asyncio.to_thread(here.runs.forget, program_id, marketplace_id, run_id)
+
+
 # -- deliveries ---------------------------------------------------------------------------------------------------
 
 
@@ -295,7 +338,7 @@ async def deliveries(
     """What a program has sent on a day, in that order."""
     page = await here.engagement.deliveries(program_id, day, limit=limit, cursor=cursor)
     found = [views.DeliveryView.of(each) for each in page.items]
-    return views.DeliveryPage(deliveries=found, cursor=page.cursor)
+    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=shown(page.unreadable))
 
 
 @router.get(_PROGRAM + "/customers/{customer_id}/deliveries", tags=["deliveries"], responses=documented(400))
@@ -311,4 +354,13 @@ async def deliveries_to(
     """What a program has sent to a customer."""
     page = await here.engagement.deliveries_to(customer_id, program_id, marketplace_id, limit=limit, cursor=cursor)
     found = [views.DeliveryView.of(each) for each in page.items]
-    return views.DeliveryPage(deliveries=found, cursor=page.cursor)
+    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=shown(page.unreadable))
+
+
+# -- what cannot be read ------------------------------------------------------------------------------------------
+
+
+@router.get("/unreadable", tags=["upkeep"])
+async def unreadable(here: Here, _: Admin) -> NoteList:
+    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
+    return NoteList.of(here.notes)

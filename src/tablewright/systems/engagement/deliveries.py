@@ -37,7 +37,9 @@ from tablewright.store import (
     Operation,
     Put,
     Store,
+    TolerantReader,
     Unavailable,
+    Unreadable,
     Update,
     VersionConflict,
 )
@@ -57,6 +59,7 @@ from tablewright.systems.engagement.model import (
     Quota,
 )
 from tablewright.systems.engagement.prospects import Prospect
+from tablewright.systems.unreadable import Notes, told
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +78,8 @@ class Summary:
     # Quiet hours, reached too often, or being sent elsewhere.
     waiting: int = 0
     unwanted: int = 0
+    # Something that has to be known of the candidate or the customer cannot be read.
+    unreadable: int = 0
     # Channels that took nothing more, and why.
     held_up: dict[str, str] = field(default_factory=dict)
     # Whether it ended before everything was looked at.
@@ -86,6 +91,7 @@ class _Outcome(Enum):
     REFUSED = auto()
     WAITING = auto()
     UNWANTED = auto()
+    UNREADABLE = auto()
     DONE = auto()
 
 
@@ -96,8 +102,16 @@ class _Full(Exception):
 class Deliveries:
     """Delivers candidates."""
 
-    def __init__(self, store: Store, adapters: Mapping[str, Adapter], clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        adapters: Mapping[str, Adapter],
+        clock: Callable[[], datetime],
+        notes: Notes | None = None,
+    ) -> None:
         self._store = store
+        self._notes = notes or Notes("engagement")
+        self._reader = TolerantReader(store, self._notes.add)
         self._adapters = adapters
         self._clock = clock
 
@@ -119,12 +133,12 @@ class Deliveries:
             if channel.carried_by is None:
                 continue
             try:
-                for entry in self._open_entries(program, channel):
+                for entry in self._open_entries(program, channel, summary):
                     stopping = until is not None and until.is_set()
                     if stopping or (end is not None and time.monotonic() > end) or summary.sent == limit:
                         summary.more = True
                         return summary
-                    self._count(summary, self._deliver(program, configuration, channel, entry))
+                    self._count(summary, self._read_and_deliver(program, configuration, channel, entry))
             except _Full:
                 summary.held_up[channel.channel_id] = f"{channel.limit_per_day} were sent today, which is its limit"
             except Unavailable as error:
@@ -141,20 +155,41 @@ class Deliveries:
                 summary.waiting += 1
             case _Outcome.UNWANTED:
                 summary.unwanted += 1
+            case _Outcome.UNREADABLE:
+                summary.unreadable += 1
             case _Outcome.DONE:
                 pass
 
-    def _open_entries(self, program: Program, channel: Channel) -> Iterator[ChannelEntry]:
+    def _open_entries(self, program: Program, channel: Channel, summary: Summary) -> Iterator[ChannelEntry]:
         """Candidates of a channel that were neither sent nor refused, best first."""
         best = ChannelEntry.top(program_id=program.program_id, channel_id=channel.channel_id)
-        for page in self._store.pages(best, limit=_PAGE):
+        cursor = None
+        while True:
+            page = self._reader.page(best, limit=_PAGE, cursor=cursor)
             entries = [each for each in page.items if each.marketplace_id == program.marketplace_id]
-            found = self._store.get_many([_lookup(each) for each in entries])
+            found = self._reader.each([_lookup(each) for each in entries])
+            # What cannot be read may have been sent.
+            summary.unreadable += len(page.unreadable) + sum(isinstance(each, Unreadable) for each in found)
             for entry, delivery in zip(entries, found, strict=True):
-                if delivery is None or delivery.state is DeliveryState.SENDING:
+                if delivery is None or (isinstance(delivery, Delivery) and delivery.state is DeliveryState.SENDING):
                     yield entry
+            cursor = page.cursor
+            if cursor is None:
+                return
 
     # -- one candidate ------------------------------------------------------------------------------------------
+
+    def _read_and_deliver(
+        self, program: Program, configuration: Configuration, channel: Channel, entry: ChannelEntry
+    ) -> _Outcome:
+        try:
+            return self._deliver(program, configuration, channel, entry)
+        except Unreadable as error:
+            self._notes.add(error)
+            if error.entity == Quota.__name__:
+                # That is nobody's candidate's alone.
+                raise Unavailable(told(error)) from None
+            return _Outcome.UNREADABLE
 
     def _deliver(
         self, program: Program, configuration: Configuration, channel: Channel, entry: ChannelEntry

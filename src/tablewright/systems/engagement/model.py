@@ -158,6 +158,7 @@ design = Design(
         Write("ask run to end", Touch(Run, "update", sets=["requested"])),
         Write("move schedule on", Touch(Schedule, "update", sets=["due"])),
         Write("end run", Touch(Run, "update", sets=["state", "finished"]), Touch(Slot, "delete")),
+        Write("forget run", Touch(Run, "delete"), Touch(Slot, "delete")),
     ],
     roles={
         "api": [
@@ -199,6 +200,7 @@ design = Design(
             "ask run to end",
             "move schedule on",
             "end run",
+            "forget run",
         ]
     },
     volume={

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tablewright.model import Lookup
-from tablewright.store import Create, Delete, Operation, Put, Store
+from tablewright.store import Create, Delete, Operation, Put, Store, TolerantReader, Unreadable
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.filters import MANUAL, Chain, FilterContext, LeftOut
 from tablewright.systems.engagement.model import (
@@ -28,6 +28,7 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.prospects import Prospect, Unfit, checked
 from tablewright.systems.engagement.scoring import Scorer, combined
+from tablewright.systems.unreadable import Notes, told
 
 _MOST_CONTEXT = 20
 
@@ -59,8 +60,10 @@ class Assessment:
 class Pipeline:
     """Assesses prospects."""
 
-    def __init__(self, store: Store, scorer: Scorer, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, scorer: Scorer, clock: Callable[[], datetime], notes: Notes | None = None) -> None:
         self.store = store
+        self.notes = notes or Notes("engagement")
+        self._reader = TolerantReader(store, self.notes.add)
         self._scorer = scorer
         self._clock = clock
 
@@ -82,11 +85,24 @@ class Pipeline:
                 each.error = str(error)
         self._score(plan, [each for each in assessments if each.error is None], fresh, deadline, halted)
         scored = [each for each in assessments if each.error is None]
-        context = FilterContext(self.store, plan.program_id, plan.marketplace_id, self._clock())
-        verdicts = plan.chain.apply([each.prospect for each in scored], context)
-        for each, verdict in zip(scored, verdicts, strict=True):
-            each.left_out = verdict
+        self._filter(plan, scored, FilterContext(self.store, plan.program_id, plan.marketplace_id, self._clock()))
         return assessments
+
+    def _filter(self, plan: Plan, assessments: Sequence[Assessment], context: FilterContext) -> None:
+        """Ask the filters; what they cannot read of a customer is that customer's error, and not a guess."""
+        try:
+            verdicts = plan.chain.apply([each.prospect for each in assessments], context)
+        except Unreadable as error:
+            if len(assessments) == 1:
+                self.notes.add(error)
+                assessments[0].error = told(error)
+                return
+            half = len(assessments) // 2
+            self._filter(plan, assessments[:half], context)
+            self._filter(plan, assessments[half:], context)
+            return
+        for each, verdict in zip(assessments, verdicts, strict=True):
+            each.left_out = verdict
 
     def _score(
         self,
@@ -106,9 +122,9 @@ class Pipeline:
             if each.error is None:
                 each.prospect.score = combined(models, scores.found)
 
-    def existing(self, plan: Plan, prospects: Sequence[Prospect]) -> list[Candidate | None]:
-        """The candidates that there are."""
-        return self.store.get_many([lookup(plan, each) for each in prospects], consistent=True)
+    def existing(self, plan: Plan, prospects: Sequence[Prospect]) -> list[Candidate | Unreadable | None]:
+        """The candidates that there are; one that cannot be read is an error."""
+        return self._reader.each([lookup(plan, each) for each in prospects], consistent=True)
 
     def writes(
         self,
@@ -180,4 +196,5 @@ def entry_of(candidate: Candidate, channel_id: str) -> ChannelEntry:
 
 
 def is_rejected_by_hand(candidate: Candidate) -> bool:
-    return candidate.rejected and candidate.rejection_history[-1].filter == MANUAL
+    history = candidate.rejection_history
+    return candidate.rejected and bool(history) and history[-1].filter == MANUAL

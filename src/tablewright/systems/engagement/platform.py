@@ -6,12 +6,13 @@ from pathlib import Path
 
 from tablewright.runtime.errors import Clash, Invalid
 from tablewright.runtime.system import Runtime
-from tablewright.store import Cancelled, Outcome
+from tablewright.store import Cancelled, Outcome, TolerantReader
 from tablewright.systems.engagement.channels import adapters
 from tablewright.systems.engagement.configuration import Configuration, FilesConnector
 from tablewright.systems.engagement.connectors import Sources
 from tablewright.systems.engagement.deliveries import Deliveries
 from tablewright.systems.engagement.filters import Chain
+from tablewright.systems.engagement.ledger import Held
 from tablewright.systems.engagement.model import Program, Run, RunState
 from tablewright.systems.engagement.once import carried_out_once
 from tablewright.systems.engagement.outbound import Outbound, Refusal
@@ -19,9 +20,10 @@ from tablewright.systems.engagement.pipeline import Pipeline
 from tablewright.systems.engagement.reactive import Reactive
 from tablewright.systems.engagement.remote import Endpoints
 from tablewright.systems.engagement.runner import Runner
-from tablewright.systems.engagement.runs import Held, Runs
+from tablewright.systems.engagement.runs import Runs
 from tablewright.systems.engagement.scoring import Scorer
 from tablewright.systems.engagement.service import Engagement
+from tablewright.systems.unreadable import Notes
 
 
 class Platform:
@@ -29,18 +31,19 @@ class Platform:
 
     def __init__(self, runtime: Runtime) -> None:
         settings, store = runtime.settings, runtime.blocking
+        self.notes = Notes("engagement", runtime.metrics, runtime.now)
         self.outbound = Outbound(settings.outbound_hosts)
         self.sources = Sources(
             sources_folder(runtime), settings.region, settings.aws_endpoint, seconds=settings.source_seconds
         )
-        self._scorer = Scorer(store, Endpoints(self.outbound), runtime.now)
-        self.pipeline = Pipeline(store, self._scorer, runtime.now)
+        self._scorer = Scorer(store, Endpoints(self.outbound), runtime.now, self.notes)
+        self.pipeline = Pipeline(store, self._scorer, runtime.now, self.notes)
         carried_by = adapters(store, runtime.mailer, self.outbound, runtime.webhook_secret, runtime.clock)
-        self.deliveries = Deliveries(store, carried_by, runtime.now)
+        self.deliveries = Deliveries(store, carried_by, runtime.now, self.notes)
         self.reactive = Reactive(self.pipeline)
         self.runs = Runs(self.pipeline, self.sources, runtime.now)
         self.runner = Runner(store, self.runs, self.deliveries, runtime.now, alone=settings.is_embedded)
-        self.engagement = Engagement(runtime.store, runtime.clock, self.check)
+        self.engagement = Engagement(runtime.store, runtime.clock, self.check, self.notes)
         self._store = store
 
     def check(self, configuration: Configuration) -> None:
@@ -97,10 +100,11 @@ class Platform:
 
     def unfinished(self, program: Program) -> Run | None:
         """The latest run of a program, if it can be taken up."""
-        page = self._store.query(
+        page = TolerantReader(self._store, self.notes.add).page(
             Run.of_program(program_id=program.program_id, marketplace_id=program.marketplace_id), limit=1
         )
-        found = page.items[0] if page.items else None
+        # One that cannot be read is later than what was found behind it.
+        found = page.items[0] if page.items and not page.unreadable else None
         if found is None or found.state in (RunState.COMPLETED, RunState.CANCELLED):
             return None
         # What failed with an older version would fail with it again.
@@ -108,9 +112,12 @@ class Platform:
         return None if is_outdated else found
 
     def program(self, program_id: str, marketplace_id: str) -> Program:
-        found = self._store.get(Program.by_id(program_id=program_id, marketplace_id=marketplace_id), consistent=True)
+        place = Program.by_id(program_id=program_id, marketplace_id=marketplace_id)
+        found = TolerantReader(self._store, self.notes.add).one(place, consistent=True)
         if found is None:
             raise Clash(f"there is no program {program_id} in marketplace {marketplace_id}")
+        if not isinstance(found, Program):
+            raise Clash(f"program {program_id} is stored in a form that cannot be read ({found.reason}): put it again")
         return found
 
 

@@ -8,6 +8,8 @@ candidate.
 
 from __future__ import annotations
 
+import logging
+import random
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,16 +17,31 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tablewright.runtime.errors import Clash, Invalid
-from tablewright.store import AlreadyExists, Cancelled, Conflict, Operation, Outcome, VersionConflict
+from tablewright.store import (
+    AlreadyExists,
+    Cancelled,
+    Conflict,
+    Operation,
+    Outcome,
+    StoreError,
+    Unreadable,
+    VersionConflict,
+)
 from tablewright.systems.engagement.model import Candidate, Program, Subject
 from tablewright.systems.engagement.once import carried_out_once
 from tablewright.systems.engagement.pipeline import Assessment, Pipeline, Plan, is_rejected_by_hand
 from tablewright.systems.engagement.prospects import Prospect, plain
+from tablewright.systems.unreadable import told
 
 # Seconds that models have for an event, those of all programs together.
 BUDGET = 2.0
 _AT_ONCE = 16
-_ATTEMPTS = 5
+# Tries to write a candidate that others change meanwhile, and the seconds between them: up to 0.01, 0.02, ...
+_ATTEMPTS = 12
+_FIRST_WAIT = 0.01
+_LONGEST_WAIT = 0.1
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +82,15 @@ class Reactive:
     """Reacts to events."""
 
     def __init__(
-        self, pipeline: Pipeline, *, budget: float = BUDGET, clock: Callable[[], float] = time.monotonic
+        self,
+        pipeline: Pipeline,
+        *,
+        budget: float = BUDGET,
+        clock: Callable[[], float] = time.monotonic,
+        entropy: random.Random | None = None,
     ) -> None:
         self._pipeline = pipeline
+        self._random = entropy or random.Random()
         self._budget = budget
         self._clock = clock
 
@@ -84,6 +107,20 @@ class Reactive:
                 if len(programs) == 1:
                     raise
                 return Reaction(program.program_id, "failed", str(problem), None)
+            except Unreadable as error:
+                # What came of the same event before.
+                if len(programs) == 1:
+                    raise
+                self._pipeline.notes.add(error)
+                return Reaction(program.program_id, "failed", told(error), None)
+            except StoreError:
+                raise
+            except Exception as error:
+                # A filter of somebody's own.
+                if len(programs) == 1:
+                    raise
+                _log.error("a program could not react", exc_info=error, extra={"system": "engagement"})
+                return Reaction(program.program_id, "failed", f"it failed here: {type(error).__name__}", None)
 
         if len(programs) < 2:
             return [react(program) for program in programs]
@@ -102,7 +139,9 @@ class Reactive:
         subject = event.subject or Subject(type="program", id=program.program_id)
         store = self._pipeline.store
         end = self._clock() + self._budget if deadline is None else deadline
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                time.sleep(self._random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))
             try:
                 if key is None:
                     reaction, operations = self._assessed(plan, subject, event, end)
@@ -140,6 +179,8 @@ class Reactive:
         added = {name: plain(value) for name, value in event.attributes.items()}
         prospect = Prospect(event.customer_id, subject, added)
         (existing,) = self._pipeline.existing(plan, [prospect])
+        if isinstance(existing, Unreadable):
+            return Reaction(plan.program_id, "failed", told(existing), None), []
         if existing is not None:
             prospect.attributes = {**existing.attributes, **added}
             if event.subject is None or not event.subject.attributes:

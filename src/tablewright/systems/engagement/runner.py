@@ -15,11 +15,22 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from tablewright.runtime.errors import Clash, Missing, TooMany
-from tablewright.store import Cancelled, ConditionFailed, Conflict, NotFound, Store, StoreError, Update
+from tablewright.runtime.errors import Clash, Invalid, Missing, TooMany
+from tablewright.store import (
+    Cancelled,
+    ConditionFailed,
+    Conflict,
+    NotFound,
+    Store,
+    StoreError,
+    TolerantReader,
+    Unreadable,
+    Update,
+)
 from tablewright.systems.engagement.deliveries import Deliveries
+from tablewright.systems.engagement.ledger import Held
 from tablewright.systems.engagement.model import Program, Run, Schedule, ScheduleKind, Slot
-from tablewright.systems.engagement.runs import Held, Runs
+from tablewright.systems.engagement.runs import Runs
 from tablewright.systems.engagement.schedule import next_due
 
 MOST_AT_ONCE = 4
@@ -42,6 +53,8 @@ class Runner:
         self._runs = runs
         self._deliveries = deliveries
         self._clock = clock
+        self.notes = runs.notes
+        self._reader = TolerantReader(store, self.notes.add)
         self._leaving = threading.Event()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -104,13 +117,19 @@ class Runner:
     def tick(self) -> None:
         """Begin what is due, and take up what was cut short."""
         now = self._clock()
-        for slot in self._store.query(Slot.held_until(until=now), limit=_MOST_DUE).items:
+        for slot in self._reader.page(Slot.held_until(until=now), limit=_MOST_DUE).items:
             try:
                 self.require_room()
                 self.launch(self._runs.take_over(slot))
+            except Unreadable as error:
+                self.notes.add(error)
             except (Clash, Missing, TooMany):
                 continue
-        for schedule in self._store.query(Schedule.due_until(until=now), limit=_MOST_DUE).items:
+            except StoreError:
+                raise
+            except Exception as error:
+                _log.error("a run could not be taken up", exc_info=error, extra={"system": "engagement"})
+        for schedule in self._reader.page(Schedule.due_until(until=now), limit=_MOST_DUE).items:
             try:
                 self._due(schedule, now)
             except TooMany:
@@ -118,14 +137,19 @@ class Runner:
             except (Clash, ConditionFailed, NotFound, Conflict, Cancelled):
                 # Another process was faster, or the program has just changed.
                 continue
+            except StoreError:
+                raise
+            except Exception as error:
+                _log.error("a schedule could not be carried out", exc_info=error, extra={"system": "engagement"})
 
     def _due(self, schedule: Schedule, now: datetime) -> None:
         seen = schedule.due
         following = next_due(schedule.cron, schedule.time_zone, now)
-        program = self._store.get(
+        program = self._reader.one(
             Program.by_id(program_id=schedule.program_id, marketplace_id=schedule.marketplace_id), consistent=True
         )
-        if program is None or not program.enabled:
+        # One that cannot be read does nothing until it is put again; that has been noted.
+        if not isinstance(program, Program) or not program.enabled:
             self._store.update(schedule, expect={"due": seen}, due=following)
             return
         if schedule.kind is ScheduleKind.DELIVERY:
@@ -143,7 +167,14 @@ class Runner:
         self.launch(held)
 
     def _deliver(self, program: Program) -> None:
-        summary = self._deliveries.deliver(program, until=self._leaving)
+        try:
+            summary = self._deliveries.deliver(program, until=self._leaving)
+        except (Clash, Invalid) as problem:
+            # It was disabled just now, or cannot work as it is stored.
+            _log.warning("a program could not deliver", exc_info=problem, extra={"system": "engagement"})
+            return
         _log.info("candidates were delivered", extra={"system": "engagement", "count": summary.sent})
+        if summary.unreadable:
+            _log.warning("items could not be read", extra={"system": "engagement", "count": summary.unreadable})
         if summary.held_up:
             _log.warning("channels took nothing more", extra={"system": "engagement", "count": len(summary.held_up)})

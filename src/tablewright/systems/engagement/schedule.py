@@ -41,6 +41,16 @@ def check_time_zone(name: str) -> str:
     return name
 
 
+def is_schedule(cron: str, time_zone: str) -> bool:
+    """Whether both can be; what was stored once need not be so any more."""
+    try:
+        check_cron(cron)
+        check_time_zone(time_zone)
+    except ValueError:
+        return False
+    return True
+
+
 @cache
 def _zones() -> frozenset[str]:
     """Places, and UTC. What else a system lists are settings of its own, and abbreviations that mean several zones."""

@@ -23,11 +23,12 @@ from decimal import Context, Decimal
 from typing import Any, Protocol
 
 from tablewright.runtime.errors import Invalid
-from tablewright.store import Store
+from tablewright.store import Store, TolerantReader
 from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.model import ModelScore, Score
 from tablewright.systems.engagement.prospects import Prospect
 from tablewright.systems.engagement.rows import Halted
+from tablewright.systems.unreadable import Notes
 
 _log = logging.getLogger(__name__)
 
@@ -91,8 +92,9 @@ class Scores:
 class Scorer:
     """Scores prospects."""
 
-    def __init__(self, store: Store, remote: Remote, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, remote: Remote, clock: Callable[[], datetime], notes: Notes | None = None) -> None:
         self._store = store
+        self._reader = TolerantReader(store, (notes or Notes("engagement")).add)
         self._remote = remote
         self._clock = clock
 
@@ -133,8 +135,9 @@ class Scorer:
             for each in prospects
         ]
         waiting: list[int] = []
-        for index, found in enumerate(self._store.get_many(lookups)):
-            if found is not None and _is_of(found, prospects[index], model):
+        for index, found in enumerate(self._reader.each(lookups)):
+            # One that cannot be read is a miss, and is written anew.
+            if isinstance(found, Score) and _is_of(found, prospects[index], model):
                 results[index].found[model.model_id] = found.score
                 results[index].cached += 1
             else:

@@ -11,14 +11,16 @@ from tablewright.runtime.errors import Clash, Missing
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
+    AsyncTolerantReader,
     Cancelled,
     Conflict,
     Create,
     Delete,
     NotFound,
     Operation,
-    Page,
     Put,
+    TolerantPage,
+    Unreadable,
     Update,
     VersionConflict,
 )
@@ -40,7 +42,8 @@ from tablewright.systems.engagement.model import (
     Subject,
 )
 from tablewright.systems.engagement.pipeline import entry_of
-from tablewright.systems.engagement.schedule import next_due
+from tablewright.systems.engagement.schedule import is_schedule, next_due
+from tablewright.systems.unreadable import Notes
 
 _ATTEMPTS = 6
 _PAGE = 100
@@ -54,8 +57,9 @@ Check = Callable[[Configuration], None]
 class Engagement:
     """Programs, candidates, scores, preferences, and what became of runs and deliveries."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float], check: Check) -> None:
+    def __init__(self, store: AsyncStore, clock: Callable[[], float], check: Check, notes: Notes | None = None) -> None:
         self._store = store
+        self._reader = AsyncTolerantReader(store, (notes or Notes("engagement")).add)
         self._clock = clock
         self._check = check
 
@@ -81,10 +85,9 @@ class Engagement:
     async def _put(
         self, program_id: str, marketplace_id: str, configuration: Configuration, *, expected: int | None, by: str
     ) -> Program:
-        before = await self._store.get(
-            Program.by_id(program_id=program_id, marketplace_id=marketplace_id), consistent=True
-        )
-        version = 0 if before is None else before.version
+        place = Program.by_id(program_id=program_id, marketplace_id=marketplace_id)
+        # Of what is there, no more than its version: what cannot be read is put again like anything else.
+        version = await self._reader.version(place)
         if expected not in (None, version):
             raise Clash(f"program {program_id} is at version {version}, not {expected}; look at it again")
         values = {name: getattr(configuration, name) for name in Configuration.model_fields}
@@ -97,7 +100,8 @@ class Engagement:
             changed_by=by,
             at=self.now(),
         )
-        operations: list[Operation] = [Create(program) if before is None else Put(program), Create(record)]
+        # One without a version is new, or was written by another program, whose item is replaced.
+        operations: list[Operation] = [Put(program), Create(record) if version else Put(record)]
         operations += await self._scheduled(program)
         try:
             await self._store.transact(*operations)
@@ -118,11 +122,12 @@ class Engagement:
                 "marketplace_id": program.marketplace_id,
                 "kind": kind,
             }
-            found = await self._store.get(Schedule.of_program(**place))
-            if cron is None:
+            lookup = Schedule.of_program(**place)
+            found = await self._reader.one(lookup)
+            if cron is None or not is_schedule(cron, program.time_zone):
                 if found is not None:
-                    operations.append(Delete(found))
-            elif found is None or (found.cron, found.time_zone) != (cron, program.time_zone):
+                    operations.append(Delete(lookup))
+            elif not isinstance(found, Schedule) or (found.cron, found.time_zone) != (cron, program.time_zone):
                 due = next_due(cron, program.time_zone, self.now())
                 operations.append(Put(Schedule(**place, cron=cron, time_zone=program.time_zone, due=due)))
         return operations
@@ -133,9 +138,9 @@ class Engagement:
             program = await self.program(program_id, marketplace_id, consistent=True)
             if program.enabled is enabled:
                 return program
-            values = {name: getattr(program, name) for name in Configuration.model_fields} | {"enabled": enabled}
             if enabled:
-                await asyncio.to_thread(self._check, Configuration(**values))
+                await asyncio.to_thread(self._check, program.configured(enabled=True))
+            values = {name: getattr(program, name) for name in Configuration.model_fields} | {"enabled": enabled}
             try:
                 # As it is: what was stored once may not be put any more.
                 changed = Configuration.model_construct(**values)
@@ -153,34 +158,38 @@ class Engagement:
             raise Missing(f"there is no program {program_id} in marketplace {marketplace_id}")
         return found
 
-    async def programs(self, marketplace_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Program]:
+    async def programs(
+        self, marketplace_id: str, *, limit: int = 50, cursor: str | None = None
+    ) -> TolerantPage[Program]:
         """The programs of a marketplace, by one query."""
-        return await self._store.query(
+        return await self._reader.page(
             Program.of_marketplace(marketplace_id=marketplace_id), limit=limit, cursor=cursor
         )
 
-    async def reacting(self, marketplace_id: str) -> list[Program]:
+    async def reacting(self, marketplace_id: str) -> TolerantPage[Program]:
         """Every program of a marketplace that reacts to events; Clash if there are too many to look at."""
         found: list[Program] = []
+        unreadable: list[Unreadable] = []
         seen, cursor = 0, None
         while True:
             page = await self.programs(marketplace_id, limit=_PAGE, cursor=cursor)
             found += [program for program in page.items if program.enabled and program.reactive_enabled]
-            seen, cursor = seen + len(page.items), page.cursor
+            unreadable += page.unreadable
+            seen, cursor = seen + len(page.items) + len(page.unreadable), page.cursor
             if seen > MOST_PROGRAMS:
                 raise Clash(
                     f"marketplace {marketplace_id} has more than {MOST_PROGRAMS} programs: "
                     "say with programId which of them it is about"
                 )
             if cursor is None:
-                return found
+                return TolerantPage(found, unreadable, None)
 
     async def versions(
         self, program_id: str, marketplace_id: str, *, limit: int = 20, cursor: str | None = None
-    ) -> Page[ProgramVersion]:
+    ) -> TolerantPage[ProgramVersion]:
         """What a program was, latest first."""
         selection = ProgramVersion.of_program(program_id=program_id, marketplace_id=marketplace_id)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     # -- candidates ---------------------------------------------------------------------------------------------
 
@@ -201,17 +210,17 @@ class Engagement:
 
     async def top(
         self, program_id: str, channel_id: str, *, limit: int = 100, cursor: str | None = None
-    ) -> Page[ChannelEntry]:
+    ) -> TolerantPage[ChannelEntry]:
         """Candidates of a program and channel, best score first."""
         selection = ChannelEntry.top(program_id=program_id, channel_id=channel_id)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def of_day(
         self, program_id: str, day: date, *, limit: int = 100, cursor: str | None = None
-    ) -> Page[Candidate]:
+    ) -> TolerantPage[Candidate]:
         """Candidates of a program that were made on a day, in that order."""
         selection = Candidate.of_day(program_id=program_id, metadata__day=day)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def reject(
         self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject, *, reason: str
@@ -229,11 +238,28 @@ class Engagement:
 
     async def delete(self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject) -> None:
         for _ in range(_ATTEMPTS):
-            found = await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
+            try:
+                found = await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
+            except Unreadable:
+                return await self._delete_unread(customer_id, program_id, marketplace_id, subject)
             entries = [Delete(entry_of(found, channel)) for channel in found.channels]
             if await self._done(Delete(found), *entries):
-                return
+                return None
         raise Clash("others keep changing this candidate; try again")
+
+    async def _delete_unread(self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject) -> None:
+        """Delete a candidate that cannot be read, and its entry for each channel that the program has now."""
+        place = {
+            "customer_id": customer_id,
+            "program_id": program_id,
+            "marketplace_id": marketplace_id,
+            "subject__type": subject.type,
+            "subject__id": subject.id,
+        }
+        program = await self._reader.one(Program.by_id(program_id=program_id, marketplace_id=marketplace_id))
+        channels = program.channels if isinstance(program, Program) else []
+        entries = [ChannelEntry.by_channel(**place, channel_id=each.channel_id) for each in channels]
+        await self._store.transact(Delete(Candidate.by_subject(**place)), *map(Delete, entries))
 
     async def _done(self, *operations: Operation) -> bool:
         """Whether writes were made; False if the candidate has changed since it was read."""
@@ -255,10 +281,9 @@ class Engagement:
             raise Missing(f"the cache has no score of {model_id} for this customer and subject")
         return found
 
-    async def scores(self, customer_id: str, subject_id: str) -> list[Score]:
+    async def scores(self, customer_id: str, subject_id: str) -> TolerantPage[Score]:
         """All scores of a customer and subject that the cache has."""
-        page = await self._store.query(Score.of_subject(customer_id=customer_id, subject_id=subject_id), limit=100)
-        return page.items
+        return await self._reader.all(Score.of_subject(customer_id=customer_id, subject_id=subject_id))
 
     async def preferences(self, customer_id: str) -> Preferences:
         """What a customer wants; everything, if he has not said anything."""
@@ -278,21 +303,21 @@ class Engagement:
 
     async def runs(
         self, program_id: str, marketplace_id: str, *, limit: int = 20, cursor: str | None = None
-    ) -> Page[Run]:
+    ) -> TolerantPage[Run]:
         """The runs of a program, latest first."""
         selection = Run.of_program(program_id=program_id, marketplace_id=marketplace_id)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def deliveries(
         self, program_id: str, day: date, *, limit: int = 100, cursor: str | None = None
-    ) -> Page[Delivery]:
+    ) -> TolerantPage[Delivery]:
         """What a program has sent on a day, in that order."""
         selection = Delivery.of_day(program_id=program_id, day=day)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def deliveries_to(
         self, customer_id: str, program_id: str, marketplace_id: str, *, limit: int = 100, cursor: str | None = None
-    ) -> Page[Delivery]:
+    ) -> TolerantPage[Delivery]:
         """What a program has sent to a customer."""
         selection = Delivery.of_customer(customer_id=customer_id, program_id=program_id, marketplace_id=marketplace_id)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -32,12 +32,15 @@ from tablewright.systems.engagement.model import (
     Subject,
 )
 from tablewright.systems.engagement.reactive import Reaction
+from tablewright.systems.numbers import Whole
+from tablewright.systems.unreadable import UnreadableItem
 
 # Customers and subjects are named by others.
 Id = Annotated[ids.Id, Field(examples=["12345"])]
 SubjectType = Annotated[ids.Step, Field(min_length=1, max_length=50, examples=["product"])]
 SubjectId = Annotated[ids.Step, Field(min_length=1, max_length=150, examples=["ABC"])]
 LARGEST_CONTEXT = 2_000
+LEFT_OUT: Any = Field(default_factory=list, description="items of the list that cannot be read, and are left out")
 
 
 class View(BaseModel):
@@ -52,7 +55,7 @@ class Strict(View):
 
 
 class ProgramBody(Configuration):
-    version: int | None = Field(
+    version: Whole | None = Field(
         default=None,
         ge=0,
         description="the version that this is based on, 0 for a new program; refused if it is another",
@@ -114,7 +117,7 @@ class PreferencesBody(Strict):
 
 
 class DeliveryBody(Strict):
-    limit: int = Field(default=100, ge=1, le=1_000, description="how many are sent at most")
+    limit: Whole = Field(default=100, ge=1, le=1_000, description="how many are sent at most")
 
 
 # -- what is answered ---------------------------------------------------------------------------------------------
@@ -134,6 +137,7 @@ class ProgramView(Configuration):
 class ProgramPage(View):
     programs: list[ProgramView]
     cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class VersionView(View):
@@ -150,6 +154,7 @@ class VersionView(View):
 class VersionPage(View):
     versions: list[VersionView]
     cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class ModelScoreView(View):
@@ -198,6 +203,7 @@ class CandidateView(View):
 class CandidatePage(View):
     candidates: list[CandidateView]
     cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class EntryView(View):
@@ -218,6 +224,7 @@ class EntryView(View):
 class EntryPage(View):
     candidates: list[EntryView]
     cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class ScoreView(View):
@@ -240,6 +247,7 @@ class ScoreView(View):
 
 class ScoreList(View):
     scores: list[ScoreView]
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class PreferencesView(View):
@@ -280,6 +288,7 @@ class RunView(View):
 class RunPage(View):
     runs: list[RunView]
     cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class ReactionView(View):
@@ -318,6 +327,7 @@ class DeliveryView(View):
 class DeliveryPage(View):
     deliveries: list[DeliveryView]
     cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class SummaryView(View):
@@ -325,6 +335,7 @@ class SummaryView(View):
     refused: int
     waiting: int = Field(description="quiet hours, reached too often, or being sent elsewhere")
     unwanted: int
+    unreadable: int = Field(description="what has to be known of them cannot be read; Admins see it at /unreadable")
     held_up: dict[str, str] = Field(description="channels that took nothing more, and why")
     more: bool = Field(description="whether it ended before everything was looked at")
 

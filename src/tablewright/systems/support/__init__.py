@@ -11,11 +11,12 @@ from tablewright.runtime.workers import Consuming
 from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
 from tablewright.systems.support.counting import COUNTED, count
 from tablewright.systems.support.desk import Desk
-from tablewright.systems.support.export import BATCH_SIZE, Export, FirstExport
+from tablewright.systems.support.export import BATCH_SIZE, EXPORTED, Export, FirstExport
 from tablewright.systems.support.export import WINDOW as EXPORT_WINDOW
 from tablewright.systems.support.model import Priority, Status, design, tickets
 from tablewright.systems.support.service import Support
 from tablewright.systems.support.upkeep import CONSUMER, OrphanCollector
+from tablewright.systems.unreadable import Notes
 
 __all__ = ["settle_of", "system"]
 
@@ -32,10 +33,12 @@ _SYMPTOMS = (
 
 
 def _service(runtime: Runtime) -> Desk:
-    support = Support(runtime.store, runtime.clock)
-    folder = runtime.settings.training_export
-    export = None if folder is None else Export(runtime.blocking, folder, runtime.privacy_secret, runtime.now)
-    return Desk(support, runtime.blocking, settle=settle_of(runtime), export=export)
+    notes = Notes("support", runtime.metrics, runtime.now)
+    support = Support(runtime.store, runtime.clock, notes)
+    folder, export = runtime.settings.training_export, None
+    if folder is not None:
+        export = Export(runtime.blocking, folder, runtime.privacy_secret, runtime.now, notes=notes)
+    return Desk(support, runtime.blocking, notes, settle=settle_of(runtime), export=export)
 
 
 def settle_of(runtime: Runtime) -> float:
@@ -51,7 +54,14 @@ def _consumers(runtime: Runtime, desk: Desk) -> Sequence[Consuming]:
     if desk.export is not None:
         export = desk.export
         consumers.append(
-            Consuming(export.consumer_name, tickets, export.handle, batch_size=BATCH_SIZE, window=EXPORT_WINDOW)
+            Consuming(
+                export.consumer_name,
+                tickets,
+                export.handle,
+                batch_size=BATCH_SIZE,
+                window=EXPORT_WINDOW,
+                wanted=EXPORTED,
+            )
         )
     return consumers
 

@@ -12,9 +12,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import date, timedelta
+from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from starlette.responses import StreamingResponse
 
 from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, runtime_of, service_of
@@ -23,17 +24,29 @@ from tablewright.runtime.identity import ADMINS, CUSTOMERS, SERVICES, Caller
 from tablewright.runtime.ids import Id, is_id
 from tablewright.runtime.json import Shown
 from tablewright.runtime.problems import documented
+from tablewright.store import Unreadable
 from tablewright.systems.support import views
 from tablewright.systems.support.desk import Desk
 from tablewright.systems.support.model import Feedback, Status, Ticket
 from tablewright.systems.support.service import Support
+from tablewright.systems.unreadable import NoteList, TellingRouter, shown
 
 OPERATORS = "Operators"
 ENGINEERS = "Engineers"
 STAFF = (OPERATORS, ENGINEERS, SERVICES, ADMINS)
 _LIVE_EVERY = 1.0
 
-router = APIRouter()
+_MEND = "somebody has to mend it in the table; until then, what does not need it works"
+router = TellingRouter(
+    "desk",
+    {
+        "Ticket": _MEND,
+        "Event": _MEND,
+        "Feedback": _MEND,
+        "Session": "begin another",
+        "Metric": "rebuild the metrics",
+    },
+)
 
 Here = Annotated[Desk, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, *STAFF)]
@@ -48,7 +61,13 @@ Until = Annotated[date | None, Query(description="last day, the whole of it")]
 
 async def _visible(support: Support, ticket_id: str, caller: Caller, *, consistent: bool = False) -> Ticket:
     """A ticket that the caller may see."""
-    ticket = await support.ticket(ticket_id, consistent=consistent)
+    try:
+        ticket = await support.ticket(ticket_id, consistent=consistent)
+    except Unreadable:
+        if caller.is_in(*STAFF):
+            raise
+        # Nobody can tell whose it is.
+        raise Missing(f"ticket {ticket_id} is not there") from None
     if not caller.is_in(*STAFF) and ticket.customer_id != caller.user_id:
         raise Missing(f"ticket {ticket_id} is not there")
     return ticket
@@ -100,8 +119,10 @@ async def get_ticket(
 async def get_tickets(body: views.TicketIds, desk: Here, caller: Anyone) -> views.TicketPage:
     """Those of many tickets that there are."""
     found = await desk.support.tickets(body.ticket_ids)
-    shown = [each for each in found if caller.is_in(*STAFF) or each.customer_id == caller.user_id]
-    return views.ticket_page(shown)
+    if caller.is_in(*STAFF):
+        return views.ticket_page(found.items, found.unreadable)
+    # Of what cannot be read, nobody can tell whose it is.
+    return views.ticket_page([each for each in found.items if each.customer_id == caller.user_id], [])
 
 
 @router.get("/customers/{customer_id}/tickets", tags=["tickets"], responses=documented(400))
@@ -116,7 +137,7 @@ async def of_customer(
     """A customer's tickets, newest first."""
     customer = _customer(caller, customer_id)
     page = await desk.support.of_customer(customer, status=status, limit=limit, cursor=cursor)
-    return views.ticket_page(page.items, page.cursor)
+    return views.ticket_page(page.items, page.unreadable, page.cursor)
 
 
 @router.get("/tickets", tags=["tickets"], responses=documented(400))
@@ -131,7 +152,7 @@ async def by_status(
 ) -> views.TicketPage:
     """Tickets of a status, newest first."""
     page = await desk.support.by_status(status, since=since, until=until, limit=limit, cursor=cursor)
-    return views.ticket_page(page.items, page.cursor)
+    return views.ticket_page(page.items, page.unreadable, page.cursor)
 
 
 @router.post("/tickets/{ticket_id}/status", tags=["tickets"], responses=documented(400, 404, 409))
@@ -155,12 +176,12 @@ async def put_data(ticket_id: Id, body: views.Data, desk: Here, caller: Anyone) 
     return views.ticket_view(await desk.support.attach(ticket_id, body.data))
 
 
-@router.get("/tickets/{ticket_id}/case", tags=["tickets"], responses=documented(404))
+@router.get("/tickets/{ticket_id}/case", tags=["tickets"], responses=documented(404, 413))
 async def get_case(ticket_id: Id, desk: Here, caller: Anyone) -> views.CaseView:
     """A ticket with its events and its feedback, by one query; an operator sees feedback about herself."""
     await _visible(desk.support, ticket_id, caller)
-    case = await desk.support.case(ticket_id)
-    return views.CaseView.of(case, [each for each in case.feedback if _may_see(caller, each)])
+    case, unreadable = await desk.support.case(ticket_id)
+    return views.CaseView.of(case, [each for each in case.feedback if _may_see(caller, each)], unreadable)
 
 
 # -- escalations --------------------------------------------------------------------------------------------------
@@ -186,7 +207,7 @@ async def escalations(
     """Tickets that are escalated, newest first: all of them, or an engineer's."""
     page = await desk.support.escalations(engineer=engineer, limit=limit, cursor=cursor)
     found = [views.EscalationView.of(each) for each in page.items]
-    return views.EscalationPage(escalations=found, cursor=page.cursor)
+    return views.EscalationPage(escalations=found, cursor=page.cursor, unreadable=shown(page.unreadable))
 
 
 # -- events and feedback ------------------------------------------------------------------------------------------
@@ -212,7 +233,9 @@ async def events(
     """The latest events of a ticket; with a range of days, the events of those days in their order."""
     await _visible(desk.support, ticket_id, caller)
     page = await desk.support.events(ticket_id, since=since, until=until, limit=limit, cursor=cursor)
-    return views.EventPage(events=[views.EventView.of(each) for each in page.items], cursor=page.cursor)
+    return views.EventPage(
+        events=[views.EventView.of(each) for each in page.items], cursor=page.cursor, unreadable=shown(page.unreadable)
+    )
 
 
 @router.post("/tickets/{ticket_id}/feedback", status_code=201, tags=["feedback"], responses=documented(400, 404, 409))
@@ -241,9 +264,9 @@ async def feedback(
 ) -> views.FeedbackPage:
     """What was thought of the help with a ticket, newest first; an operator sees what is about herself."""
     await _visible(desk.support, ticket_id, caller)
-    page = await desk.support.feedback(ticket_id, limit=limit, cursor=cursor)
-    found = [views.FeedbackView.of(each) for each in page.items if _may_see(caller, each)]
-    return views.FeedbackPage(feedback=found, cursor=page.cursor)
+    page = await desk.support.feedback(ticket_id, limit=limit, cursor=cursor, wanted=partial(_may_see, caller))
+    found = [views.FeedbackView.of(each) for each in page.items]
+    return views.FeedbackPage(feedback=found, cursor=page.cursor, unreadable=shown(page.unreadable))
 
 
 @router.get("/operators/{operator_id}/feedback", tags=["feedback"], responses=documented(400))
@@ -260,7 +283,7 @@ async def operator_feedback(
         )
         for each in page.items
     ]
-    return views.OperatorFeedbackPage(feedback=found, cursor=page.cursor)
+    return views.OperatorFeedbackPage(feedback=found, cursor=page.cursor, unreadable=shown(page.unreadable))
 
 
 # -- sessions and cache -------------------------------------------------------------------------------------------
@@ -359,3 +382,9 @@ async def begin_upkeep(job: Upkeep, desk: Here, _: Admin) -> views.JobView:
 async def upkeep_state(job: Upkeep, desk: Here, _: Admin) -> views.JobView:
     """How far it is, or what it came to."""
     return views.JobView.of(desk.state(job))
+
+
+@router.get("/unreadable", tags=["upkeep"])
+async def unreadable(desk: Here, _: Admin) -> NoteList:
+    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
+    return NoteList.of(desk.notes)

@@ -10,18 +10,22 @@ from tablewright.systems.support import upkeep
 from tablewright.systems.support.export import Export
 from tablewright.systems.support.service import Support
 from tablewright.systems.support.upkeep import Job, JobState, Tell
+from tablewright.systems.unreadable import Notes
 
 
 class Desk:
     """The service that routes are given."""
 
-    def __init__(self, support: Support, store: Store, *, settle: float = 0, export: Export | None = None) -> None:
+    def __init__(
+        self, support: Support, store: Store, notes: Notes, *, settle: float = 0, export: Export | None = None
+    ) -> None:
         """``settle`` is how many seconds the stream may be behind the table; ``export`` goes on in the background."""
         self.support = support
+        self.notes = notes
         self.export = export
         self._store = store
         self._work: Mapping[str, Callable[[Tell], str]] = {
-            "rebuild-metrics": partial(upkeep.rebuild_metrics, store, settle=settle),
+            "rebuild-metrics": partial(upkeep.rebuild_metrics, store, settle=settle, notes=notes),
             "migrate-shards": partial(upkeep.migrate_shards, store),
             "collect-orphans": partial(upkeep.collect_orphans, store),
             "count-orphans": partial(upkeep.collect_orphans, store, dry_run=True),

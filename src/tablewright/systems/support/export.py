@@ -40,21 +40,28 @@ from tablewright.store import (
     Change,
     Consumer,
     Effects,
+    RawChange,
     RebuildProgress,
     RebuildUnfinished,
     RecordsLost,
     Store,
     Unavailable,
+    Unreadable,
+    wanting,
 )
 from tablewright.store import sizes_outside as outside
 from tablewright.systems.support.model import Case, Event, Feedback, Ticket, tickets
+from tablewright.systems.support.sieve import Sieve
 from tablewright.systems.support.upkeep import Tell
+from tablewright.systems.unreadable import Notes
 
 Format = Literal["jsonl", "parquet"]
 
 _log = logging.getLogger(__name__)
 
 BATCH_SIZE = 1000
+# What an export is made of.
+EXPORTED = wanting(Ticket, Event, Feedback)
 # Longer than others wait, as every batch is a file.
 WINDOW = timedelta(minutes=1)
 _STOP_WITHIN = 20.0
@@ -117,9 +124,15 @@ class Export:
         *,
         format: Format = "jsonl",
         identified: bool = False,
+        notes: Notes | None = None,
     ) -> None:
         """ExportError if the folder has an export of another kind."""
         self._store = store
+        self._notes = notes or Notes("support")
+        # Tickets that an export of the whole table has left out, as they, or something of theirs, cannot be read.
+        self.unreadable: set[str] = set()
+        self._is_whole = False
+        self._sieve = Sieve(EXPORTED, self._notes)
         self._now = now
         self._folder = folder
         self._secret = secret
@@ -163,7 +176,12 @@ class Export:
             notes=notes_table,
             batch_size=BATCH_SIZE,
             window=timedelta(0),
+            wanted=self._wanted,
         )
+
+    def _wanted(self, change: RawChange) -> bool:
+        """Whether a ticket is to be exported for a change; of the whole table, without what cannot be read."""
+        return self._sieve(change) if self._is_whole else EXPORTED(change)
 
     def run(self, tell: Tell, *, full: bool = False, alone: bool = False, settle: float = 0) -> int:
         """Export what has changed since, or all; how many records were written. ``alone``: leases are of the dead."""
@@ -191,7 +209,12 @@ class Export:
             tell(progress.items, progress.estimated or None)
 
         self._save(replace(self._note, begun=False))
-        consumer.rebuild([], on_progress=on_progress, settle=settle)
+        self._is_whole, self._sieve = True, Sieve(EXPORTED, self._notes)
+        self.unreadable.clear()
+        try:
+            consumer.rebuild([], on_progress=on_progress, settle=settle)
+        finally:
+            self._is_whole = False
         self._save(replace(self._note, begun=True))
 
     def handle(self, changes: Sequence[AnyChange], effects: Effects) -> None:
@@ -204,7 +227,9 @@ class Export:
         ]
         if not changed:
             return
-        records = [self._record(ticket_id) for ticket_id in dict.fromkeys(changed)]
+        records = [record for each in dict.fromkeys(changed) if (record := self._readable(each)) is not None]
+        if not records:
+            return
         try:
             self._write(records)
         except OSError as error:
@@ -213,6 +238,18 @@ class Export:
         self.written += len(records)
 
     # -- records ------------------------------------------------------------------------------------------------
+
+    def _readable(self, ticket_id: str) -> dict[str, Any] | None:
+        """The record of a ticket; None, in an export of the whole table, if something of it cannot be read."""
+        try:
+            return self._record(ticket_id)
+        except Unreadable as error:
+            if not self._is_whole:
+                # The consumer puts the change aside.
+                raise
+            self._notes.add(error)
+            self.unreadable.add(ticket_id)
+            return None
 
     def _record(self, ticket_id: str) -> dict[str, Any]:
         as_of = self._now()
@@ -333,6 +370,9 @@ class FirstExport:
                 _log.error("the first training export failed", exc_info=error)
                 self._stop.wait(_AGAIN_AFTER)
             else:
+                if self._export.unreadable:
+                    left_out = len(self._export.unreadable)
+                    _log.warning("the first training export leaves tickets out", extra={"count": left_out})
                 return
 
     def _tell(self, done: int, total: int | None) -> None:

@@ -13,17 +13,21 @@ from tablewright.runtime.errors import Clash, Forbidden, Invalid, Missing
 from tablewright.runtime.idempotency import once
 from tablewright.store import (
     AsyncStore,
+    AsyncTolerantReader,
     Cancelled,
     Check,
     ConditionFailed,
     Conflict,
     Create,
+    InProgress,
+    KeyMismatch,
     NotFound,
     NotUnique,
     Operation,
     Outcome,
-    Page,
     Put,
+    TolerantPage,
+    Unreadable,
     Update,
 )
 from tablewright.systems.support import counting
@@ -42,6 +46,7 @@ from tablewright.systems.support.model import (
     Ticket,
 )
 from tablewright.systems.support.turns import Turns
+from tablewright.systems.unreadable import Notes
 
 _LONGEST_SESSION = timedelta(days=30)
 _LONGEST_CACHED = timedelta(days=1)
@@ -63,8 +68,9 @@ class Dashboard:
 class Support:
     """Tickets, what happened to them, and what was thought of the help."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float]) -> None:
+    def __init__(self, store: AsyncStore, clock: Callable[[], float], notes: Notes | None = None) -> None:
         self._store = store
+        self._reader = AsyncTolerantReader(store, (notes or Notes("support")).add)
         self._clock = clock
         self._turns = Turns()
 
@@ -103,7 +109,14 @@ class Support:
 
         # A key belongs to the customer who chose it, whatever characters are in either.
         name = f"{len(customer_id)}/{customer_id}/{idempotency_key}"
-        answer = await once(self._store, Once, name, request, work)
+        try:
+            answer = await once(self._store, Once, name, request, work)
+        except KeyMismatch:
+            told = f"the idempotency key {idempotency_key} was used before, for another ticket"
+            raise KeyMismatch(told) from None
+        except InProgress:
+            told = f"the ticket with the idempotency key {idempotency_key} is being opened; ask again"
+            raise InProgress(told) from None
         return await self.ticket(answer["ticket_id"], consistent=True)
 
     async def ticket(self, ticket_id: str, *, consistent: bool = False) -> Ticket:
@@ -120,20 +133,24 @@ class Support:
             raise Missing(f"ticket {ticket_id} is not there")
         return found.data
 
-    async def tickets(self, ticket_ids: Sequence[str]) -> list[Ticket]:
+    async def tickets(self, ticket_ids: Sequence[str]) -> TolerantPage[Ticket]:
         """Those of the tickets that there are, in the order they were asked for."""
-        found = await self._store.get_many([Ticket.summary(ticket_id=each) for each in dict.fromkeys(ticket_ids)])
-        return [ticket for ticket in found if ticket is not None]
+        found = await self._reader.each([Ticket.summary(ticket_id=each) for each in dict.fromkeys(ticket_ids)])
+        return TolerantPage(
+            [each for each in found if isinstance(each, Ticket)],
+            [each for each in found if isinstance(each, Unreadable)],
+            None,
+        )
 
     async def of_customer(
         self, customer_id: str, *, status: Status | None = None, limit: int = 20, cursor: str | None = None
-    ) -> Page[Ticket]:
+    ) -> TolerantPage[Ticket]:
         """A customer's tickets, newest first, whether of one status or of all."""
         if status is None:
             selection = Ticket.of_customer(customer_id=customer_id)
         else:
             selection = Ticket.of_customer_in_status(customer_id=customer_id, status=status)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def by_status(
         self,
@@ -143,10 +160,10 @@ class Support:
         until: date | None = None,
         limit: int = 100,
         cursor: str | None = None,
-    ) -> Page[Ticket]:
+    ) -> TolerantPage[Ticket]:
         """Tickets of a status, newest first; both days of a range are part of it."""
         selection = Ticket.by_status(status=status, since=since, until=until)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def change_status(self, ticket_id: str, status: Status, *, expected: Status, by: str) -> Ticket:
         """A new status and an event that tells of it, together; refused unless the status is still what was seen."""
@@ -205,10 +222,10 @@ class Support:
 
     async def escalations(
         self, *, engineer: str | None = None, limit: int = 50, cursor: str | None = None
-    ) -> Page[Ticket]:
+    ) -> TolerantPage[Ticket]:
         """Tickets that are escalated, newest first: all of them, or an engineer's."""
         selection = Ticket.escalated() if engineer is None else Ticket.escalated_to(assigned_to=engineer)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     # -- events and feedback ------------------------------------------------------------------------------------
 
@@ -236,13 +253,13 @@ class Support:
         until: date | None = None,
         limit: int = 10,
         cursor: str | None = None,
-    ) -> Page[Event]:
+    ) -> TolerantPage[Event]:
         """The latest events, newest first; with a range of days, the events of those days in their order."""
         if since is None and until is None:
             selection = Event.latest(ticket_id=ticket_id)
         else:
             selection = Event.between(ticket_id=ticket_id, since=since, until=until)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def give_feedback(
         self,
@@ -286,21 +303,30 @@ class Support:
             raise
         return feedback
 
-    async def feedback(self, ticket_id: str, *, limit: int = 50, cursor: str | None = None) -> Page[Feedback]:
-        return await self._store.query(Feedback.of_ticket(ticket_id=ticket_id), limit=limit, cursor=cursor)
+    async def feedback(
+        self,
+        ticket_id: str,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        wanted: Callable[[Feedback], bool] = lambda feedback: True,
+    ) -> TolerantPage[Feedback]:
+        """What was thought of the help with a ticket, newest first, as far as it is wanted."""
+        selection = Feedback.of_ticket(ticket_id=ticket_id)
+        return await self._reader.page(selection, limit=limit, cursor=cursor, wanted=wanted)
 
     async def feedback_by_operator(
         self, operator_id: str, *, limit: int = 50, cursor: str | None = None
-    ) -> Page[Feedback]:
+    ) -> TolerantPage[Feedback]:
         """What an operator was given, newest first: ticket, rating, and whether it helped."""
-        return await self._store.query(Feedback.by_operator(operator_id=operator_id), limit=limit, cursor=cursor)
+        return await self._reader.page(Feedback.by_operator(operator_id=operator_id), limit=limit, cursor=cursor)
 
-    async def case(self, ticket_id: str) -> Case:
-        """A ticket, its events and its feedback, by one query."""
-        found = await self._store.collect(Case.of_ticket(ticket_id=ticket_id))
+    async def case(self, ticket_id: str) -> tuple[Case, list[Unreadable]]:
+        """A ticket, its events and its feedback, by one query; and what of it cannot be read."""
+        found, unreadable = await self._reader.collect(Case.of_ticket(ticket_id=ticket_id))
         if found is None:
             raise Missing(f"ticket {ticket_id} is not there")
-        return found
+        return found, unreadable
 
     def _event(
         self,
@@ -349,8 +375,9 @@ class Support:
         return await self._store.put(CacheEntry(cache_key=key, value=value, ttl=self.now() + lifetime))
 
     async def cached(self, key: str) -> CacheEntry:
-        found = await self._store.get(CacheEntry.by_key(cache_key=key))
-        if found is None:
+        found = await self._reader.one(CacheEntry.by_key(cache_key=key))
+        # One that cannot be read is a miss, and is written anew.
+        if not isinstance(found, CacheEntry):
             raise Missing(f"nothing is cached under {key}")
         return found
 

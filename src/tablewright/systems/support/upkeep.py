@@ -18,6 +18,8 @@ from tablewright.store import Bookkeeping, Consumer, Finding, RebuildProgress, R
 from tablewright.store.checkpoints import REBUILD
 from tablewright.systems.support.counting import COUNTED, count
 from tablewright.systems.support.model import Metric, Ticket, tickets
+from tablewright.systems.support.sieve import Sieve
+from tablewright.systems.unreadable import Notes
 
 CONSUMER = "support.metrics"
 
@@ -38,20 +40,25 @@ class Unfinished(Exception):
     """Something that only a person can put right; the message says what."""
 
 
-def rebuild_metrics(store: Store, tell: Tell, *, settle: float = 0, alone: bool = False) -> str:
+def rebuild_metrics(
+    store: Store, tell: Tell, *, settle: float = 0, alone: bool = False, notes: Notes | None = None
+) -> str:
     """Count everything anew from the table; ``settle`` is how many seconds the stream may be behind it.
 
-    ``alone``: nobody else can be at work, so that leases are those of the dead.
+    ``alone``: nobody else can be at work, so that leases are those of the dead. What cannot be read counts for nothing,
+    and is told of.
     """
+    sieve = Sieve(COUNTED, notes or Notes("support"))
 
     def on_progress(progress: RebuildProgress) -> None:
         tell(progress.items, _total(progress.items, progress.estimated))
 
-    consumer = Consumer(store, tickets, count, name=CONSUMER, notes=notes_table, wanted=COUNTED)
+    consumer = Consumer(store, tickets, count, name=CONSUMER, notes=notes_table, wanted=sieve)
     if alone:
         consumer.take_over()
     done = consumer.rebuild([Metric], on_progress=on_progress, settle=settle)
-    return f"the metrics are counted anew from {done.items} items"
+    left_out = f"; {sieve.told}" if sieve.left_out else ""
+    return f"the metrics are counted anew from {done.items} items{left_out}"
 
 
 def _total(done: int, estimated: int) -> int | None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import date, datetime
-from typing import Annotated, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from tablewright.runtime.ids import Id
 from tablewright.runtime.json import JsonObject, Shown, Text
-from tablewright.store import sizes_outside
+from tablewright.store import Unreadable, sizes_outside
+from tablewright.systems.numbers import Whole
 from tablewright.systems.support.model import Case, Event, Feedback, Priority, Status, Ticket
 from tablewright.systems.support.service import Dashboard
 from tablewright.systems.support.upkeep import JobState
+from tablewright.systems.unreadable import UnreadableItem, shown
+
+LEFT_OUT: Any = Field(default_factory=list, description="items of the list that cannot be read, and are left out")
 
 
 class Strict(BaseModel):
@@ -57,7 +61,7 @@ class NewEvent(Strict):
 
 class NewFeedback(Strict):
     operator_id: Id = Field(examples=["op_9"], description="whose help it is about: somebody who worked on the ticket")
-    rating: int = Field(ge=1, le=5)
+    rating: Whole = Field(ge=1, le=5)
     was_helpful: bool | None = None
     comment: str | None = Field(default=None, max_length=5_000)
 
@@ -108,10 +112,11 @@ def ticket_view(ticket: Ticket) -> TicketView:
 class TicketPage(TypedDict):
     tickets: list[TicketView]
     cursor: NotRequired[str | None]
+    unreadable: list[UnreadableItem]
 
 
-def ticket_page(tickets: Iterable[Ticket], cursor: str | None = None) -> TicketPage:
-    return {"tickets": [ticket_view(ticket) for ticket in tickets], "cursor": cursor}
+def ticket_page(tickets: Iterable[Ticket], unreadable: Iterable[Unreadable], cursor: str | None = None) -> TicketPage:
+    return {"tickets": [ticket_view(ticket) for ticket in tickets], "cursor": cursor, "unreadable": shown(unreadable)}
 
 
 class EscalationView(BaseModel):
@@ -119,17 +124,19 @@ class EscalationView(BaseModel):
     customer_id: str
     priority: Priority
     escalated_at: datetime
-    escalation_reason: str
-    assigned_to: str
+    escalation_reason: str | None
+    assigned_to: str | None
 
     @classmethod
     def of(cls, ticket: Ticket) -> EscalationView:
-        return cls(**{name: getattr(ticket, name) for name in cls.model_fields})
+        # The index has a part of a ticket; what another program did not write is what it would be in the whole.
+        return cls(**{name: getattr(ticket, name, Ticket.model_fields[name].default) for name in cls.model_fields})
 
 
 class EscalationPage(BaseModel):
     escalations: list[EscalationView]
     cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class EventView(BaseModel):
@@ -149,6 +156,7 @@ class EventView(BaseModel):
 class EventPage(BaseModel):
     events: list[EventView]
     cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class FeedbackView(BaseModel):
@@ -168,6 +176,7 @@ class FeedbackView(BaseModel):
 class FeedbackPage(BaseModel):
     feedback: list[FeedbackView]
     cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class OperatorFeedback(BaseModel):
@@ -179,20 +188,23 @@ class OperatorFeedback(BaseModel):
 class OperatorFeedbackPage(BaseModel):
     feedback: list[OperatorFeedback]
     cursor: str | None = None
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
 
 class CaseView(BaseModel):
     ticket: TicketView
     events: list[EventView]
     feedback: list[FeedbackView]
+    unreadable: list[UnreadableItem] = LEFT_OUT
 
     @classmethod
-    def of(cls, case: Case, feedback: Iterable[Feedback]) -> CaseView:
+    def of(cls, case: Case, feedback: Iterable[Feedback], unreadable: Iterable[Unreadable]) -> CaseView:
         """With so much of its feedback."""
         return cls(
             ticket=ticket_view(case.ticket),
             events=[EventView.of(event) for event in case.events],
             feedback=[FeedbackView.of(each) for each in feedback],
+            unreadable=shown(unreadable),
         )
 
 

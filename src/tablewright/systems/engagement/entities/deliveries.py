@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tablewright.model import Entity, EpochMillis, EpochSeconds, ExpiresAt, Get, Keys, Query, Version, camel_case
 from tablewright.store import IdempotencyRecord
 from tablewright.systems.engagement.entities.candidates import Subject
 from tablewright.systems.engagement.entities.tables import CustomerId, Stored, candidates
+from tablewright.systems.engagement.schedule import check_time_zone
 
 # Deliveries that are remembered of a customer, and for how long: filters look no further back.
 MOST_CONTACTS = 200
@@ -59,7 +61,7 @@ class QuietHours(Stored):
 
     start: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["22:00"])
     end: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["07:00"])
-    time_zone: str = Field(default="UTC", max_length=64)
+    time_zone: Annotated[str, AfterValidator(check_time_zone)] = Field(default="UTC", max_length=64)
 
 
 class Preferences(Entity, table=candidates, naming=camel_case):

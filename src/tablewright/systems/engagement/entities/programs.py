@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from tablewright.model import Attr, Entity, Get, Keys, Query, Version, camel_case
+from tablewright.runtime.errors import Clash
 from tablewright.systems.engagement.configuration import Channel, Configuration, Connector, FilterChain, ScoringModel
 from tablewright.systems.engagement.entities.tables import MOST_CHANNELS, programs
 
@@ -42,8 +43,19 @@ class Program(Entity, table=programs, naming=camel_case):
 
     @property
     def configuration(self) -> Configuration:
+        """All of it that can be set; Clash, if what was stored once cannot be any more."""
+        return self.configured()
+
+    def configured(self, **changes: Any) -> Configuration:
+        """The same, with some of it otherwise."""
         values = {name: getattr(self, name) for name in Configuration.model_fields}
-        return Configuration(**values)
+        try:
+            return Configuration(**{**values, **changes})
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            told = f"{where}: {first['msg']}" if where else first["msg"]
+            raise Clash(f"program {self.program_id} cannot work as it is stored ({told}): put it again") from None
 
 
 class ProgramVersion(Entity, table=programs, naming=camel_case):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from tablewright.model import Entity, Get, Keys, Query, camel_case
 from tablewright.systems.engagement.entities.tables import Stored, programs
+from tablewright.systems.engagement.schedule import check_cron, check_time_zone
 
 MOST_SAMPLES = 20
 
@@ -114,8 +115,8 @@ class Schedule(Entity, table=programs, naming=camel_case):
     program_id: str
     marketplace_id: str
     kind: ScheduleKind
-    cron: str
-    time_zone: str
+    cron: Annotated[str, AfterValidator(check_cron)]
+    time_zone: Annotated[str, AfterValidator(check_time_zone)]
     due: datetime
 
     keys = Keys(

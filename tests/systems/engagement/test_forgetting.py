@@ -1,0 +1,77 @@
+"""The record of a run is deleted when nobody carries it out; whatever is wrong with it, the program can run again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tablewright.runtime.errors import Clash, Missing
+from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.flow import Request, Response
+from tablewright.systems.engagement.ledger import LEASE
+from tablewright.systems.engagement.model import Run, RunState
+from tests.systems.engagement.workshop import Workshop, program, write
+
+
+def customers(workshop: Workshop) -> None:
+    write(workshop.folder / "customers.csv", [(f"c-{number}", 40, "IT", number) for number in range(5)])
+
+
+def stopped(workshop: Workshop) -> Run:
+    """A run that was stopped behind its first customer."""
+    customers(workshop)
+    runs = workshop.runs(chunk=1)
+    held = runs.begin(workshop.put(program()))
+
+    def stop(run: Run) -> None:
+        if run.counts.read == 1:
+            runs.request(runs.get(run), "stop")
+
+    return runs.execute(held, tell=stop)
+
+
+@pytest.mark.requirement("CE8")
+def test_one_that_is_going_on_is_not_forgotten(workshop: Workshop) -> None:
+    customers(workshop)
+    runs = workshop.runs()
+    held = runs.begin(workshop.put(program()))
+    with pytest.raises(Clash, match="is going on"):
+        runs.forget("p", "US", held.run.run_id)
+    assert runs.execute(held).state is RunState.COMPLETED
+    runs.forget("p", "US", held.run.run_id)
+    with pytest.raises(Missing):
+        runs.forget("p", "US", held.run.run_id)
+
+
+@pytest.mark.requirement("CE8")
+def test_a_slot_whose_run_is_not_there_is_let_go_of(workshop: Workshop) -> None:
+    customers(workshop)
+    runs, made = workshop.runs(), workshop.put(program())
+    held = runs.begin(made)
+    workshop.store.delete(held.run)
+    with pytest.raises(Clash):
+        runs.forget("p", "US", held.run.run_id)
+    workshop.now += LEASE * 2
+    with pytest.raises(Clash):
+        runs.begin(made)
+    runs.forget("p", "US", held.run.run_id)
+    assert workshop.run(made).state is RunState.COMPLETED
+
+
+@pytest.mark.requirement("CE8")
+def test_one_that_somebody_takes_up_meanwhile_is_not_forgotten(workshop: Workshop) -> None:
+    run = stopped(workshop)
+    assert run.state is RunState.STOPPED
+
+    class Faster(EmbeddedBackend):
+        """Somebody resumes the run right before it is deleted."""
+
+        def call(self, request: Request) -> Response:
+            if request.operation in ("TransactWriteItems", "DeleteItem") and not taken_up:
+                taken_up.append(workshop.runs().resume(run))
+            return super().call(request)
+
+    taken_up: list[object] = []
+    store = workshop.store_on(Faster(workshop.engine, owned=False))
+    with pytest.raises(Clash, match="taken up"):
+        workshop.runs(store).forget("p", "US", run.run_id)
+    assert workshop.runs().get(run).state is RunState.RUNNING
