@@ -13,10 +13,12 @@ from tablewright.model.schema import Item
 from tablewright.store.arguments import A_CLASS, A_GATHER, A_QUERY, is_entity_class, not_taken
 from tablewright.store.context import Context
 from tablewright.store.decoding import entities_of, entity_of
-from tablewright.store.flow import Flow
+from tablewright.store.flow import Flow, Request
 from tablewright.store.plans import plan_gathering, plan_scan, plan_selection
-from tablewright.store.readings import MOST_AT_ONCE, Reading, begin
-from tablewright.store.scopes import Scope
+from tablewright.store.readings import MOST_AT_ONCE, Reading, begin, go_on, sealed
+from tablewright.store.retry import retrying
+from tablewright.store.scopes import Plan, Scope
+from tablewright.store.visibility import visible
 
 E = TypeVar("E", bound=Entity)
 C = TypeVar("C", bound=Collection)
@@ -85,7 +87,23 @@ def query(
     if not isinstance(selection, Selection):
         raise not_taken("query", A_QUERY, selection)
     plan = plan_selection(context, selection, consistent=consistent)
+    if limit is not None and limit > 0 and cursor is None and page_size is None and plan.is_plain:
+        return _first_page(context, plan, selection.entity, limit)
     return read_page(begin(context, plan, cursor, page_size), selection.entity, limit)
+
+
+def _first_page(context: Context, plan: Plan, entity: type[E], limit: int) -> Flow[Page[E]]:
+    """The first page of a plain read: one request mostly, and a reading only where that shows too little."""
+    scope = plan.scope
+    body = {**plan.bodies[0], "Limit": limit}
+    response = yield from retrying(context, Request(scope.operation, body, scope.pattern))
+    items = visible(scope.schema, response["Items"], context.clock(), scope.in_own_partition)
+    end: Item | None = response.get("LastEvaluatedKey")
+    if end is None:
+        return Page(entities_of(scope.schema, items), None)
+    if len(items) < limit:
+        return (yield from read_page(go_on(context, plan, items, end), entity, limit))
+    return Page(entities_of(scope.schema, items), sealed(context, plan, [end]))
 
 
 def scan(

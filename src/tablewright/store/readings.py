@@ -30,7 +30,7 @@ from tablewright.store.scopes import Plan
 from tablewright.store.shapes import written_back
 from tablewright.store.visibility import is_visible, visible
 
-__all__ = ["MOST_AT_ONCE", "Reading", "begin"]
+__all__ = ["MOST_AT_ONCE", "Reading", "begin", "go_on", "sealed"]
 
 # The bytes outside of the items of a page, more or less.
 MOST_OUTSIDE = 16 * 1024 * 1024
@@ -48,6 +48,18 @@ def begin(context: Context, plan: Plan, cursor: str | None = None, page_size: in
     if len(plan.bodies) == 1 and not plan.scope.is_large:
         return _OfOnePartition(context, plan, positions, page_size)
     return _OfPartitions(context, plan, positions, page_size)
+
+
+def go_on(context: Context, plan: Plan, items: list[Item], end: Item) -> Reading:
+    """The read of a plan of one partition whose first page has been fetched: its items, and where it ends."""
+    reading = _OfOnePartition(context, plan, [end], None)
+    reading.left, reading.rounds = items, 1
+    return reading
+
+
+def sealed(context: Context, plan: Plan, positions: Sequence[Position]) -> Callable[[], str]:
+    """What makes the cursor of a place in a read."""
+    return lambda: cursors.seal(context.cursor_secret, _identity(plan), positions)
 
 
 def _identity(plan: Plan) -> Any:
@@ -94,9 +106,6 @@ class Reading(ABC):
             found = yield from still_shown(context, scope.schemas, items, plan.settled_key)
             items = [item for item in found if item is not None and plan.accepts(item)]
         return (yield from written_back(context, scope.schemas, items)) if scope.writes_back else items
-
-    def _sealed(self, positions: Sequence[Position]) -> Callable[[], str]:
-        return lambda: cursors.seal(self._context.cursor_secret, _identity(self.plan), positions)
 
     def _room(self, limit: int | None, light: bool) -> int | None:
         """How much may be outside of the items that are taken."""
@@ -146,16 +155,19 @@ class Reading(ABC):
 class _OfOnePartition(Reading):
     """Of one partition, which is what most reads are of: what it has, as it comes."""
 
-    __slots__ = ("_ended", "_left", "_start")
+    __slots__ = ("_ended", "_last", "_start", "left", "rounds")
 
     def __init__(
         self, context: Context, plan: Plan, positions: Sequence[Position] | None, page_size: int | None
     ) -> None:
         super().__init__(context, plan, page_size)
-        # Where to fetch next, and what has been fetched and not been taken, behind the last item that was.
+        # Where to fetch next; what has been fetched and not been taken, and the item before that.
         self._start: Item | None = None
         self._ended = False
-        self._left: list[Item] = []
+        self.left: list[Item] = []
+        self._last: Item = {}
+        # How many pages have been fetched of what is taken next.
+        self.rounds = 0
         if positions is not None:
             (position,) = positions
             self._ended = position is False
@@ -163,29 +175,28 @@ class _OfOnePartition(Reading):
 
     @property
     def ended(self) -> bool:
-        return self._ended and not self._left
+        return self._ended and not self.left
 
     @property
     def cursor(self) -> Callable[[], str] | None:
-        if self._left:
-            return self._sealed([{name: self._left[0][name] for name in self.scope.key}])
-        return None if self._ended else self._sealed([self._start])
+        if self.left:
+            return sealed(self._context, self.plan, [{name: self._last[name] for name in self.scope.key}])
+        return None if self._ended else sealed(self._context, self.plan, [self._start])
 
     def take(self, limit: int | None, *, light: bool = False) -> Flow[list[Item]]:
         if limit is not None and limit < 1:
             raise ValueError("a limit is at least 1")
-        taken = self._left[1:]
-        rounds = 0
+        taken, self.left = self.left, []
+        rounds, self.rounds = self.rounds, 0
         while not self._ended and (not taken if limit is None else len(taken) < limit):
             items, self._start = yield from self._page(0, self._start, self._size(limit, len(taken), rounds))
             self._ended = self._start is None
             taken = taken + items if taken else items
             rounds += 1
-        if limit is None or len(taken) <= limit:
-            self._left = []
-            return taken
-        self._left = taken[limit - 1 :]
-        return taken[:limit]
+        if limit is not None and len(taken) > limit:
+            self._last, self.left = taken[limit - 1], taken[limit:]
+            return taken[:limit]
+        return taken
 
 
 class _Lane:
@@ -230,7 +241,7 @@ class _OfPartitions(Reading):
     @property
     def cursor(self) -> Callable[[], str] | None:
         positions = [lane.position(self.scope.key) for lane in self._lanes]
-        return None if positions.count(False) == len(positions) else self._sealed(positions)
+        return None if positions.count(False) == len(positions) else sealed(self._context, self.plan, positions)
 
     def take(self, limit: int | None, *, light: bool = False) -> Flow[list[Item]]:
         if limit is not None and limit < 1:
@@ -288,7 +299,7 @@ class _OfMovingItems(Reading):
 
     @property
     def cursor(self) -> Callable[[], str] | None:
-        return None if self._moving.ended else self._sealed(self._moving.positions)
+        return None if self._moving.ended else sealed(self._context, self.plan, self._moving.positions)
 
     def take(self, limit: int | None, *, light: bool = False) -> Flow[list[Item]]:
         if limit is not None and limit < 1:

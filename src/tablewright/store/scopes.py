@@ -45,6 +45,8 @@ class Scope:
     writes_back: bool = field(init=False)
     # Whether something is to be done with items before they are entities.
     is_special: bool = field(init=False)
+    # Whether the items of a request are the entities that are read, as they come.
+    is_plain: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.schemas = (self.schema, *self.others)
@@ -52,6 +54,7 @@ class Scope:
         self.is_large = wanted and any(schema.large for schema in self.schemas)
         self.writes_back = any(schema.writes_back for schema in self.schemas)
         self.is_special = self.is_large or self.writes_back
+        self.is_plain = not (self.is_special or self.partial or self.projected or self.others)
 
 
 @dataclass(slots=True)
@@ -63,6 +66,11 @@ class Plan:
     checks: Sequence[Check] = ()
     # The partitions of the requests, when items are moving from some to others of them (see ``moving``).
     partitions: Sequence[Item] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one request reads it, and the items that are shown of it are those that are read."""
+        return self.scope.is_plain and len(self.bodies) == 1 and not (self.checks or self.partitions)
 
     @property
     def settled_key(self) -> tuple[str, ...]:
