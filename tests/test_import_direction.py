@@ -3,7 +3,9 @@
 cli, console, pytest_plugin -> systems -> runtime -> store, design -> model
                                wire, store -> engine
 
-The check reads the syntax tree, so that imports inside functions and under TYPE_CHECKING count too.
+What is built on the store takes its public names only, `from tablewright.store import ...`.
+
+The checks read the syntax tree, so that imports inside functions and under TYPE_CHECKING count too.
 """
 
 import ast
@@ -11,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tablewright import store
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "tablewright"
 
@@ -21,7 +25,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "wire": frozenset({"engine"}),
     "store": frozenset({"model", "engine"}),
     "design": frozenset({"model"}),
-    "runtime": frozenset({"store", "design", "model", "engine"}),
+    "runtime": frozenset({"store", "design", "model", "wire", "engine"}),
     "systems": frozenset({"runtime", "store", "design", "model"}),
     "console": frozenset({"systems", "runtime", "store", "design", "model", "wire", "engine"}),
     "pytest_plugin": frozenset({"wire", "engine"}),
@@ -29,6 +33,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
     "__init__": frozenset({"engine"}),
 }
+# The parts that know no more of the store than it promises.
+AROUND_THE_STORE = frozenset({"runtime", "systems", "console", "cli"})
 
 
 def violations(package: Path) -> list[str]:
@@ -45,9 +51,30 @@ def violations(package: Path) -> list[str]:
     return found
 
 
+def internals(package: Path) -> list[str]:
+    """The imports of what the store keeps to itself."""
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        module = path.relative_to(package)
+        if module.parts[0].removesuffix(".py") in AROUND_THE_STORE:
+            for line, name in imported_names(path, package):
+                rest = name.removeprefix(f"{package.name}.store.")
+                if rest != name and rest not in store.__all__:
+                    found.append(f"{module}:{line}: {rest} is internal to the store")
+    return found
+
+
 def imported_parts(path: Path, package: Path) -> Iterator[tuple[int, str]]:
     """The parts of `package` that a module imports, with the line of each import."""
-    root = package.name
+    for line, name in imported_names(path, package):
+        first, _, rest = name.partition(".")
+        if first == package.name and rest != "__version__":
+            part = rest.partition(".")[0]
+            yield line, part if part in MAY_IMPORT else "__init__"
+
+
+def imported_names(path: Path, package: Path) -> Iterator[tuple[int, str]]:
+    """The full name of all that a module imports, with the line of each import."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"), filename=str(path))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -56,11 +83,7 @@ def imported_parts(path: Path, package: Path) -> Iterator[tuple[int, str]]:
             names = [f"{base}.{alias.name}" for alias in node.names]
         else:
             continue
-        for name in names:
-            first, _, rest = name.partition(".")
-            if first == root and rest != "__version__":
-                part = rest.partition(".")[0]
-                yield node.lineno, part if part in MAY_IMPORT else "__init__"
+        yield from ((node.lineno, name) for name in names)
 
 
 def absolute_base(node: ast.ImportFrom, path: Path, package: Path) -> str:
@@ -72,6 +95,26 @@ def absolute_base(node: ast.ImportFrom, path: Path, package: Path) -> str:
 
 def test_no_import_points_back() -> None:
     assert violations(SOURCE) == []
+
+
+def test_nothing_around_the_store_imports_what_is_internal_to_it() -> None:
+    assert internals(SOURCE) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "expected"),
+    [
+        ("systems/a.py", "from tablewright.store.decoding import entity_of", ["1: decoding.entity_of"]),
+        ("systems/b/c.py", "def f():\n    from tablewright.store import Store, plans", ["2: plans"]),
+        ("runtime/a.py", "import tablewright.store.flow", ["1: flow"]),
+        ("runtime/a.py", "from ..store.flow import Backend", ["1: flow.Backend"]),
+        ("cli/a.py", "from tablewright.store import Store, Unreadable", []),
+        ("store/a.py", "from tablewright.store.flow import Backend", []),
+    ],
+)
+def test_an_import_of_what_is_internal_is_found(tmp_path: Path, module: str, source: str, expected: list[str]) -> None:
+    package = made_up_tree(tmp_path, module, source)
+    assert internals(package) == [f"{module}:{each} is internal to the store" for each in expected]
 
 
 @pytest.mark.parametrize(

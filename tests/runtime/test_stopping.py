@@ -17,6 +17,7 @@ from fastapi import APIRouter
 
 from tablewright.model import Design, Entity, Get, Keys, Table
 from tablewright.runtime.application import application
+from tablewright.runtime.connections import LIMITS, connections
 from tablewright.runtime.serve import Server
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Background, Runtime, System
@@ -133,7 +134,9 @@ def asked_before_the_stop(
     runtime = Runtime.open(Settings.model_validate({"memory": True}), [system])
     found: list[str] = []
     app = application(runtime, [system])
-    config = uvicorn.Config(app, port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=grace)
+    config = uvicorn.Config(
+        app, port=0, http=connections(LIMITS), log_config=None, lifespan="on", timeout_graceful_shutdown=grace
+    )
     server = Server(config, found.append, runtime.stopping)
     answers: list[httpx.Response] = []
 

@@ -6,13 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
 import uvicorn
 
 from tablewright.runtime.application import application
+from tablewright.runtime.connections import LIMITS, connections
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, System
 
@@ -62,8 +63,11 @@ class Served:
 
 
 @contextmanager
-def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
-    """Run an application with some systems; settings as they are given, in memory by default."""
+def serving(systems: Sequence[System], *, http: Any = None, **settings: Any) -> Iterator[Served]:
+    """Run an application with some systems; settings as they are given, in memory by default.
+
+    ``http`` are uvicorn's connections, where it is not to have ours.
+    """
     clock = Clock()
     defaults: dict[str, Any] = {
         "memory": "data" not in settings and "endpoint" not in settings,
@@ -73,7 +77,13 @@ def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
     }
     runtime = Runtime.open(Settings(**{**defaults, **settings}), systems, clock=clock)
     config = uvicorn.Config(
-        application(runtime, systems), host="127.0.0.1", port=0, log_config=None, lifespan="on", access_log=False
+        application(runtime, systems),
+        host="127.0.0.1",
+        port=0,
+        http=http or connections(replace(LIMITS, body_bytes=runtime.settings.max_body)),
+        log_config=None,
+        lifespan="on",
+        access_log=False,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

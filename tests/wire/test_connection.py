@@ -72,6 +72,12 @@ def test_a_chunked_body_is_put_together(http: Client) -> None:
     assert http.ask(request()).status == 200
 
 
+def test_trailers_have_the_bounds_of_a_head(engine: FakeEngine) -> None:
+    with connected(engine, head_bytes=1000) as client:
+        client.send(chunked(b"{}", end=b"0\r\n" + b"x: y\r\n" * 1000))
+        assert client.receive().status == 431
+
+
 def test_a_trailer_changes_nothing(http: Client, engine: FakeEngine) -> None:
     data = chunked(b"{}", end=b"0\r\nX-Amz-Target: DynamoDB_20120810.DeleteTable\r\n\r\n")
     assert http.ask(data).status == 200

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tablewright.wire.connection import Connection
 from tablewright.wire.limits import Limits
 from tablewright.wire.messages import Request
+from tablewright.wire.server import EngineConnection
 from tablewright.wire.service import Pending, Service
 from tests.wire.fakes import FakeEngine
 from tests.wire.http import request
@@ -72,10 +73,13 @@ class Transport:
     def resume_reading(self) -> None:
         pass
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
 
 def connect() -> tuple[FakeEngine, Connection, Transport]:
     engine, transport = FakeEngine(), Transport()
-    connection = Connection(Host(engine))
+    connection = EngineConnection(cast(Any, Host(engine)))
     connection.connection_made(cast(asyncio.BaseTransport, transport))
     return engine, connection, transport
 

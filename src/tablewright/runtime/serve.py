@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +21,7 @@ from typing import Any, Protocol
 import uvicorn
 
 from tablewright.runtime.application import application, prepare, services_of
-from tablewright.runtime.connections import BoundedConnection
+from tablewright.runtime.connections import LIMITS, connections
 from tablewright.runtime.settings import SettingsError
 from tablewright.runtime.system import Runtime, System
 from tablewright.runtime.tables import events_table
@@ -73,16 +74,14 @@ async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps:
             application(runtime, systems, services),
             host=settings.host,
             port=settings.port,
-            http=BoundedConnection,
+            http=connections(replace(LIMITS, body_bytes=settings.max_body)),
             ws="none",
             log_config=None,
             access_log=False,
             lifespan="on",
             server_header=False,
             proxy_headers=False,
-            timeout_keep_alive=30,
             timeout_graceful_shutdown=_GRACE,
-            limit_concurrency=2000,
         )
         server = Server(config, lambda url: _greet(runtime, url, steps), runtime.stopping)
         await server.serve()

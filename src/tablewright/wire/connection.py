@@ -1,29 +1,34 @@
 """One client's connection: bytes in, requests out, answers back in the order of the requests.
 
 Parsing is llhttp's (through httptools), strict about framing. A request is answered as soon as it is
-complete, on the event loop; an answer that waits for a commit keeps its place in a queue, so pipelined
-requests are answered in order whatever they wait for. Requests that arrive while the client is not
-reading its answers, or beyond the bound on waiting ones, stay unanswered until it does.
+complete, on the event loop; an answer that waits for something (a commit) keeps its place in a queue, so
+pipelined requests are answered in order whatever they wait for. Requests that arrive while the client is
+not reading its answers, or beyond the bound on waiting ones, stay unanswered until it does.
 
-Time is checked by the server's sweep: a connection only notes its deadline, by its state: idle, reading
+Time is checked by the host's sweep: a connection only notes its deadline, by its state: idle, reading
 a head, reading a body, or writing to a client that does not read. Whatever ends a connection early
 (limits, time-outs, broken HTTP) sends its answer, half-closes and drains for a moment, because closing
 with unread input would reset the connection and take the answer with it.
+
+What the answers are is for a subclass to say:
+
+    answer(request)     send(answer, request) at once; or promise(promised), and keep(promised, answer) later,
+                        with parts of it sent before by begin(promised, part)
+    refusal(status)     what a client gets whose request could not be read to its end
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable
 from typing import Protocol, cast
 
 import httptools
 
 from tablewright.wire.limits import Limits
-from tablewright.wire.messages import Request, render_refusal
-from tablewright.wire.service import Pending
+from tablewright.wire.messages import Request
 
 
 class Host(Protocol):
@@ -32,12 +37,6 @@ class Host(Protocol):
     limits: Limits
     now: float
     stopping: bool
-
-    def answer(self, request: Request, /) -> tuple[bytes, Pending | None]: ...
-
-    def when_durable(self, pending: Pending, callback: Callable[[BaseException | None], None], /) -> None: ...
-
-    def failure(self, request: Request, cause: BaseException | None, /) -> bytes: ...
 
     def joined(self, connection: Connection, /) -> bool: ...
 
@@ -51,15 +50,15 @@ class _Refused(Exception):
         self.status = status
 
 
-class _Waiting:
-    """An answer that keeps its place in the queue."""
+class Promised:
+    """An answer that keeps its place in the queue; what there is of it may be sent, and all of it once it is ready."""
 
     __slots__ = ("answer", "last", "ready")
 
-    def __init__(self, answer: bytes, ready: bool, last: bool) -> None:
+    def __init__(self, last: bool, answer: bytes = b"", ready: bool = False) -> None:
+        self.last = last
         self.answer = answer
         self.ready = ready
-        self.last = last
 
 
 class Connection(asyncio.Protocol):
@@ -75,10 +74,11 @@ class Connection(asyncio.Protocol):
         self._open_head_size = 0
         self._chunks: list[bytes] = []
         self._body_size = 0
-        self._queue: deque[_Waiting] = deque()
+        self._queue: deque[Promised] = deque()
         self._backlog: deque[Request] = deque()
         self._writing_paused = False
         self._client_done = False
+        self._unsent = 0  # what the client had still to take when that was looked at last
         self._ending = False  # the last request has been read: what follows is of no interest
         self._refused = False  # ... because it could not be taken
         self.deadline = math.inf
@@ -144,12 +144,13 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._writing_paused = True
-        self.write_deadline = self._host.now + self._limits.write_seconds
+        self._watch_client()
         self._pause_reading()
 
     def resume_writing(self) -> None:
         self._writing_paused = False
-        self.write_deadline = math.inf
+        if self._transport is not None and not self._transport.is_closing():
+            self.write_deadline = math.inf
         self._resume()
 
     # -- the parser's side -----------------------------------------------------------------------------
@@ -167,12 +168,12 @@ class Connection(asyncio.Protocol):
             raise _Refused(414)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._reading_head:
-            return  # a trailer: nothing that was checked before the body may change after it
         self._head_size += len(name) + len(value)
         headers = self._request.headers
         if self._head_size > self._limits.head_bytes or len(headers) >= self._limits.head_fields:
             raise _Refused(431)
+        if not self._reading_head:
+            return  # a trailer: nothing that was checked before the body may change after it
         name = name.lower()
         headers[name] = value if name not in headers else headers[name] + b"," + value
 
@@ -188,12 +189,12 @@ class Connection(asyncio.Protocol):
             return
         # The parser has seen to it that these are digits, and not too many that count.
         length = headers.get(b"content-length", b"0").lstrip(b"0")
-        if len(length) > 7 and int(length) > self._limits.body_bytes:
+        if len(length) > 4 and int(length) > self._limits.body_bytes:
             raise _Refused(413)
         if b"expect" in headers:
             if headers[b"expect"].strip().lower() != b"100-continue":
                 raise _Refused(417)
-            self._send(b"HTTP/1.1 100 Continue\r\n\r\n", None)
+            self.send(b"HTTP/1.1 100 Continue\r\n\r\n", None)
 
     def on_body(self, body: bytes) -> None:
         self._body_size += len(body)
@@ -220,40 +221,55 @@ class Connection(asyncio.Protocol):
 
     # -- answers -----------------------------------------------------------------------------------------
 
+    @abstractmethod
+    def answer(self, request: Request) -> None:
+        """Answers a request, now or later."""
+
+    @abstractmethod
+    def refusal(self, status: int) -> bytes:
+        """The answer to a request that could not be read to its end; the connection closes after it."""
+
+    def promise(self, promised: Promised) -> None:
+        """Gives an answer that is to come its place."""
+        self.deadline = math.inf
+        self._queue.append(promised)
+
+    def begin(self, promised: Promised, part: bytes) -> None:
+        """Sends part of an answer, as soon as those before it have been sent."""
+        promised.answer += part
+        self._send_ready()
+
+    def keep(self, promised: Promised, rest: bytes) -> None:
+        """Sends an answer, or what is left of it, as soon as those before it have been sent."""
+        promised.answer += rest
+        promised.ready = True
+        self._send_ready()
+
     def _answer(self, request: Request) -> None:
         if self._host.stopping:
             request.keep_alive = False
         if not request.keep_alive:
             self._ending = True
-        answer, pending = self._host.answer(request)
-        if pending is None:
-            self._send(answer, request)
-            return
-        self.deadline = math.inf
-        waiting = _Waiting(answer, False, not request.keep_alive)
-        self._queue.append(waiting)
+        self.answer(request)
 
-        def durable(error: BaseException | None) -> None:
-            if error is not None:
-                waiting.answer = self._host.failure(request, error)
-            waiting.ready = True
-            self._send_ready()
-
-        self._host.when_durable(pending, durable)
-
-    def _send(self, answer: bytes, request: Request | None) -> None:
+    def send(self, answer: bytes, request: Request | None) -> None:
         """Sends what is ready, behind everything that was asked for earlier."""
         last = request is not None and not request.keep_alive
         if self._queue:
-            self._queue.append(_Waiting(answer, True, last))
+            self._queue.append(Promised(last, answer, True))
         else:
             self._write(answer, last)
 
     def _send_ready(self) -> None:
         queue = self._queue
         while queue and queue[0].ready:
-            waiting = queue.popleft()
-            self._write(waiting.answer, waiting.last)
+            promised = queue.popleft()
+            self._write(promised.answer, promised.last)
+        if queue and queue[0].answer:
+            promised = queue[0]
+            part, promised.answer = promised.answer, b""
+            if self._transport is not None and not self._transport.is_closing():
+                self._transport.write(part)
         if self._backlog:
             self._resume()
 
@@ -262,7 +278,8 @@ class Connection(asyncio.Protocol):
         if transport is None or transport.is_closing():
             return
         transport.write(answer)
-        if last or (self._client_done and not self._queue and not self._backlog):
+        done = self._client_done and not (self._queue or self._backlog)
+        if last or done or (self._host.stopping and self.idle):
             self._close()
         elif self._refused:
             if not self._queue:
@@ -295,7 +312,7 @@ class Connection(asyncio.Protocol):
         self._reading_head = self._reading_body = False
         self._backlog.clear()
         self.deadline = self._host.now + self._limits.drain_seconds
-        self._send(render_refusal(status), None)
+        self.send(self.refusal(status), None)
 
     @property
     def idle(self) -> bool:
@@ -309,7 +326,8 @@ class Connection(asyncio.Protocol):
     def _close(self) -> None:
         """Closes once everything written has been sent, which takes a client that reads it."""
         self._ending = True
-        self.deadline = self._host.now + self._limits.write_seconds
+        self.deadline = math.inf
+        self._watch_client()
         if self._transport is not None:
             self._transport.close()
 
@@ -317,8 +335,19 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def _watch_client(self) -> None:
+        """From now on the client has to take something of what is sent, time and again."""
+        self._unsent = 0 if self._transport is None else self._transport.get_write_buffer_size()
+        self.write_deadline = self._host.now + self._limits.write_seconds
+
     def check_time(self, now: float) -> None:
-        if self.write_deadline < now or (self._ending and self.deadline < now):
+        if self.write_deadline < now:
+            left = 0 if self._transport is None else self._transport.get_write_buffer_size()
+            if 0 < left < self._unsent:
+                self._watch_client()
+            else:
+                self.abort()
+        elif self._ending and self.deadline < now:
             self.abort()
         elif self.deadline >= now or self._writing_paused:
             return

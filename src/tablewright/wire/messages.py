@@ -22,7 +22,7 @@ JSON: Final = b"application/json"
 # bodies alone as well.
 COMPRESS_FROM: Final = 1024
 
-_STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _ANSWER: Final = (
     b"%bServer: Server\r\nDate: %b\r\n%bContent-Length: %d\r\nConnection: %b\r\nx-amzn-RequestId: %b\r\n%b\r\n%b"
 )
@@ -102,7 +102,7 @@ def render(
     if checksum:
         extra_headers += b"x-amz-crc32: %d\r\n" % zlib.crc32(body)
     return _ANSWER % (
-        _STATUS_LINES[status],
+        STATUS_LINES[status],
         http_date(),
         b"Content-Type: %b\r\n" % content_type if content_type is not None else b"",
         len(body),
@@ -118,7 +118,7 @@ def render_refusal(status: int) -> bytes:
     # The service sends its 413 as an empty chunked body, and the rest without one.
     framing = b"Transfer-Encoding: chunked\r\n" if status == 413 else b"Content-Length: 0\r\n"
     return b"%bServer: Server\r\nDate: %b\r\n%bConnection: close\r\n\r\n%b" % (
-        _STATUS_LINES[status],
+        STATUS_LINES[status],
         http_date(),
         framing,
         b"0\r\n\r\n" if status == 413 else b"",

@@ -22,15 +22,40 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from tablewright.wire.connection import Connection
+from tablewright.wire.connection import Connection, Promised
 from tablewright.wire.limits import Limits
-from tablewright.wire.messages import Request
+from tablewright.wire.messages import Request, render_refusal
 from tablewright.wire.service import EngineLike, Pending, Service
 from tablewright.wire.sigv4 import accept_any
 
 _log = logging.getLogger("tablewright.wire")
 
 Durable = Callable[[BaseException | None], None]
+
+
+class EngineConnection(Connection):
+    """A client of the engine: what it is answered may have to wait for a commit."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._server = server
+
+    def answer(self, request: Request) -> None:
+        server = self._server
+        answer, pending = server.answer(request)
+        if pending is None:
+            self.send(answer, request)
+            return
+        promised = Promised(not request.keep_alive)
+        self.promise(promised)
+
+        def durable(error: BaseException | None) -> None:
+            self.keep(promised, answer if error is None else server.failure(request, error))
+
+        server.when_durable(pending, durable)
+
+    def refusal(self, status: int) -> bytes:
+        return render_refusal(status)
 
 
 class Server:
@@ -71,7 +96,9 @@ class Server:
         """Listens; raises OSError where the address cannot be had. Port 0 becomes the port chosen."""
         self._loop = asyncio.get_running_loop()
         self._thread_id = threading.get_ident()
-        self._listener = await self._loop.create_server(partial(Connection, self), self.host, self.port, backlog=512)
+        self._listener = await self._loop.create_server(
+            partial(EngineConnection, self), self.host, self.port, backlog=512
+        )
         self.port = self._listener.sockets[0].getsockname()[1]
         self._sweep()
 
