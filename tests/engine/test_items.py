@@ -116,8 +116,8 @@ def test_the_old_item_comes_back_when_asked_for(db: Database) -> None:
 @pytest.mark.parametrize("returned", ["ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"])
 def test_put_and_delete_return_only_the_old_item(db: Database, returned: str) -> None:
     db.create()
-    message = "ReturnValues can only be ALL_OLD or NONE"
-    assert db.refusal("PutItem", Item={"pk": A}, ReturnValues=returned) == COUNTED + message
+    message = COUNTED + "ReturnValues can only be ALL_OLD or NONE"
+    assert db.refusal("PutItem", Item={"pk": A}, ReturnValues=returned) == message
     assert db.refusal("DeleteItem", Key={"pk": A}, ReturnValues=returned) == message
 
 
@@ -299,13 +299,13 @@ def test_put_checks_values_then_parameters_then_expressions_then_the_table(db: D
     assert str(db.refusal("PutItem", **request)).startswith(COUNTED + "Invalid ConditionExpression: Syntax error")
     request["ConditionExpression"] = "attribute_exists(pk)"
     assert db.refusal("PutItem", **request) == (
-        "Value provided in ExpressionAttributeNames unused in expressions: keys: {#unused}"
+        COUNTED + "Value provided in ExpressionAttributeNames unused in expressions: keys: {#unused}"
     )
     del request["ExpressionAttributeNames"]
     assert isinstance(db.error("PutItem", **request), ResourceNotFoundException)
     del request["ConditionExpression"]
     assert db.refusal("PutItem", **request, Expected=expected) == (
-        INVALID + "Value must be provided when Exists is null for Attribute: a"
+        COUNTED + INVALID + "Value must be provided when Exists is null for Attribute: a"
     )
 
 
@@ -316,12 +316,14 @@ def test_put_checks_values_then_parameters_then_expressions_then_the_table(db: D
         ({"NULL": False}, INVALID + "Null attribute value types must have the value of true"),
     ],
 )
-def test_malformed_values_are_counted_by_put_and_update_only(db: Database, value: dict[str, Any], message: str) -> None:
+def test_malformed_values_are_counted_by_writes_of_one_item_only(
+    db: Database, value: dict[str, Any], message: str
+) -> None:
     db.create()
     assert db.refusal("PutItem", Item={"pk": A, "v": value}) == COUNTED + message
     assert db.refusal("UpdateItem", Key={"pk": value}) == COUNTED + message
+    assert db.refusal("DeleteItem", Key={"pk": value}) == COUNTED + message
     assert db.refusal("GetItem", Key={"pk": value}) == message
-    assert db.refusal("DeleteItem", Key={"pk": value}) == message
 
 
 def test_get_checks_the_key_before_its_expressions_and_these_before_the_table(db: Database) -> None:
@@ -357,7 +359,7 @@ def test_delete_checks_the_key_before_its_condition(db: Database) -> None:
     )
     request["Key"] = {}
     assert db.refusal("DeleteItem", **request) == (
-        INVALID + "Value must be provided when Exists is null for Attribute: a"
+        COUNTED + INVALID + "Value must be provided when Exists is null for Attribute: a"
     )
     assert isinstance(db.error("DeleteItem", TableName="missing", Key={}), ResourceNotFoundException)
 

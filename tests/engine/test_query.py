@@ -362,10 +362,12 @@ def test_multi_attribute_keys(db: Database) -> None:
     assert found(" AND #y = :y", y="2025") == ["0", "1"]
     assert found(" AND #y < :y", y="2025") == ["2"]
     assert found(" AND #y = :y AND #m > :m", y="2025", m="2") == ["1"]
-    assert db.refusal("Query", **query(" AND #m = :m", m="2")) == ("Query condition missed key schema element: year")
-    assert db.refusal("Query", **query(" AND #y > :y AND #m = :m", y="2024", m="2")) == (
-        "Query key condition not supported"
+    lacking = (
+        "RANGE key attributes year must have equality conditions specified in the query "
+        "because a condition is present on key attribute month"
     )
+    assert db.refusal("Query", **query(" AND #m = :m", m="2")) == lacking
+    assert db.refusal("Query", **query(" AND #y > :y AND #m = :m", y="2024", m="2")) == lacking
     last = db("Query", **query(), Limit=1)["LastEvaluatedKey"]
     assert set(last) == {"pk", "tenant", "region", "year", "month"}
 
@@ -435,6 +437,7 @@ def test_reading_an_index_that_is_not_there_or_not_consistently(db: Database) ->
 def test_what_select_goes_with(db: Database, operation: str) -> None:
     indexed(db)
     request = OF_A if operation == "Query" else {}
+    counted = "1 validation error detected: " if operation == "Query" else ""
     for name, value in (("ProjectionExpression", "v"), ("AttributesToGet", ["v"])):
         if operation == "Query" and name == "AttributesToGet":
             request = {"KeyConditions": {"pk": {"ComparisonOperator": "EQ", "AttributeValueList": [A]}}}
@@ -444,20 +447,39 @@ def test_what_select_goes_with(db: Database, operation: str) -> None:
             ("ALL_PROJECTED_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"),
         ):
             assert db.refusal(operation, **request, **{name: value}, Select=select) == (
-                f"Cannot specify the {name} when choosing to get {words}"
+                f"{counted}Cannot specify the {name} when choosing to get {words}"
             )
         assert db(operation, **request, **{name: value}, Select="SPECIFIC_ATTRIBUTES")["Items"] == [{"v": A}] * 2
     assert db.refusal(operation, **request, Select="ALL_PROJECTED_ATTRIBUTES") == (
-        "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
+        f"{counted}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName"
     )
     missing = "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES"
-    counted = "1 validation error detected: " if operation == "Query" else ""
     assert db.refusal(operation, **request, Select="SPECIFIC_ATTRIBUTES") == counted + missing
     assert db(operation, **request, Select="COUNT") == {"Count": 2, "ScannedCount": 2}
     assert db(operation, **request, Select="ALL_ATTRIBUTES")["Count"] == 2
 
 
 # -- filters ------------------------------------------------------------------------------------------------
+
+
+def test_a_filter_is_about_what_the_index_projects(db: Database) -> None:
+    """A query that could never find anything is refused; a scan of the same index takes the attribute for missing."""
+    indexed(db)
+    values = {"ExpressionAttributeValues": {":p": A}}
+    for index, key in (("some", "g"), ("local", "pk")):
+        message = f"{INVALID}Secondary index {index} does not project one or more filter attributes: [w]"
+        condition = {"IndexName": index, "KeyConditionExpression": f"{key} = :p", **values}
+        assert db.refusal("Query", **condition, FilterExpression="w = :p OR w.x = :p") == message
+        assert db.refusal("Query", **condition, FilterExpression="w = :p", ProjectionExpression="x") == message
+        equal = {"ComparisonOperator": "EQ", "AttributeValueList": [A]}
+        older = {"IndexName": index, "KeyConditions": {key: equal}, "QueryFilter": {"w": equal}}
+        assert db.refusal("Query", **older) == message
+        scanned = db("Scan", IndexName=index, FilterExpression="w = :p", **values)
+        assert (scanned["Count"], scanned["ScannedCount"]) == (0, 1)
+    whole = {"IndexName": "local", "KeyConditionExpression": "pk = :p", "Select": "ALL_ATTRIBUTES", **values}
+    assert "does not project" in str(db.refusal("Query", **whole, FilterExpression="w = :p"))
+    assert db("Query", IndexName="some", **BY_G, FilterExpression="v = :p")["Count"] == 1
+    assert db("Query", IndexName="all", **BY_G, FilterExpression="w = :p")["Count"] == 1
 
 
 def test_a_filter_is_not_about_the_key(db: Database) -> None:
@@ -477,17 +499,6 @@ def test_a_filter_is_not_about_the_key(db: Database) -> None:
     # The key of the table is not that of the index.
     assert db("Query", IndexName="all", **{**by_expression, "KeyConditionExpression": "g = :p"})["Count"] == 1
     assert db("Query", KeyConditions={"pk": equal}, QueryFilter={"v": equal})["Count"] == 2
-
-
-def test_a_filter_on_an_index_sees_what_it_projects(db: Database) -> None:
-    indexed(db)
-    request = {
-        "KeyConditionExpression": "g = :p",
-        "FilterExpression": "attribute_exists(w)",
-        "ExpressionAttributeValues": {":p": A},
-    }
-    assert db("Query", IndexName="all", **request)["Count"] == 1
-    assert db("Query", IndexName="some", **request)["Count"] == 0
 
 
 # -- the order of checks ------------------------------------------------------------------------------------

@@ -188,7 +188,7 @@ def test_what_is_wrong_with_an_action_alone_refuses_the_request(db: Database) ->
         "TransactItems can only contain one of Check, Put, Update or Delete"
     )
     assert refusal(put(pk=A, n={"N": "x"})) == "The parameter cannot be converted to a numeric value: x"
-    # The prefix is that of PutItem and UpdateItem alone.
+    # The count is that of writes of one item alone.
     assert refusal(put(pk=A, s={"SS": []})) == INVALID + "An string set  may not be empty"
     assert str(refusal(update("SET", pk=A))).startswith("Invalid UpdateExpression: Syntax error")
     assert refusal(update("", pk=A)) == "Invalid UpdateExpression: The expression can not be empty;"

@@ -1,5 +1,6 @@
 """The command line.
 
+    backups         backup, backups, restore
     cost            plan, meter
     database        serve, verify
     documents       docs, init
@@ -24,12 +25,23 @@ import sys
 from collections.abc import Sequence
 
 from tablewright import __version__
-from tablewright.cli import cost, database, documents, evolution, infrastructure, lint, services, support, systems
+from tablewright.cli import (
+    backups,
+    cost,
+    database,
+    documents,
+    evolution,
+    infrastructure,
+    lint,
+    services,
+    support,
+    systems,
+)
 from tablewright.cli.parsing import Parser, UsageError
 
 __all__ = ["main"]
 
-_MODULES = (database, services, support, systems, cost, documents, lint, infrastructure, evolution)
+_MODULES = (database, backups, services, support, systems, cost, documents, lint, infrastructure, evolution)
 
 # As the shell says it of a program that SIGPIPE has ended.
 _BROKEN_PIPE = 128 + 13

@@ -63,7 +63,7 @@ def _serve(options: argparse.Namespace) -> int:
         _greet(server.url, folder, options.host, options.credentials)
 
     check_address(options.host, options.port)
-    with _open(folder) as engine:
+    with open_engine(folder) as engine:
         try:
             run(
                 lambda: Server(engine, host=options.host, port=options.port, authenticate=authenticate),
@@ -104,29 +104,24 @@ def _say(text: str) -> None:
 def _verify(options: argparse.Namespace) -> int:
     import logging
 
-    from tablewright.engine.data_folder import holds_database
-
     # What background work stumbles over in damaged data is in the report as well, and without a traceback.
     logging.getLogger("tablewright").addHandler(logging.NullHandler())
-    folder = _locate(options.data)
-    if not folder.exists():
-        raise UsageError(f"there is no data folder at {folder}")
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is a file, not a folder")
-    if not holds_database(folder):
-        raise UsageError(f"there is no Tablewright database in {folder}")
-    with _open(folder) as engine:
+    folder = existing_folder(options.data)
+    with open_engine(folder) as engine:
         report = engine.verify()
     for problem in report.problems:
         print(f"problem: {problem}")
-    counts = ", ".join(
-        (
-            _count(report.tables, "table"),
-            _count(report.items, "item"),
-            _count(report.index_entries, "index entry", "index entries"),
-            _count(report.stream_records, "stream record"),
-        )
-    )
+    found = [
+        counted(report.tables, "table"),
+        counted(report.items, "item"),
+        counted(report.index_entries, "index entry", "index entries"),
+        counted(report.stream_records, "stream record"),
+    ]
+    if report.history_records:
+        found.append(counted(report.history_records, "change that can be undone", "changes that can be undone"))
+    if report.backups:
+        found.append(counted(report.backups, "backup"))
+    counts = ", ".join(found)
     if report.ok:
         print(f"{folder} is whole: {counts}")
         return 0
@@ -134,8 +129,22 @@ def _verify(options: argparse.Namespace) -> int:
     return 1
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
+def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def existing_folder(path: str) -> Path:
+    """A data folder that is there already; nothing is made or changed."""
+    from tablewright.engine.data_folder import holds_database
+
+    folder = _locate(path)
+    if not folder.exists():
+        raise UsageError(f"there is no data folder at {folder}")
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is a file, not a folder")
+    if not holds_database(folder):
+        raise UsageError(f"there is no Tablewright database in {folder}")
+    return folder
 
 
 def _locate(path: str) -> Path:
@@ -147,7 +156,7 @@ def _locate(path: str) -> Path:
         raise UsageError(str(error)) from None
 
 
-def _open(folder: Path | None) -> Engine:
+def open_engine(folder: Path | None) -> Engine:
     from tablewright.engine import DamagedError, Engine, StorageError
 
     try:

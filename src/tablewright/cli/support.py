@@ -159,7 +159,8 @@ def _export(options: argparse.Namespace) -> int:
             number = export.run(tell, full=options.full, alone=settings.is_embedded, settle=settle_of(runtime))
         except ExportError as error:
             raise UsageError(str(error)) from None
-        return f"{number} {'ticket was' if number == 1 else 'tickets were'} written to {options.out}"
+        written = f"{number} {'ticket was' if number == 1 else 'tickets were'} written to {options.out}"
+        return f"{written}; {export.told}" if export.told else written
 
     with Steps() as steps:
         instead = "start it with TABLEWRIGHT_TRAINING_EXPORT=DIR, and it exports by itself"

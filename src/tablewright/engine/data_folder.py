@@ -12,7 +12,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _DATABASE = "tablewright.db"
 # The first with several ON CONFLICT clauses in one statement.
 _OLDEST_SQLITE = (3, 35)
@@ -42,6 +42,12 @@ CREATE TABLE tokens (
 ) WITHOUT ROWID;
 CREATE INDEX tokens_by_time ON tokens (at);
 CREATE TABLE settings (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+"""
+# What format 2 has beyond format 1.
+_BACKUPS = """
+CREATE TABLE backups (
+    number INTEGER PRIMARY KEY, arn TEXT NOT NULL UNIQUE, expires REAL, definition BLOB NOT NULL
+);
 """
 
 
@@ -114,7 +120,7 @@ def connect(folder: Path | None) -> sqlite3.Connection:
         )
     if folder is None:
         connection = _opened(":memory:")
-        connection.executescript(_SCHEMA)
+        connection.executescript(_SCHEMA + _BACKUPS)
         return connection
     try:
         _make(folder)
@@ -171,27 +177,29 @@ def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
     # Exclusive mode is what makes one process the owner; it takes effect with the first lock.
     execute("PRAGMA locking_mode = EXCLUSIVE")
     # Before anything is changed: what is not ours stays as it is.
-    is_new = _check_format(connection, folder)
+    version = _format(connection, folder)
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = NORMAL")
     execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     execute("BEGIN IMMEDIATE")
-    if is_new:
+    if not version:
         for statement in _SCHEMA.split(";"):
             execute(statement)
         execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+    if version < FORMAT_VERSION:
+        execute(_BACKUPS)
         execute(f"PRAGMA user_version = {FORMAT_VERSION}")
     execute("COMMIT")
 
 
-def _check_format(connection: sqlite3.Connection, folder: Path) -> bool:
-    """Refuse a database that this version does not know; True for one with nothing in it."""
+def _format(connection: sqlite3.Connection, folder: Path) -> int:
+    """The format of a database that this version can use, 0 for one with nothing in it; others are refused."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (contents,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if not (version or application or contents):
-        return True
+        return 0
     if application != _APPLICATION_ID:
         raise StorageError(f"{folder / _DATABASE} is a SQLite database of something else; choose another folder")
     if version > FORMAT_VERSION:
@@ -199,4 +207,4 @@ def _check_format(connection: sqlite3.Connection, folder: Path) -> bool:
             f"{folder} was written by a newer version of Tablewright (storage format {version}; this one "
             f"reads up to {FORMAT_VERSION}); upgrade Tablewright to open it"
         )
-    return False
+    return int(version)

@@ -1,8 +1,8 @@
 """What the operations share: the tables, the clock, and the one path by which an item changes.
 
-``fetch`` reads a row; ``change`` replaces it. Nothing else writes items, so index entries, expiry entries and the
-change log cannot fall out of step with them: they are written by the same few lines, in the same SQLite transaction,
-whether the change came from a put, an update, a transaction, a PartiQL statement or the expiry sweep.
+``fetch`` reads a row; ``change`` replaces it. Nothing else writes items, so index entries, expiry entries, the change
+log and the history cannot fall out of step with them: they are written by the same few lines, in the same SQLite
+transaction, whether the change came from a put, an update, a transaction, a PartiQL statement or the expiry sweep.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ class Database:
             "tags": table.tags,
             "time_to_live": table.time_to_live,
             "stream": table.stream,
+            "recovery_days": table.recovery_days,
+            "recovery_begins": table.recovery_begins,
             "next_index": table.next_index,
             "index_numbers": table.index_numbers,
         }
@@ -106,7 +108,7 @@ class Database:
         table = self.tables.get(name)
         if table is None and name.startswith("arn:"):
             table = self.tables.get(name.rpartition("/")[2])
-        if table is None or table.description["TableStatus"] == "CREATING":
+        if table is None or table.is_being_restored:
             raise ResourceNotFoundException("Requested resource not found")
         return table
 
@@ -127,9 +129,20 @@ class Database:
             )
 
     def change(
-        self, table: Table, key: bytes, old: Row | None, new: Item | None, size: int = 0, principal: str = ""
+        self,
+        table: Table,
+        key: bytes,
+        old: Row | None,
+        new: Item | None,
+        size: int = 0,
+        principal: str = "",
+        at: float | None = None,
     ) -> None:
-        """Make ``new`` (None: nothing) the item at ``key``, where ``old`` is now."""
+        """Make ``new`` (None: nothing) the item at ``key``, where ``old`` is now.
+
+        ``at`` is the time to remember it with: one for all changes of a transaction, so that no point in time has half
+        of them.
+        """
         if new is None:
             if old is None:
                 return
@@ -149,6 +162,10 @@ class Database:
             execute(table.update_row, (size, _blob(data), place))
         if not table.needs_old_image:
             return
+        if table.recovery_days is not None:
+            self._remember(table, key, place, old, at)
+            if not table.has_followers:
+                return
         before = None if old is None else old.item
         self._move_entries(table, key, place, before, new)
         if table.view_type is not None and not (before is not None and new is not None and same_item(before, new)):
@@ -185,6 +202,12 @@ class Database:
                     execute(f"DELETE FROM {table.expiries} WHERE at = ? AND id = ?", (expired, place))
                 if expires is not None:
                     execute(f"INSERT OR IGNORE INTO {table.expiries} (at, id) VALUES (?, ?)", (expires, place))
+
+    def _remember(self, table: Table, key: bytes, place: int, old: Row | None, at: float | None) -> None:
+        """Note in the history what was there before a change."""
+        moment = self.clock() if at is None else at
+        size, data = (0, b"") if old is None else (old.size, old.data)
+        self.storage.execute(table.remember_row, (moment, place, _blob(key), size, _blob(data)))
 
     def _log(self, table: Table, old: Row | None, new: Item | None, data: bytes, principal: str) -> None:
         """Note a change; ``data`` is what the new item is stored as."""

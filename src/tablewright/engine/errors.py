@@ -2,7 +2,7 @@
 
     DynamoError                                   code, message, status, extra members
     ├── ValidationException                       a request that is well formed and wrong
-    │   └── RequestValidationException            of the kind that PutItem and UpdateItem count out
+    │   └── RequestValidationException            of the kind that writes of one item count out
     ├── SerializationException                    a request that is not well formed
     ├── UnknownOperationException                 an operation the service does not have
     ├── ConditionalCheckFailedException           (Item)
@@ -14,7 +14,13 @@
     ├── ItemCollectionSizeLimitExceededException
     ├── ResourceNotFoundException
     ├── ResourceInUseException
-    ├── TableNotFoundException
+    ├── TableNotFoundException                    a table to be backed up or restored
+    ├── TableAlreadyExistsException
+    ├── TableInUseException
+    ├── BackupNotFoundException
+    ├── ContinuousBackupsUnavailableException
+    ├── PointInTimeRecoveryUnavailableException
+    ├── InvalidRestoreTimeException
     ├── LimitExceededException
     ├── ExpiredIteratorException
     ├── TrimmedDataAccessException
@@ -69,18 +75,22 @@ class ValidationException(DynamoError):
 
 
 class RequestValidationException(ValidationException):
-    """A ValidationException that PutItem and UpdateItem answer with ``1 validation error detected: `` before it.
+    """A ValidationException that PutItem, UpdateItem and DeleteItem answer with ``1 validation error detected: ``.
 
     Which errors these are differs by family (malformed sets and expressions are, bad keys and numbers are not), so
-    the place that raises one says so.
+    the place that raises one says so; and what the count is followed by, where that is not the message itself.
     """
+
+    def __init__(self, message: str | None = None, *, counted_as: str | None = None) -> None:
+        super().__init__(message)
+        self._counted_as = counted_as or message
 
     @property
     def code(self) -> str:
         return "ValidationException"
 
     def counted(self) -> ValidationException:
-        return ValidationException(f"1 validation error detected: {self.message}")
+        return ValidationException(f"1 validation error detected: {self._counted_as}")
 
 
 class SerializationException(DynamoError):
@@ -137,6 +147,30 @@ class ResourceInUseException(DynamoError):
 
 
 class TableNotFoundException(DynamoError):
+    pass
+
+
+class TableAlreadyExistsException(DynamoError):
+    pass
+
+
+class TableInUseException(DynamoError):
+    pass
+
+
+class BackupNotFoundException(DynamoError):
+    pass
+
+
+class ContinuousBackupsUnavailableException(DynamoError):
+    pass
+
+
+class PointInTimeRecoveryUnavailableException(DynamoError):
+    pass
+
+
+class InvalidRestoreTimeException(DynamoError):
     pass
 
 

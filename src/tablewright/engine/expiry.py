@@ -21,7 +21,8 @@ from typing import Any
 from tablewright.engine.database import Database, Row, expiry
 from tablewright.engine.errors import ValidationException
 from tablewright.engine.schema import Table
-from tablewright.engine.tables import find_table
+from tablewright.engine.table_names import find_table
+from tablewright.engine.tables import find_settled_table
 
 # What has been expired for longer than this is kept: most likely its time is not meant as one.
 GUARD = 5 * 365 * 24 * 3600
@@ -37,7 +38,7 @@ _FILLED_AT_ONCE = 1000
 
 
 def update_time_to_live(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    table = find_table(db, request["TableName"])
+    table = find_settled_table(db, request["TableName"])
     specification = request["TimeToLiveSpecification"]
     attribute, enable = specification["AttributeName"], specification["Enabled"]
     current = table.time_to_live

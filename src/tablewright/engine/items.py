@@ -27,6 +27,7 @@ from tablewright.engine.parameters import Parameters
 from tablewright.engine.schema import Table
 from tablewright.engine.values import (
     MAX_ITEM_SIZE,
+    WRITTEN_TOO_DEEPLY,
     AttributeValue,
     Item,
     checked,
@@ -173,15 +174,18 @@ def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def delete_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    check_parameters("DeleteItem", request)
-    key = checked_key(request["Key"])
-    returned = request.get("ReturnValues", "NONE")
-    if returned not in ("NONE", "ALL_OLD"):
-        raise ValidationException("ReturnValues can only be ALL_OLD or NONE")
-    expected = _expected(request)
-    parameters = Parameters(request)
-    condition = expected or parameters.condition()
-    parameters.finish()
+    try:
+        check_parameters("DeleteItem", request)
+        key = checked_key(request["Key"])
+        returned = request.get("ReturnValues", "NONE")
+        if returned not in ("NONE", "ALL_OLD"):
+            raise RequestValidationException("ReturnValues can only be ALL_OLD or NONE")
+        expected = _expected(request)
+        parameters = Parameters(request)
+        condition = expected or parameters.condition()
+        parameters.finish()
+    except RequestValidationException as error:
+        raise error.counted() from None
     table = db.table(request["TableName"])
     table.check_key(key)
     write = Write(
@@ -288,7 +292,7 @@ def updated_item(
             if name in before:
                 size -= text_size(name) + value_size(before[name])
             if name in after:
-                after[name], added = checked(after[name])
+                after[name], added = _checked_result(after[name])
                 size += text_size(name) + added
         measured = size
         if per_action and size + changes.size_overhead > MAX_ITEM_SIZE:
@@ -298,6 +302,14 @@ def updated_item(
         return after, size
 
     return new
+
+
+def _checked_result(value: AttributeValue) -> tuple[AttributeValue, int]:
+    """What an update made of an attribute; all that may be wrong with it is its depth."""
+    try:
+        return checked(value)
+    except RequestValidationException:
+        raise ValidationException(WRITTEN_TOO_DEEPLY) from None
 
 
 def _check_changed_index_keys(table: Table, before: Item, after: Item, touched: frozenset[str]) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tablewright.engine.errors import ValidationException
+from tablewright.engine.errors import RequestValidationException, ValidationException
 from tablewright.engine.expressions.checks import Values, compare
 from tablewright.engine.expressions.compile import Condition, condition_from_node
 from tablewright.engine.expressions.key_condition import Bound
@@ -90,16 +90,16 @@ def _expectation(name: str, given: Mapping[str, Any]) -> ConditionNode:
     listed, single = given.get("AttributeValueList"), given.get("Value")
     operator, exists = given.get("ComparisonOperator"), given.get("Exists")
     if listed is not None and single is not None:
-        raise ValidationException(
+        raise RequestValidationException(
             f"{_INVALID}Value and AttributeValueList cannot be used together for Attribute: {name}"
         )
     if operator is not None:
         if exists is not None:
-            raise ValidationException(
+            raise RequestValidationException(
                 f"{_INVALID}Exists and ComparisonOperator cannot be used together for Attribute: {name}"
             )
         if operator not in ("NULL", "NOT_NULL") and listed is None and single is None:
-            raise ValidationException(
+            raise RequestValidationException(
                 f"{_INVALID}Value or AttributeValueList must be used with ComparisonOperator: {operator} "
                 f"for Attribute: {name}"
             )
@@ -107,16 +107,20 @@ def _expectation(name: str, given: Mapping[str, Any]) -> ConditionNode:
         _check_count(operator, len(values))
         return _comparison(name, operator, _operands(operator, [checked(value)[0] for value in values]))
     if listed is not None:
-        raise ValidationException(
+        raise RequestValidationException(
             f"{_INVALID}AttributeValueList can only be used with a ComparisonOperator for Attribute: {name}"
         )
     if exists is False:
         if single is not None:
-            raise ValidationException(f"{_INVALID}Value cannot be used when Exists is false for Attribute: {name}")
+            raise RequestValidationException(
+                f"{_INVALID}Value cannot be used when Exists is false for Attribute: {name}"
+            )
         return _comparison(name, "NULL", ())
     if single is None:
         given_as = "null" if exists is None else "true"
-        raise ValidationException(f"{_INVALID}Value must be provided when Exists is {given_as} for Attribute: {name}")
+        raise RequestValidationException(
+            f"{_INVALID}Value must be provided when Exists is {given_as} for Attribute: {name}"
+        )
     return _comparison(name, "EQ", (checked(single)[0],))
 
 

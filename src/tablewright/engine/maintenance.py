@@ -1,11 +1,12 @@
-"""The work nobody waits for: expiry, index backfills, stream trimming, forgotten idempotency tokens.
+"""The work nobody waits for: expiry, index backfills, trimming of streams and histories, forgotten idempotency tokens
+and backups.
 
 Each kind of work is a step: a function that does a few milliseconds of it with the storage's turn held and
 answers in how many seconds there is more (0: now; None: not until something changes). One thread per engine
 runs the steps. It is started by the first thing there is to do, so that an engine without any has none, and
 after each step it rests for as long as the step took, so that callers always find room.
 
-    on_schedule ──▶ thread: backfill · expiry · streams · tokens ──▶ sleep until the earliest of their answers
+    on_schedule ──▶ thread: backfill · expiry · streams · ... ──▶ sleep until the earliest of their answers
 
 ``run_due`` does the same without the thread: everything that is due by the engine's clock, before it returns.
 """
@@ -18,7 +19,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tablewright.engine import backfill, expiry, streams
+from tablewright.engine import backfill, backups, expiry, recovery, streams
 from tablewright.engine.database import Database
 from tablewright.engine.transactions import TOKEN_SECONDS
 
@@ -131,10 +132,17 @@ class Maintenance:
 def _is_needed(db: Database) -> bool:
     with db.storage.turn():
         if any(
-            table.time_to_live is not None or _has_unfinished_index(table.description) for table in db.tables.values()
+            table.time_to_live is not None
+            or table.recovery_days is not None
+            or table.is_being_restored
+            or _has_unfinished_index(table.description)
+            for table in db.tables.values()
         ):
             return True
-        found = db.storage.execute("SELECT 1 FROM streams UNION ALL SELECT 1 FROM tokens LIMIT 1").fetchone()
+        found = db.storage.execute(
+            "SELECT 1 FROM streams UNION ALL SELECT 1 FROM tokens "
+            "UNION ALL SELECT 1 FROM backups WHERE expires IS NOT NULL LIMIT 1"
+        ).fetchone()
         return found is not None
 
 
@@ -163,4 +171,11 @@ def _purge_tokens(db: Database) -> float | None:
     return None if execute("SELECT 1 FROM tokens LIMIT 1").fetchone() is None else _TOKEN_INTERVAL
 
 
-_STEPS: tuple[Step, ...] = (_backfill, expiry.sweep, streams.upkeep, _purge_tokens)
+_STEPS: tuple[Step, ...] = (
+    _backfill,
+    expiry.sweep,
+    streams.upkeep,
+    recovery.trim,
+    backups.forget_expired,
+    _purge_tokens,
+)

@@ -7,9 +7,9 @@ themselves are those of ``expressions``."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
-from tablewright.engine.errors import RequestValidationException, ValidationException
 from tablewright.engine.expressions import (
     Condition,
     KeyConditionProgram,
@@ -22,7 +22,7 @@ from tablewright.engine.expressions import (
     compile_projection,
     compile_update,
 )
-from tablewright.engine.values import AttributeValue, checked
+from tablewright.engine.values import ANY_DEPTH, AttributeValue, checked
 
 _NONE: Mapping[str, Any] = {}
 _T = TypeVar("_T", Condition, KeyConditionProgram, Update)
@@ -33,17 +33,19 @@ class Parameters:
 
     __slots__ = ("_request", "_used_names", "_used_values", "names", "values")
 
-    def __init__(self, request: Mapping[str, Any]) -> None:
+    def __init__(self, request: Mapping[str, Any], *, any_depth: bool = False) -> None:
         self._request = request
         self._used_names: set[str] = set()
         self._used_values: set[str] = set()
         self.names: Mapping[str, str] = request.get("ExpressionAttributeNames", _NONE)
         self.values: Mapping[str, AttributeValue] = _NONE
         if "ExpressionAttributeNames" in request or "ExpressionAttributeValues" in request:
-            self.values = check_placeholders(request, _canonical) or _NONE
+            self.values = check_placeholders(request, _canonical_at_any_depth if any_depth else _canonical) or _NONE
 
-    def condition(self, parameter: str = "ConditionExpression") -> Condition | None:
-        return self._program(parameter, lambda text: compile_condition(text, self.names, parameter))
+    def condition(self, parameter: str = "ConditionExpression", *, size_told: bool = False) -> Condition | None:
+        return self._program(
+            parameter, lambda text: compile_condition(text, self.names, parameter, size_told=size_told)
+        )
 
     def update(self) -> Update | None:
         return self._program("UpdateExpression", lambda text: compile_update(text, self.names))
@@ -55,7 +57,6 @@ class Parameters:
         text = self._request.get("ProjectionExpression")
         if text is None:
             return None
-        _check_not_empty("ProjectionExpression", text)
         projection = compile_projection(text, self.names)
         self._used_names |= projection.used_names
         return projection
@@ -69,24 +70,17 @@ class Parameters:
         text = self._request.get(parameter)
         if text is None:
             return None
-        _check_not_empty(parameter, text)
-        try:
-            program = compile_text(text)
-            program.check(self.values)
-        except ValidationException as error:
-            # What is wrong with an expression's text is of the family that PutItem and UpdateItem count.
-            raise RequestValidationException(error.message) from None
+        program = compile_text(text)
+        program.check(self.values)
         self._used_names |= program.used_names
         self._used_values |= program.used_values
         return program
 
 
-def _check_not_empty(parameter: str, text: str) -> None:
-    if not text:
-        raise ValidationException(f"Invalid {parameter}: The expression can not be empty;")
-
-
-def _canonical(value: AttributeValue) -> AttributeValue:
+def _canonical(value: AttributeValue, depth: int = 0) -> AttributeValue:
     text = value.get("S")
     # Most values are text, which stays as it is.
-    return value if text is not None and len(value) == 1 and text.isascii() else checked(value)[0]
+    return value if text is not None and len(value) == 1 and text.isascii() else checked(value, depth)[0]
+
+
+_canonical_at_any_depth = partial(_canonical, depth=ANY_DEPTH)

@@ -19,6 +19,7 @@ from tablewright.engine.capacity import Meter, read_units
 from tablewright.engine.database import Database
 from tablewright.engine.errors import RequestValidationException, ValidationException
 from tablewright.engine.expressions import Condition, Projection, bind_bounds, check_parameters
+from tablewright.engine.expressions.placeholders import hash_order
 from tablewright.engine.items import attributes_to_get, check_key_paths
 from tablewright.engine.parameters import Parameters
 from tablewright.engine.schema import Index, Key, Table
@@ -251,6 +252,7 @@ def query(db: Database, request: dict[str, Any]) -> dict[str, Any]:
                 raise ValidationException(
                     f"{name} can only contain non-primary key attributes: Primary key attribute: {attribute}"
                 )
+        _check_filter_projected(source, condition)
     _project(reading, request, projection)
     if condition is not None:
         check_key_paths(source.table, condition)
@@ -264,7 +266,7 @@ def scan(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     start = _checked_start(request)
     _check_segment(request)
     parameters = Parameters(request)
-    condition = parameters.condition("FilterExpression") or condition
+    condition = parameters.condition("FilterExpression", size_told=True) or condition
     projection = attributes or parameters.projection()
     parameters.finish()
     _check_select(request)
@@ -347,6 +349,18 @@ def _needs_whole_items(request: Mapping[str, Any], index: Index, projection: Pro
     return bool(missing)
 
 
+def _check_filter_projected(source: Source, condition: Condition) -> None:
+    """A query does not filter on what its index does not store. (A scan does, and finds nothing there.)"""
+    if source.index is None or source.index.projected is None:
+        return
+    missing = condition.top_level_attributes - source.index.projected
+    if missing:
+        names = ", ".join(hash_order(sorted(missing), len(missing)))
+        raise ValidationException(
+            f"{_INVALID}Secondary index {source.index.name} does not project one or more filter attributes: [{names}]"
+        )
+
+
 # -- checks --------------------------------------------------------------------------------------------------
 
 
@@ -377,9 +391,9 @@ def _check_select(request: Mapping[str, Any]) -> None:
             )
     elif named is not None:
         target = "only the Count" if select == "COUNT" else select
-        raise ValidationException(f"Cannot specify the {named} when choosing to get {target}")
+        raise RequestValidationException(f"Cannot specify the {named} when choosing to get {target}")
     if select == "ALL_PROJECTED_ATTRIBUTES" and "IndexName" not in request:
-        raise ValidationException("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+        raise RequestValidationException("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
 
 
 def _check_segment(request: Mapping[str, Any]) -> None:

@@ -153,23 +153,34 @@ class Table:
     time_to_live: str | None = None
     # The number of the stream that changes go to, while one is enabled.
     stream: int | None = None
+    # How many days back the table can be restored to, while point-in-time recovery is enabled, and the time before
+    # which nothing is known.
+    recovery_days: int | None = None
+    recovery_begins: float = 0.0
     next_index: int = 1
     index_numbers: dict[str, int] = field(default_factory=dict)
     name: str = field(init=False)
+    # Its items are there, and its indexes are still being filled: nobody reads or changes it until then.
+    is_being_restored: bool = field(init=False)
     key: Key = field(init=False)
     indexes: dict[str, Index] = field(init=False)
     key_names: frozenset[str] = field(init=False)
     view_type: str | None = field(init=False)
-    # True when a write needs to know the item that it replaces.
+    # True when a write needs to know the item that it replaces, and when something has to follow what is in the items:
+    # indexes, expiry entries, a stream.
     needs_old_image: bool = field(init=False)
+    has_followers: bool = field(init=False)
     rows: str = field(init=False)
     expiries: str = field(init=False)
+    history: str = field(init=False)
     # Reads a row, wherever it is; the others act on the place of one, and ``database`` knows of rows in other places.
     select_row: str = field(init=False)
     put_row: str = field(init=False)
     insert_row: str = field(init=False)
     update_row: str = field(init=False)
     delete_row: str = field(init=False)
+    # Notes in the history what a change replaces.
+    remember_row: str = field(init=False)
     # The order in which a bad index key is looked for.
     indexes_by_name: list[Index] = field(init=False)
     # Each index behind the first attribute of its key: most items that it does not hold lack that one.
@@ -182,10 +193,12 @@ class Table:
         description = self.description
         types = {d["AttributeName"]: d["AttributeType"] for d in description["AttributeDefinitions"]}
         self.name = description["TableName"]
+        self.is_being_restored = description["TableStatus"] == "CREATING"
         self.key = _key(description["KeySchema"], types)
         self.key_names = frozenset(self.key.names)
         self.rows = f"items_{self.number}"
         self.expiries = f"expiries_{self.number}"
+        self.history = f"history_{self.number}"
         # Its own place first; another key may have come there before it.
         select = f"SELECT id, size, item FROM {self.rows} WHERE"
         self.select_row = f"{select} id = ?1 AND key = ?2 UNION ALL {select} key = ?2 LIMIT 1"
@@ -197,6 +210,7 @@ class Table:
         self.insert_row = f"INSERT OR IGNORE INTO {self.rows} (id, key, size, item) VALUES (?, ?, ?, ?)"
         self.update_row = f"UPDATE {self.rows} SET size = ?, item = ? WHERE id = ?"
         self.delete_row = f"DELETE FROM {self.rows} WHERE id = ?"
+        self.remember_row = f"INSERT INTO {self.history} (at, id, key, size, item) VALUES (?, ?, ?, ?, nullif(?, x''))"
         self.indexes = {}
         for member, is_global in (("GlobalSecondaryIndexes", True), ("LocalSecondaryIndexes", False)):
             for definition in description.get(member, ()):
@@ -204,7 +218,8 @@ class Table:
                 self.indexes[index.name] = index
         stream = description.get("StreamSpecification")
         self.view_type = stream["StreamViewType"] if stream and stream.get("StreamEnabled") else None
-        self.needs_old_image = bool(self.indexes or self.view_type or self.time_to_live)
+        self.has_followers = bool(self.indexes or self.view_type or self.time_to_live)
+        self.needs_old_image = self.has_followers or self.recovery_days is not None
         self.indexes_by_name = [self.indexes[name] for name in sorted(self.indexes)]
         self._indexes_by_attribute = [(index.key.names[0], index) for index in self.indexes.values()]
         index_key_types = {name: tag for index in self.indexes_by_name for name, tag in index.key.types.items()}

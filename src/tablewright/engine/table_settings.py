@@ -1,4 +1,4 @@
-"""Tags, and what the service tells about accounts, endpoints and backups."""
+"""Tags, and what the service tells about accounts and endpoints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tablewright.engine.database import Database
 from tablewright.engine.errors import (
     AccessDeniedException,
     ResourceNotFoundException,
-    TableNotFoundException,
     ValidationException,
 )
 from tablewright.engine.schema import Table
@@ -21,7 +20,6 @@ from tablewright.engine.table_checks import (
     invalid,
     merged_tags,
 )
-from tablewright.engine.tables import table_name
 
 _ACCOUNT_CAPACITY = 80_000
 _ENDPOINT_MINUTES = 1440
@@ -118,17 +116,4 @@ def describe_limits(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 def describe_endpoints(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     return {
         "Endpoints": [{"Address": f"dynamodb.{db.region}.amazonaws.com", "CachePeriodInMinutes": _ENDPOINT_MINUTES}]
-    }
-
-
-def describe_continuous_backups(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    """Every table has continuous backups, in the service's words; point-in-time recovery is off."""
-    name = table_name(db, request["TableName"])
-    if name not in db.tables:
-        raise TableNotFoundException(f"Table not found: {name}")
-    return {
-        "ContinuousBackupsDescription": {
-            "ContinuousBackupsStatus": "ENABLED",
-            "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
-        }
     }

@@ -45,7 +45,7 @@ from tablewright.engine.table_descriptions import (
     with_figures,
 )
 from tablewright.engine.table_update_checks import check_update, without_empty
-from tablewright.engine.tables import create_index_rows, find_table
+from tablewright.engine.tables import create_index_rows, find_settled_table
 from tablewright.engine.throughput import (
     change_capacity,
     change_ceilings,
@@ -80,7 +80,7 @@ class _Change:
 def update_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     request = without_empty(request)
     check_update(request)
-    table = find_table(db, request["TableName"])
+    table = find_settled_table(db, request["TableName"])
     current = billing_mode(table.description)
     change = _Change(
         db=db,

@@ -10,18 +10,13 @@ from bisect import bisect_right
 from dataclasses import replace
 from typing import Any
 
-from tablewright.engine import streams
+from tablewright.engine import backups, recovery, streams
 from tablewright.engine.database import Database
-from tablewright.engine.errors import (
-    AccessDeniedException,
-    LimitExceededException,
-    ResourceInUseException,
-    ResourceNotFoundException,
-    ValidationException,
-)
+from tablewright.engine.errors import LimitExceededException, ResourceInUseException, ValidationException
 from tablewright.engine.schema import Table
 from tablewright.engine.table_checks import check_account_limits, check_definition, merged_tags
 from tablewright.engine.table_descriptions import forget_figures, new_description, shown
+from tablewright.engine.table_names import find_table, table_name
 
 _MAX_TABLES = 2500
 _MAX_NAMES = 100
@@ -42,6 +37,13 @@ def create_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     name = request["TableName"]
     if name in db.tables:
         raise ResourceInUseException(f"Table already exists: {name}")
+    check_room(db, request)
+    table = make_table(db, request)
+    return {"TableDescription": told_of_creation(db, table, request)}
+
+
+def check_room(db: Database, request: dict[str, Any]) -> None:
+    """What the account has left for a table that is otherwise as it should be."""
     if len(db.tables) >= _MAX_TABLES:
         raise LimitExceededException(
             f"Subscriber limit exceeded: There is a limit of {_MAX_TABLES} tables per subscriber"
@@ -49,11 +51,10 @@ def create_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     check_account_limits(request, db.region)
     for index in request.get("GlobalSecondaryIndexes", ()):
         check_account_limits(index, db.region, index["IndexName"])
-    table = _make_table(db, request)
-    return {"TableDescription": _told_of_creation(db, table, request)}
 
 
-def _make_table(db: Database, request: dict[str, Any]) -> Table:
+def make_table(db: Database, request: dict[str, Any]) -> Table:
+    """A table without items, from a request that has been checked."""
     description = new_description(db, request)
     indexes = [
         index["IndexName"]
@@ -82,7 +83,7 @@ def _make_table(db: Database, request: dict[str, Any]) -> Table:
     return table
 
 
-def _told_of_creation(db: Database, table: Table, request: dict[str, Any]) -> dict[str, Any]:
+def told_of_creation(db: Database, table: Table, request: dict[str, Any]) -> dict[str, Any]:
     """What the service knows of a table that it has only begun to create."""
     told = shown(db, table)
     told["TableStatus"] = "CREATING"
@@ -122,7 +123,7 @@ def list_tables(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    table = find_table(db, request["TableName"])
+    table = find_settled_table(db, request["TableName"])
     if table.description["DeletionProtectionEnabled"]:
         raise ValidationException(
             "Resource cannot be deleted as it is currently protected against deletion. "
@@ -142,10 +143,14 @@ def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     if table.stream is not None:
         # On a copy: the table that is in use must stay as it is, should this fail.
         streams.disable_stream(db, replace(table, description=dict(table.description)))
+    if table.recovery_days is None:
+        execute(f"DROP TABLE {table.rows}")
+    else:
+        backups.keep_deleted(db, table)
+        recovery.forget_history(db, table)
     for index in table.indexes.values():
         execute(f"DROP TABLE {index.rows}")
     execute(f"DROP TABLE IF EXISTS {table.expiries}")
-    execute(f"DROP TABLE {table.rows}")
     del db.tables[table.name]
     forget_figures(db, table.number)
     return {"TableDescription": told}
@@ -154,24 +159,13 @@ def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 # -- what the other operations on tables share ---------------------------------------------------------------
 
 
-def table_name(db: Database, name_or_arn: str) -> str:
-    """The name in a table name or in the ARN of one of the account's tables."""
-    if not name_or_arn.startswith("arn:"):
-        return name_or_arn
-    _, _, _, region, account, resource = name_or_arn.split(":", 5)
-    if region != db.region:
-        raise ValidationException(f"1 validation error detected: Invalid AWS region in '{name_or_arn}'")
-    if account != db.account:
-        raise AccessDeniedException("Access is denied")
-    return resource.removeprefix("table/")
-
-
-def find_table(db: Database, name_or_arn: str) -> Table:
-    """The table that an operation on tables is about."""
-    name = table_name(db, name_or_arn)
-    table = db.tables.get(name)
-    if table is None:
-        raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")
+def find_settled_table(db: Database, name_or_arn: str) -> Table:
+    """The table that is to be changed or deleted, which one that is being restored cannot be."""
+    table = find_table(db, name_or_arn)
+    if table.is_being_restored:
+        raise ResourceInUseException(
+            f"Attempt to change a resource which is still in use: Table is being created: {table.name}"
+        )
     return table
 
 

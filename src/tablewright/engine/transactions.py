@@ -169,6 +169,7 @@ def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> l
             plans.append((write, old, new, size))
     cancel_if_any(reasons)
     sizes = []
+    now = db.clock()
     for member, (write, old, new, size) in zip(members, plans, strict=True):
         charged = max(size, 0 if old is None else old.size)
         sizes.append((write.table.name, charged))
@@ -176,7 +177,7 @@ def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> l
             if meter is not None:
                 meter.table(write.table, float(_FACTOR * write_units(charged)), member.key)
             continue
-        db.change(write.table, write.key, old, new, size)
+        db.change(write.table, write.key, old, new, size, at=now)
         if meter is not None:
             meter.change(write.table, old, new, size, _FACTOR)
     return sizes
@@ -261,9 +262,10 @@ def _checked_action(member: dict[str, Any]) -> _Action:
     item, size = checked_item(request["Item" if kind == "Put" else "Key"])
     if size > MAX_ITEM_SIZE:
         raise ValidationException("Item size has exceeded the maximum allowed size")
-    parameters = Parameters(request)
+    # How deep a value goes matters where it is written.
+    parameters = Parameters(request, any_depth=True)
     update = parameters.update()
-    condition = parameters.condition()
+    condition = parameters.condition(size_told=True)
     parameters.finish()
     return _Action(kind, request, parameters, condition, update, item, size)
 

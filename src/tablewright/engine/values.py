@@ -19,14 +19,19 @@ Item = dict[str, AttributeValue]
 
 MAX_ITEM_SIZE = 400 * 1024
 MAX_NESTING = 32
+MAX_NAME_BYTES = 65_535
+# A depth to begin at where a value is compared with and not stored: nothing in it is too deep.
+ANY_DEPTH = -1_000_000
 MAX_DIGITS = 38
 MAX_EXPONENT = 125
 MIN_EXPONENT = -130
 
 _INVALID = "One or more parameter values were invalid: "
-NESTED_TOO_DEEPLY = (
-    "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
-)
+# In an item that would be written, and in a value as it was sent.
+WRITTEN_TOO_DEEPLY = "Nesting Levels have exceeded supported limits"
+NESTED_TOO_DEEPLY = f"{WRITTEN_TOO_DEEPLY}: Attributes in the item have nested levels beyond supported limit"
+NUMBER_OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+NAME_TOO_LARGE = f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
 _NUMBER = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?", re.ASCII)
 # Numbers that are written so already, as nearly all are.
 _CANONICAL = re.compile(r"-?[1-9][0-9]{0,18}(?:\.[0-9]{0,17}[1-9])?|-?0\.[0-9]{0,17}[1-9]|0").fullmatch
@@ -71,9 +76,7 @@ def canonical_number(text: str) -> str:
     point = len(whole) - (len(whole) + len(fraction) - len(digits)) + _bounded(exponent)
     digits = digits.rstrip("0")
     if point - 1 > MAX_EXPONENT:
-        raise ValidationException(
-            "Number overflow. Attempting to store a number with magnitude larger than supported range"
-        )
+        raise ValidationException(NUMBER_OVERFLOW)
     if point - 1 < MIN_EXPONENT:
         raise ValidationException(
             "Number underflow. Attempting to store a number with magnitude smaller than supported range"
@@ -115,7 +118,7 @@ def number_size(canonical: str) -> int:
 
 
 def checked(value: AttributeValue, depth: int = 0) -> tuple[AttributeValue, int]:
-    """The canonical value and its size, or DynamoDB's error."""
+    """The canonical value and its size, or DynamoDB's error; ``depth`` is that of what holds the value."""
     if len(value) == 1:
         # The common scalars first: this runs for every attribute of every write.
         ((tag, content),) = value.items()
@@ -125,7 +128,7 @@ def checked(value: AttributeValue, depth: int = 0) -> tuple[AttributeValue, int]
             number = canonical_number(content)
             return (value if number == content else {"N": number}), number_size(number)
         if depth >= MAX_NESTING:
-            raise ValidationException(NESTED_TOO_DEEPLY)
+            raise RequestValidationException(NESTED_TOO_DEEPLY)
         canonical, size = _checked_content(tag, content, depth)
         return (value if canonical is content else {tag: canonical}), size
     if not value:
@@ -170,8 +173,10 @@ def _checked_map(content: Item, depth: int) -> tuple[Item, int]:
                 result = dict(content)
             result[name] = canonical
         size += 1 + text_size(name) + member_size
+    if size > MAX_NAME_BYTES:
+        _check_names(content)
     if depth >= MAX_NESTING and content:
-        raise ValidationException(NESTED_TOO_DEEPLY)
+        raise RequestValidationException(NESTED_TOO_DEEPLY)
     return result, size
 
 
@@ -186,7 +191,7 @@ def _checked_list(content: list[AttributeValue], depth: int) -> tuple[list[Attri
             result[position] = canonical
         size += 1 + member_size
     if depth >= MAX_NESTING and content:
-        raise ValidationException(NESTED_TOO_DEEPLY)
+        raise RequestValidationException(NESTED_TOO_DEEPLY)
     return result, size
 
 
@@ -213,10 +218,18 @@ def _checked_set(tag: str, content: list[str]) -> tuple[list[str], int]:
     return content, size
 
 
+def _check_names(content: Mapping[str, AttributeValue]) -> None:
+    """The names in an item or map that is so large that they might be too long."""
+    if any(text_size(name) > MAX_NAME_BYTES for name in content):
+        raise RequestValidationException(NAME_TOO_LARGE)
+
+
 def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
     """A canonical copy of the item and its size; the 400 KB bound is the caller's to apply."""
     result: Item = {}
     size = 0
+    if "" in item:
+        raise RequestValidationException("Empty attribute name")
     for name, value in item.items():
         size += len(name) if type(name) is str and name.isascii() else text_size(name)
         # Most attributes are text, which stays as it is; the loop is not worth a call for each of them.
@@ -227,6 +240,8 @@ def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
         else:
             result[name], value_size = checked(value)
             size += value_size
+    if size > MAX_NAME_BYTES:
+        _check_names(item)
     return result, size
 
 

@@ -174,14 +174,19 @@ class TestMultiAttributeKeys:
         assert self.refusal("a = :s AND c = :s") == "Query condition missed key schema element: b"
         assert self.refusal("a = :s AND b > :n") == "Query key condition not supported"
 
-    def test_sort_attributes_have_no_gap(self) -> None:
-        assert self.refusal("a = :s AND b = :n AND d = :s") == "Query condition missed key schema element: c"
-        assert self.refusal("a = :s AND b = :n AND c = :s AND e = :s") == (
-            "Query condition missed key schema element: d"
+    def lacking(self, attributes: str, later: str) -> str:
+        return (
+            f"RANGE key attributes {attributes} must have equality conditions specified in the query "
+            f"because a condition is present on key attribute {later}"
         )
 
+    def test_sort_attributes_have_no_gap(self) -> None:
+        assert self.refusal("a = :s AND b = :n AND d = :s") == self.lacking("c", "d")
+        assert self.refusal("a = :s AND b = :n AND c = :s AND e > :s") == self.lacking("d", "e")
+        assert self.refusal("a = :s AND b = :n AND e = :s") == self.lacking("c, d", "e")
+
     def test_only_the_last_sort_attribute_has_a_range(self) -> None:
-        assert self.refusal("a = :s AND b = :n AND c > :s AND d = :s") == "Query key condition not supported"
+        assert self.refusal("a = :s AND b = :n AND c > :s AND d = :s") == self.lacking("c", "d")
 
     def test_other_attributes_are_not_part_of_it(self) -> None:
         text = "a = :s AND b = :n AND c = :s AND d = :s AND e = :s"

@@ -110,19 +110,17 @@ def test_the_kind_of_expression_is_named() -> None:
     assert caught.value.message == 'Invalid FilterExpression: Syntax error; token: "<EOF>", near: "a"'
 
 
-def test_put_and_update_count_errors_of_expressions_but_not_an_empty_one() -> None:
-    with pytest.raises(RequestValidationException):
-        compile_condition("a")
-    with pytest.raises(ValidationException) as caught:
-        compile_condition("")
-    assert not isinstance(caught.value, RequestValidationException)
+def test_errors_of_expressions_are_of_the_family_that_is_counted() -> None:
+    for text in ("a", ""):
+        with pytest.raises(RequestValidationException):
+            compile_condition(text)
 
 
 def test_an_expression_is_at_most_4096_bytes_of_utf_8() -> None:
-    too_long = "Invalid ConditionExpression: Expression size has exceeded the maximum allowed size; expression size: "
+    too_long = "Invalid ConditionExpression: Expression size has exceeded the maximum allowed size;"
     compile_condition("a = :v".ljust(4096))
-    assert condition_error("a = :v".ljust(4097)) == too_long + "4097"
-    assert condition_error("é" * 2049) == too_long + "4098"
+    assert condition_error("a = :v".ljust(4097)) == too_long
+    assert condition_error("é" * 2049) == too_long
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ import pytest
 
 from tablewright.engine.errors import SerializationException, ValidationException
 from tablewright.engine.requests import check_request
+from tablewright.engine.requests.backup_inputs import BACKUP_INPUTS
 from tablewright.engine.requests.item_inputs import ITEM_INPUTS
 from tablewright.engine.requests.table_inputs import STREAM_INPUTS, TABLE_INPUTS
 
-INPUTS = {**ITEM_INPUTS, **TABLE_INPUTS, **STREAM_INPUTS}
+INPUTS = {**ITEM_INPUTS, **TABLE_INPUTS, **BACKUP_INPUTS, **STREAM_INPUTS}
 KEY = {"pk": {"S": "a"}}
 NAME_PATTERN = "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
 from tests.engine.requests.refusals import KEY, NAME_PATTERN, one_error, validation_error
 
 
-@pytest.mark.parametrize("operation", ["BatchGetItem", "BatchWriteItem"])
-def test_batches_must_ask_for_something(operation: str) -> None:
-    message = f"The requestItems parameter is required for {operation}"
-    assert validation_error(operation, {"RequestItems": {}}) == message
-    assert validation_error(operation, {}) == one_error("null", "requestItems", "Member must not be null")
+def test_batches_must_ask_for_something() -> None:
+    empty: dict[str, Any] = {"RequestItems": {}}
+    assert validation_error("BatchGetItem", empty) == (
+        "1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: "
+        "Member must have length greater than or equal to 1"
+    )
+    assert validation_error("BatchWriteItem", empty) == "The requestItems parameter is required for BatchWriteItem"
+    for operation in ("BatchGetItem", "BatchWriteItem"):
+        assert validation_error(operation, {}) == one_error("null", "requestItems", "Member must not be null")
 
 
 def test_a_batch_of_gets_has_at_most_a_hundred_keys_for_a_table() -> None:

@@ -22,6 +22,18 @@ def test_violations_are_listed_together_in_the_order_of_the_service() -> None:
     )
 
 
+def test_an_update_stops_at_the_first_return_value_that_it_does_not_know() -> None:
+    request = {"TableName": "table", "Key": KEY, "ReturnConsumedCapacity": "c", "ReturnValues": "b"}
+    enum = "Member must satisfy enum value set: "
+    assert validation_error("UpdateItem", request) == one_error(
+        "'b'", "returnValues", enum + "[ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"
+    )
+    request = {**request, "ReturnValues": "NONE", "ReturnItemCollectionMetrics": "a"}
+    assert validation_error("UpdateItem", request) == one_error(
+        "'c'", "returnConsumedCapacity", enum + "[INDEXES, TOTAL, NONE]"
+    )
+
+
 def test_at_most_ten_violations_are_listed() -> None:
     request = {"TableName": "table", "AttributeDefinitions": [{}] * 20, "KeySchema": []}
     message = validation_error("CreateTable", request)

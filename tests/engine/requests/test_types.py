@@ -196,7 +196,9 @@ def test_documents_of_any_allowed_depth_pass_and_bottomless_ones_are_refused(kin
     request = put({"a": nested(32, kind)})
     assert check_request("PutItem", request) == request
     message = validation_error("PutItem", put({"a": nested(10_000, kind)}))
-    assert message == NESTED_TOO_DEEPLY
+    assert message == f"1 validation error detected: {NESTED_TOO_DEEPLY}"
+    get = {"TableName": "table", "Key": {"a": nested(10_000, kind)}}
+    assert validation_error("GetItem", get) == NESTED_TOO_DEEPLY
 
 
 def test_a_value_that_contains_itself_is_refused() -> None:

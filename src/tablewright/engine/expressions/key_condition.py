@@ -159,17 +159,28 @@ def bind_bounds(
         if operator != "=":
             raise ValidationException(_NOT_SUPPORTED)
         partition[attribute] = operands[0]
+    if len(sort_keys) > 1:
+        _check_leading(bounds, sort_keys)
     for attribute in sort_keys:
         if len(partition) + len(sort) == len(bounds):
             break
         if attribute not in bounds:
             raise _missed(attribute)
-        if sort and sort[-1][1] != "=":
-            raise ValidationException(_NOT_SUPPORTED)
         sort.append((attribute, *_indexable(bounds[attribute])))
     if len(partition) + len(sort) < len(bounds):
         raise ValidationException(_NOT_SUPPORTED)
     return partition, sort
+
+
+def _check_leading(bounds: Mapping[str, Bound], sort_keys: Sequence[str]) -> None:
+    """What leads up to the last sort attribute that is used must be known."""
+    last = max((position for position, attribute in enumerate(sort_keys) if attribute in bounds), default=0)
+    lacking = [name for name in sort_keys[:last] if name not in bounds or bounds[name][0] != "="]
+    if lacking:
+        raise ValidationException(
+            f"RANGE key attributes {', '.join(lacking)} must have equality conditions specified in the query "
+            f"because a condition is present on key attribute {sort_keys[last]}"
+        )
 
 
 def _indexable(bound: Bound) -> Bound:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tablewright.engine.errors import RequestValidationException, ValidationException
+from tablewright.engine.errors import RequestValidationException
 from tablewright.engine.expressions import lexer
 from tablewright.engine.expressions.nodes import (
     Action,
@@ -96,14 +96,15 @@ class _Open:
     arguments: list[Operand] = field(default_factory=list)
 
 
-def check_size(kind: str, text: str) -> None:
-    """An expression is neither empty nor longer than 4096 bytes, as sent."""
+def check_size(kind: str, text: str, *, told: bool = False) -> None:
+    """An expression is neither empty nor longer than 4096 bytes, as sent; few operations tell its size."""
     if not text:
-        raise ValidationException(f"Invalid {kind}: The expression can not be empty;")
+        raise Invalid(kind, "The expression can not be empty;")
     if len(text) * 4 > MAX_EXPRESSION_BYTES:
         size = len(text.encode("utf-8", "surrogatepass"))
         if size > MAX_EXPRESSION_BYTES:
-            raise Invalid(kind, f"Expression size has exceeded the maximum allowed size; expression size: {size}")
+            figure = f" expression size: {size}" if told else ""
+            raise Invalid(kind, f"Expression size has exceeded the maximum allowed size;{figure}")
 
 
 class Parser:

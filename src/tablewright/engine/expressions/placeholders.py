@@ -17,7 +17,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tablewright.engine.errors import RequestValidationException, ValidationException
-from tablewright.engine.values import NESTED_TOO_DEEPLY, AttributeValue, text_size
+from tablewright.engine.values import MAX_NAME_BYTES, NAME_TOO_LARGE, NESTED_TOO_DEEPLY, AttributeValue, text_size
 
 _KEY = re.compile(r"[#:][A-Za-z0-9_]+", re.ASCII)
 _MAX_KEY_BYTES = 255
@@ -98,6 +98,11 @@ def check_placeholders(
                 raise ValidationException(
                     f"ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}"
                 )
+            if text_size(name) > MAX_NAME_BYTES:
+                raise RequestValidationException(
+                    f"ExpressionAttributeNames contains invalid value: {NAME_TOO_LARGE} for key {key}",
+                    counted_as=NAME_TOO_LARGE,
+                )
     values: dict[str, AttributeValue] | None = request.get("ExpressionAttributeValues")
     if values is None:
         return None
@@ -122,14 +127,16 @@ def _raise_first_invalid(
             # The one problem of a value that the service reports without the name of the value.
             if error.message == NESTED_TOO_DEEPLY:
                 raise
-            raise type(error)(
-                f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
-            ) from None
+            message = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
+            if isinstance(error, RequestValidationException):
+                # Where it is counted, it is without the name as well.
+                raise RequestValidationException(message, counted_as=error.message) from None
+            raise ValidationException(message) from None
 
 
 def _check_keys(parameter: str, sigil: str, keys: Collection[str]) -> None:
     if not keys:
-        raise ValidationException(f"{parameter} must not be empty")
+        raise RequestValidationException(f"{parameter} must not be empty")
     known = _WELL_FORMED[sigil]
     if known.issuperset(keys):
         return
@@ -162,7 +169,7 @@ def _check_unused(parameter: str, request: Mapping[str, Any], used: AbstractSet[
     if given and not given.keys() <= used:
         unused = [key for key in given if key not in used]
         listing = ", ".join(hash_order(unused, len(given)))
-        raise ValidationException(f"Value provided in {parameter} unused in expressions: keys: {{{listing}}}")
+        raise RequestValidationException(f"Value provided in {parameter} unused in expressions: keys: {{{listing}}}")
 
 
 def hash_order(keys: Iterable[str], total: int) -> list[str]:

@@ -48,7 +48,14 @@ from tablewright.engine.expressions.paths import (
     word_problem,
 )
 from tablewright.engine.expressions.projection import Projection
-from tablewright.engine.values import MAX_ITEM_SIZE, AttributeValue, Item, canonical_number, value_size
+from tablewright.engine.values import (
+    MAX_ITEM_SIZE,
+    NUMBER_OVERFLOW,
+    AttributeValue,
+    Item,
+    canonical_number,
+    value_size,
+)
 
 _KIND = "UpdateExpression"
 _SETS = frozenset({"SS", "NS", "BS"})
@@ -394,7 +401,11 @@ def number_sum(one: str, other: str, negative: bool = False) -> str:
     if len(one) < 18 and len(other) < 18 and "." not in one and "." not in other:
         return str(int(one) - int(other) if negative else int(one) + int(other))
     left, right = _EXACT.create_decimal(one), _EXACT.create_decimal(other)
-    return canonical_number(str(_EXACT.subtract(left, right) if negative else _EXACT.add(left, right)))
+    try:
+        return canonical_number(str(_EXACT.subtract(left, right) if negative else _EXACT.add(left, right)))
+    except ValidationException:
+        # Too many digits and too small a number are called an overflow as well.
+        raise ValidationException(NUMBER_OVERFLOW) from None
 
 
 def added(old: AttributeValue, value: AttributeValue) -> AttributeValue:

@@ -9,6 +9,7 @@ from tablewright.engine.capacity import Meter
 from tablewright.engine.database import Database
 from tablewright.engine.errors import ValidationException
 from tablewright.engine.expressions import Condition, condition_from_node
+from tablewright.engine.expressions.placeholders import hash_order
 from tablewright.engine.items import check_key_paths
 from tablewright.engine.partiql import keys
 from tablewright.engine.partiql.pages import Position, check_position
@@ -166,16 +167,7 @@ def _check_filters_projected(index: Index, parts: list[keys.Range]) -> None:
         return
     missing = [keys.filter_attributes(part.filters) - index.projected for part in parts]
     if missing and all(missing):
-        names = ", ".join(sorted(missing[-1], key=_hash_order))
+        names = ", ".join(hash_order(sorted(missing[-1]), len(missing[-1])))
         raise ValidationException(
             f"{_INVALID}Secondary index {index.name} does not project one or more filter attributes: [{names}]"
         )
-
-
-def _hash_order(name: str) -> int:
-    """The service lists these attributes in the order of its hash table."""
-    code = 0
-    units = name.encode("utf-16-be", "surrogatepass")
-    for position in range(0, len(units), 2):
-        code = (code * 31 + int.from_bytes(units[position : position + 2])) & 0xFFFFFFFF
-    return (code ^ code >> 16) & 15

@@ -130,7 +130,8 @@ Statement = Select | Exists | Insert | UpdateStatement | Delete
 
 def bind(statement: Statement, parameters: Sequence[AttributeValue]) -> Values:
     """The request's parameters as the values of the statement's placeholders, once they fit."""
-    values = {f"?{number}": checked(value)[0] for number, value in enumerate(parameters, 1)}
+    # A parameter may be a whole item, which is one level more than a value.
+    values = {f"?{number}": checked(value, -1)[0] for number, value in enumerate(parameters, 1)}
     if statement.parameters > len(values):
         raise ValidationException("Number of parameters in request and statement don't match.")
     if isinstance(statement, UpdateStatement):

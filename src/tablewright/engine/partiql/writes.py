@@ -10,6 +10,7 @@ from tablewright.engine.database import Database, Row
 from tablewright.engine.errors import (
     ConditionalCheckFailedException,
     DuplicateItemException,
+    RequestValidationException,
     ValidationException,
 )
 from tablewright.engine.expressions import condition_from_node
@@ -18,7 +19,7 @@ from tablewright.engine.items import Write, check_changes, check_key_paths, upda
 from tablewright.engine.partiql.keys import item_key, key_and_conditions
 from tablewright.engine.partiql.statements import Delete, Exists, Insert, UpdateStatement, Values
 from tablewright.engine.schema import Table
-from tablewright.engine.values import MAX_ITEM_SIZE, Item, checked_item
+from tablewright.engine.values import MAX_ITEM_SIZE, NESTED_TOO_DEEPLY, WRITTEN_TOO_DEEPLY, Item, checked_item
 
 
 class KeyMismatch(ValidationException):
@@ -70,7 +71,10 @@ class _Removal(Write):
 
 def insertion(db: Database, statement: Insert, values: Values) -> tuple[Write, Item]:
     """The write, and the key of its item."""
-    item, size = checked_item(statement.item(values))
+    try:
+        item, size = checked_item(statement.item(values))
+    except RequestValidationException as error:
+        raise ValidationException(WRITTEN_TOO_DEEPLY if error.message == NESTED_TOO_DEEPLY else error.message) from None
     if size > MAX_ITEM_SIZE:
         raise TooLarge("Item size has exceeded the maximum allowed size")
     table = db.table(statement.table)

@@ -4,7 +4,7 @@
 type and within its constraints; or it raises what the service would, in the service's order:
 
 1. SerializationException, for JSON of the wrong kind, at the first wrong value in the request;
-2. ValidationException for a missing or malformed table name, which is reported alone;
+2. ValidationException for a missing or malformed table name, and for a few other members, each reported alone;
 3. ValidationException for all other broken constraints together, at most ten.
 
 Nearly all requests have nothing to clean or refuse. Those are recognised by closures made from the declared
@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablewright.engine.errors import UnknownOperationException, ValidationException
+from tablewright.engine.errors import RequestValidationException, UnknownOperationException, ValidationException
+from tablewright.engine.requests.backup_inputs import BACKUP_INPUTS
 from tablewright.engine.requests.item_inputs import ITEM_INPUTS
 from tablewright.engine.requests.shapes import Check, Path, Violations
 from tablewright.engine.requests.table_inputs import STREAM_INPUTS, TABLE_INPUTS
@@ -25,13 +26,17 @@ from tablewright.engine.requests.vocabulary import Input
 
 __all__ = ["DYNAMODB_OPERATIONS", "STREAMS_OPERATIONS", "check_request", "examine_request", "table_name_of"]
 
-DYNAMODB_OPERATIONS = frozenset({*ITEM_INPUTS, *TABLE_INPUTS})
+DYNAMODB_OPERATIONS = frozenset({*ITEM_INPUTS, *TABLE_INPUTS, *BACKUP_INPUTS})
 """The operations of the target ``DynamoDB_20120810``."""
 
 STREAMS_OPERATIONS = frozenset(STREAM_INPUTS)
 """The operations of the target ``DynamoDBStreams_20120810``."""
 
-_INPUTS: dict[str, Input] = {**ITEM_INPUTS, **TABLE_INPUTS, **STREAM_INPUTS}
+_INPUTS: dict[str, Input] = {**ITEM_INPUTS, **TABLE_INPUTS, **BACKUP_INPUTS, **STREAM_INPUTS}
+
+
+# The operations that count what is wrong with the form of their values.
+_COUNTING = frozenset({"DeleteItem", "PutItem", "UpdateItem"})
 
 
 def _whole_check(declared: Input) -> Check:
@@ -54,17 +59,22 @@ def examine_request(operation: str, request: Any) -> dict[str, Any]:
     """What ``check_request`` answers, found member by member."""
     declared = _INPUTS[operation]
     shape = declared.shape
-    clean = shape.read(request, element=True)
+    try:
+        clean = shape.read(request, element=True)
+    except RequestValidationException as error:
+        raise error.counted() if operation in _COUNTING else error from None
 
     name = declared.required_parameter
     if name is not None and name not in clean:
         raise ValidationException(f"The parameter '{name}' is required but was not present in the request")
 
     # An invalid table name keeps the service from looking at anything else.
-    if "TableName" in clean and isinstance(shape.members["TableName"], TableName):
-        found = Violations()
-        shape.members["TableName"].violations(clean["TableName"], Path().member("TableName"), found)
-        found.raise_any()
+    names_table = isinstance(shape.members.get("TableName"), TableName)
+    for name in (*(("TableName",) if names_table else ()), *declared.alone):
+        if name in clean:
+            found = Violations()
+            shape.members[name].violations(clean[name], Path().member(name), found)
+            found.raise_any()
 
     found = Violations()
     shape.violations(clean, Path(), found)

@@ -13,7 +13,7 @@ from binascii import a2b_base64, b2a_base64
 from typing import Any
 from zlib import crc32
 
-from tablewright.engine.errors import SerializationException, ValidationException
+from tablewright.engine.errors import RequestValidationException, SerializationException
 from tablewright.engine.requests.shapes import JAVA_PACKAGE, Boolean, Check, Map, Scalar, Shape, String
 from tablewright.engine.values import NESTED_TOO_DEEPLY
 
@@ -151,7 +151,7 @@ class AttributeMap(Map):
 
 def _read(value: Any, element: bool, depth: int) -> dict[str, Any]:
     if depth > _MAX_DEPTH:
-        raise ValidationException(NESTED_TOO_DEEPLY)
+        raise RequestValidationException(NESTED_TOO_DEEPLY)
     if isinstance(value, list):
         raise SerializationException(f"Unrecognized collection type class {AttributeValue.java_type}")
     if not isinstance(value, dict):

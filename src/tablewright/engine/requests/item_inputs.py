@@ -105,21 +105,24 @@ _GET_ITEM = operation_input(
     },
     ("TableName", "Key"),
 )
-_UPDATE_ITEM = operation_input(
-    "UpdateItem",
-    {
-        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
-        "TableName": TABLE_NAME,
-        "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
-        "ReturnValues": _RETURN_VALUES,
-        "Key": _ATTRIBUTE_MAP,
-        "ConditionalOperator": _CONDITIONAL_OPERATOR,
-        "Expected": _EXPECTED,
-        "AttributeUpdates": _ATTRIBUTE_UPDATES,
-        "UpdateExpression": STRING,
-        **_CONDITION_MEMBERS,
-    },
-    ("TableName", "Key"),
+_UPDATE_ITEM = Input(
+    Struct(
+        "UpdateItemInput",
+        {
+            "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+            "TableName": TABLE_NAME,
+            "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
+            "ReturnValues": _RETURN_VALUES,
+            "Key": _ATTRIBUTE_MAP,
+            "ConditionalOperator": _CONDITIONAL_OPERATOR,
+            "Expected": _EXPECTED,
+            "AttributeUpdates": _ATTRIBUTE_UPDATES,
+            "UpdateExpression": STRING,
+            **_CONDITION_MEMBERS,
+        },
+        ("TableName", "Key"),
+    ),
+    alone=("ReturnValues", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics"),
 )
 _DELETE_ITEM = operation_input(
     "DeleteItem",
@@ -153,11 +156,11 @@ _BATCH_GET_ITEM = Input(
                     ("Keys",),
                 ),
                 keys=TABLE_NAME,
+                min=1,
             ),
         },
         ("RequestItems",),
     ),
-    required_entries="RequestItems",
 )
 _BATCH_WRITE_ITEM = Input(
     Struct(

@@ -325,8 +325,8 @@ class List(Shape):
 class Map(Shape):
     """A map from strings; the limits of its values, if they are lists, are limits of the map."""
 
-    def __init__(self, value: Shape, *, keys: String | None = None) -> None:
-        self.value, self.keys = value, keys
+    def __init__(self, value: Shape, *, keys: String | None = None, min: int = 0) -> None:
+        self.value, self.keys, self.min = value, keys, min
 
     @property
     def java_type(self) -> str:
@@ -335,9 +335,15 @@ class Map(Shape):
     def check(self) -> Check:
         check_value = self.value.check()
         check_key = (self.keys or String()).check()
+        low = self.min
 
         def check(value: Any) -> bool:
-            return type(value) is dict and all(map(check_key, value)) and all(map(check_value, value.values()))
+            return (
+                type(value) is dict
+                and len(value) >= low
+                and all(map(check_key, value))
+                and all(map(check_value, value.values()))
+            )
 
         return check
 
@@ -357,6 +363,8 @@ class Map(Shape):
         return {key: entry for key, entry in entries.items() if entry is not None}
 
     def violations(self, value: Any, path: Path, found: Violations) -> None:
+        for message in broken_limits(len(value), self.min, None):
+            found.add_terse(path, message)
         messages = []
         if self.keys is not None:
             message = f"Map keys must satisfy constraint: {self.keys.constraint_list()}"

@@ -19,7 +19,7 @@ from tablewright.engine.requests.vocabulary import (
 )
 
 
-def _table_input(name: str, members: dict[str, Shape], required: tuple[str, ...] = ()) -> Input:
+def table_input(name: str, members: dict[str, Shape], required: tuple[str, ...] = ()) -> Input:
     shape = Struct(f"{name}Input", members, ("TableName", *required))
     return Input(shape, required_parameter="TableName")
 
@@ -29,7 +29,7 @@ def _table_input(name: str, members: dict[str, Shape], required: tuple[str, ...]
 _LONG = Number("Long")
 _POSITIVE_LONG = Number("Long", min=1)
 _ATTRIBUTE_NAME = String(min=1, max=255)
-_BILLING_MODE = String(enum=("PROVISIONED", "PAY_PER_REQUEST"))
+BILLING_MODE = String(enum=("PROVISIONED", "PAY_PER_REQUEST"))
 _TABLE_CLASS = String(enum=("STANDARD", "STANDARD_INFREQUENT_ACCESS"))
 _REPLICATION_MODE = String(enum=("ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"))
 
@@ -55,16 +55,16 @@ _PROJECTION = Struct(
         "NonKeyAttributes": List(String(min=1, max=255), min=1, max=20),
     },
 )
-_PROVISIONED_THROUGHPUT = Struct(
+PROVISIONED_THROUGHPUT = Struct(
     "ProvisionedThroughput",
     {"WriteCapacityUnits": _POSITIVE_LONG, "ReadCapacityUnits": _POSITIVE_LONG},
     ("WriteCapacityUnits", "ReadCapacityUnits"),
 )
-_ON_DEMAND_THROUGHPUT = Struct("OnDemandThroughput", {"MaxReadRequestUnits": _LONG, "MaxWriteRequestUnits": _LONG})
+ON_DEMAND_THROUGHPUT = Struct("OnDemandThroughput", {"MaxReadRequestUnits": _LONG, "MaxWriteRequestUnits": _LONG})
 _WARM_THROUGHPUT = Struct("WarmThroughput", {"ReadUnitsPerSecond": _LONG, "WriteUnitsPerSecond": _LONG})
 _INDEX_THROUGHPUTS: dict[str, Shape] = {
-    "ProvisionedThroughput": _PROVISIONED_THROUGHPUT,
-    "OnDemandThroughput": _ON_DEMAND_THROUGHPUT,
+    "ProvisionedThroughput": PROVISIONED_THROUGHPUT,
+    "OnDemandThroughput": ON_DEMAND_THROUGHPUT,
     "WarmThroughput": _WARM_THROUGHPUT,
 }
 _STREAM_SPECIFICATION = Struct(
@@ -75,7 +75,7 @@ _STREAM_SPECIFICATION = Struct(
     },
     ("StreamEnabled",),
 )
-_SSE_SPECIFICATION = Struct(
+SSE_SPECIFICATION = Struct(
     "SSESpecification",
     {"Enabled": BOOLEAN, "SSEType": String(enum=("AES256", "KMS")), "KMSMasterKeyId": STRING},
 )
@@ -114,46 +114,51 @@ def _named(name: str, member: str, shape: Shape) -> Struct:
     return Struct(name, {member: shape}, (member,))
 
 
+LOCAL_INDEXES = List(
+    Struct(
+        "LocalSecondaryIndex",
+        {"IndexName": INDEX_NAME, "KeySchema": _KEY_SCHEMA, "Projection": _PROJECTION},
+        ("IndexName", "KeySchema", "Projection"),
+    )
+)
+GLOBAL_INDEXES = List(
+    Struct(
+        "GlobalSecondaryIndex",
+        {
+            "IndexName": INDEX_NAME,
+            "KeySchema": _GLOBAL_KEY_SCHEMA,
+            "Projection": _PROJECTION,
+            **_INDEX_THROUGHPUTS,
+        },
+        ("IndexName", "KeySchema", "Projection"),
+    )
+)
+VECTOR_INDEXES = List(_vector_index("VectorIndex"))
+
+
 # --- tables ------------------------------------------------------------------------------------------------
 
-_CREATE_TABLE = _table_input(
+_CREATE_TABLE = table_input(
     "CreateTable",
     {
         "AttributeDefinitions": _ATTRIBUTE_DEFINITIONS,
         "TableName": TABLE_NAME,
-        "BillingMode": _BILLING_MODE,
-        "ProvisionedThroughput": _PROVISIONED_THROUGHPUT,
+        "BillingMode": BILLING_MODE,
+        "ProvisionedThroughput": PROVISIONED_THROUGHPUT,
         "KeySchema": _KEY_SCHEMA,
-        "LocalSecondaryIndexes": List(
-            Struct(
-                "LocalSecondaryIndex",
-                {"IndexName": INDEX_NAME, "KeySchema": _KEY_SCHEMA, "Projection": _PROJECTION},
-                ("IndexName", "KeySchema", "Projection"),
-            )
-        ),
-        "GlobalSecondaryIndexes": List(
-            Struct(
-                "GlobalSecondaryIndex",
-                {
-                    "IndexName": INDEX_NAME,
-                    "KeySchema": _GLOBAL_KEY_SCHEMA,
-                    "Projection": _PROJECTION,
-                    **_INDEX_THROUGHPUTS,
-                },
-                ("IndexName", "KeySchema", "Projection"),
-            )
-        ),
+        "LocalSecondaryIndexes": LOCAL_INDEXES,
+        "GlobalSecondaryIndexes": GLOBAL_INDEXES,
         "StreamSpecification": _STREAM_SPECIFICATION,
-        "SSESpecification": _SSE_SPECIFICATION,
+        "SSESpecification": SSE_SPECIFICATION,
         "Tags": _TAGS,
         "TableClass": _TABLE_CLASS,
         "DeletionProtectionEnabled": BOOLEAN,
         "WarmThroughput": _WARM_THROUGHPUT,
         "ResourcePolicy": STRING,
-        "OnDemandThroughput": _ON_DEMAND_THROUGHPUT,
+        "OnDemandThroughput": ON_DEMAND_THROUGHPUT,
         "GlobalTableSourceArn": String(min=1, max=1024),
         "GlobalTableSettingsReplicationMode": _REPLICATION_MODE,
-        "VectorIndexes": List(_vector_index("VectorIndex")),
+        "VectorIndexes": VECTOR_INDEXES,
     },
     ("AttributeDefinitions", "KeySchema"),
 )
@@ -235,22 +240,22 @@ _VECTOR_INDEX_UPDATES = List(
         },
     )
 )
-_UPDATE_TABLE = _table_input(
+_UPDATE_TABLE = table_input(
     "UpdateTable",
     {
         "TableName": TABLE_NAME,
         "AttributeDefinitions": _ATTRIBUTE_DEFINITIONS,
-        "ProvisionedThroughput": _PROVISIONED_THROUGHPUT,
-        "BillingMode": _BILLING_MODE,
+        "ProvisionedThroughput": PROVISIONED_THROUGHPUT,
+        "BillingMode": BILLING_MODE,
         "GlobalSecondaryIndexUpdates": _INDEX_UPDATES,
         "StreamSpecification": _STREAM_SPECIFICATION,
-        "SSESpecification": _SSE_SPECIFICATION,
+        "SSESpecification": SSE_SPECIFICATION,
         "ReplicaUpdates": _REPLICA_UPDATES,
         "TableClass": _TABLE_CLASS,
         "DeletionProtectionEnabled": BOOLEAN,
         "MultiRegionConsistency": String(enum=("EVENTUAL", "STRONG")),
         "GlobalTableWitnessUpdates": _WITNESS_UPDATES,
-        "OnDemandThroughput": _ON_DEMAND_THROUGHPUT,
+        "OnDemandThroughput": ON_DEMAND_THROUGHPUT,
         "WarmThroughput": _WARM_THROUGHPUT,
         "GlobalTableSettingsReplicationMode": _REPLICATION_MODE,
         "DisassociationProtectionEnabled": BOOLEAN,
@@ -261,7 +266,7 @@ _LIST_TABLES = operation_input(
     "ListTables",
     {"Limit": Number("Integer", min=1, max=100), "ExclusiveStartTableName": INDEX_NAME},
 )
-_UPDATE_TIME_TO_LIVE = _table_input(
+_UPDATE_TIME_TO_LIVE = table_input(
     "UpdateTimeToLive",
     {
         "TableName": TABLE_NAME,
@@ -273,35 +278,18 @@ _UPDATE_TIME_TO_LIVE = _table_input(
     },
     ("TimeToLiveSpecification",),
 )
-_UPDATE_CONTINUOUS_BACKUPS = _table_input(
-    "UpdateContinuousBackups",
-    {
-        "TableName": TABLE_NAME,
-        "PointInTimeRecoverySpecification": Struct(
-            "PointInTimeRecoverySpecification",
-            {
-                "PointInTimeRecoveryEnabled": BOOLEAN,
-                "RecoveryPeriodInDays": Number("Integer", min=1, max=35),
-            },
-            ("PointInTimeRecoveryEnabled",),
-        ),
-    },
-    ("PointInTimeRecoverySpecification",),
-)
 
 TABLE_INPUTS = {
     "CreateTable": _CREATE_TABLE,
-    "DescribeTable": _table_input("DescribeTable", {"TableName": TABLE_NAME}),
+    "DescribeTable": table_input("DescribeTable", {"TableName": TABLE_NAME}),
     "ListTables": _LIST_TABLES,
-    "DeleteTable": _table_input("DeleteTable", {"TableName": TABLE_NAME}),
+    "DeleteTable": table_input("DeleteTable", {"TableName": TABLE_NAME}),
     "UpdateTable": _UPDATE_TABLE,
     "UpdateTimeToLive": _UPDATE_TIME_TO_LIVE,
-    "DescribeTimeToLive": _table_input("DescribeTimeToLive", {"TableName": TABLE_NAME}),
+    "DescribeTimeToLive": table_input("DescribeTimeToLive", {"TableName": TABLE_NAME}),
     "TagResource": operation_input("TagResource", {"ResourceArn": STRING, "Tags": _TAGS}),
     "UntagResource": operation_input("UntagResource", {"ResourceArn": STRING, "TagKeys": List(STRING)}),
     "ListTagsOfResource": operation_input("ListTagsOfResource", {"ResourceArn": STRING, "NextToken": STRING}),
-    "DescribeContinuousBackups": _table_input("DescribeContinuousBackups", {"TableName": TABLE_NAME}),
-    "UpdateContinuousBackups": _UPDATE_CONTINUOUS_BACKUPS,
     "DescribeLimits": operation_input("DescribeLimits", {}),
     "DescribeEndpoints": operation_input("DescribeEndpoints", {}),
 }

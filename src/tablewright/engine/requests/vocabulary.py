@@ -22,6 +22,8 @@ class Input(NamedTuple):
     """The member whose absence is reported in words of its own, before any constraint."""
     required_entries: str | None = None
     """The map that must not be empty, which is reported after all constraints."""
+    alone: tuple[str, ...] = ()
+    """Members that are looked at before the others, each reported by itself."""
 
 
 def operation_input(name: str, members: dict[str, Shape], required: tuple[str, ...] = ()) -> Input:
