@@ -24,9 +24,7 @@ def test_services_find_the_tables_of_their_environment(tmp_path: Path) -> None:
     with Engine.open(tmp_path) as engine:
         for system in SYSTEMS:
             for request in requests(system.design, Deployment(environment="dev")):
-                # Recovery is switched on in an account, and no matter of names.
-                if request.operation != "UpdateContinuousBackups":
-                    engine.call(request.operation, request.body)
+                engine.call(request.operation, request.body)
                 made.add(request.body["TableName"])
     assert {"dev-itsm-tickets", "dev-tickets-unified", "dev-Candidates", "dev-Calls", "dev-TaskManagement"} <= made
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.model import Entity, Keys, Table, schema_of, sharded
+from tablewright.model import Entity, Keys, ModelError, Table, schema_of, sharded
 from tablewright.model.schema import Item
 
 
@@ -73,3 +73,48 @@ def test_an_item_of_the_entity_is_among_them_and_one_of_the_stores_own_is_not(en
     own = entity(**{name: value for name, value in values.items() if name in entity.model_fields}).item()
     internal = {**own, **schema_of(entity).table.internal_key("unique", "x")}
     assert schema_of(entity).those_of([own, internal, own]) == [own, own]
+
+
+def test_entities_that_can_have_one_key_know_each_other_whichever_is_declared_first() -> None:
+    table = Table("shared", "PK", "SK", type_attribute="kind")
+
+    class First(Entity, table=table):
+        name: str
+        keys = Keys(PK="A#{name}", SK="X")
+
+    class Apart(Entity, table=table):
+        name: str
+        keys = Keys(PK=sharded("B#{name}", 4), SK="X")
+
+    class Second(Entity, table=table):
+        name: str
+        SK: str
+        keys = Keys(PK="A#{name}")
+
+    class Spilling(Entity, table=table):
+        name: str
+        keys = Keys(PK="B#{name}#1", SK="X")
+
+    rivals = {schema.entity: [rival.entity for rival in schema.rivals] for schema in table.entities}
+    assert rivals == {First: [Second], Apart: [Spilling], Second: [First], Spilling: [Apart]}
+    assert schema_of(First).why_not_in_a_batch() == "keys that Second can have too"
+
+
+def test_sharded_keys_that_begin_otherwise_tell_entities_apart_without_a_type() -> None:
+    table = Table("apart", "PK")
+
+    class One(Entity, table=table):
+        name: str
+        keys = Keys(PK=sharded("A#{name}", 4))
+
+    class Other(Entity, table=table):
+        name: str
+        keys = Keys(PK=sharded("B#{name}", 8))
+
+    assert not schema_of(One).is_of(Other(name="n").item())
+    with pytest.raises(ModelError, match="Third and One can have the same key"):
+
+        class Third(Entity, table=table):
+            name: str
+            number: int
+            keys = Keys(PK="A#{name}#{number:1}")

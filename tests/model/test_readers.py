@@ -37,11 +37,11 @@ STORED = st.recursive(
 
 def plainly(schema: Schema, item: Item) -> Entity:
     """The entity that pydantic makes of the decoded values, without a reader."""
-    reader, schema._read = schema._read, None
+    reader, schema.decoder._read = schema.decoder._read, None
     try:
         return schema.decode(item)
     finally:
-        schema._read = reader
+        schema.decoder._read = reader
 
 
 def outcome(read: Any, item: Item) -> Any:
@@ -57,7 +57,7 @@ def outcome(read: Any, item: Item) -> Any:
 
 
 def test_there_is_a_reader_for_an_entity_of_all_types() -> None:
-    assert schema_of(Thing)._read is not None
+    assert schema_of(Thing).decoder._read is not None
 
 
 @settings(max_examples=200)
@@ -160,7 +160,7 @@ UNUSUAL: list[Item] = [
 @pytest.mark.parametrize("item", UNUSUAL, ids=str)
 def test_validators_see_what_they_always_saw(item: Item) -> None:
     schema = schema_of(Unusual)
-    assert schema._read is not None
+    assert schema.decoder._read is not None
     whole = {"id": {"S": "1"}, **item}
     assert outcome(schema.decode, whole) == outcome(lambda stored: plainly(schema, stored), whole)
 
@@ -178,7 +178,7 @@ def test_an_entity_that_looks_at_all_its_values_has_them_decoded() -> None:
             seen.append(values)
             return values
 
-    assert schema_of(Looking)._read is None
+    assert schema_of(Looking).decoder._read is None
     assert Looking.of({"id": {"S": "1"}, "number": {"N": "2.5"}}).number == Decimal("2.5")
     assert seen == [{"id": "1", "number": Decimal("2.5")}]
 

@@ -97,7 +97,7 @@ def test_what_was_read_in_part_cannot_be_written(store: Store) -> None:
             write(part)
 
 
-def test_a_time_is_not_bounded_by_text(store: Store) -> None:
+def test_a_time_is_not_bounded_by_text_that_is_none(store: Store) -> None:
     visits = Table("visits", "PK", "SK")
 
     class Visit(Entity, table=visits):
@@ -111,7 +111,9 @@ def test_a_time_is_not_bounded_by_text(store: Store) -> None:
     store.ensure_tables(visits)
     with pytest.raises(ModelError) as refused:
         store.query(Visit.of_guest(guest="ada", since="yesterday"))
-    assert str(refused.value) == "Visit.at is a time, so since is a datetime or a date, not 'yesterday'"
+    assert str(refused.value).startswith(
+        "Visit.at, since: 'yesterday' is no value of it: Input should be a valid datetime"
+    )
 
 
 @pytest.mark.parametrize("bound", ["since", "before"])
@@ -124,7 +126,7 @@ def test_a_bound_of_another_type_is_refused_by_name(store: Store, bound: str) ->
 
         of_tank = Query(range="height")
 
-    with pytest.raises(ModelError, match=rf"Level\.height is a number, so {bound} is not 'much'"):
+    with pytest.raises(ModelError, match=rf"Level\.height, {bound}: 'much' is no value of it: Input"):
         store.query(Level.of_tank(tank="t", **{bound: "much"}))
 
 

@@ -10,15 +10,18 @@ import pytest
 from tablewright.model import (
     Collection,
     Entity,
+    ExpiresAt,
     Gather,
     Get,
     GlobalIndex,
     Keys,
+    Large,
     ModelError,
     Query,
     Table,
     Unique,
     Version,
+    sharded,
 )
 from tablewright.store import (
     AlreadyExists,
@@ -32,9 +35,12 @@ from tablewright.store import (
     Upsert,
     VersionConflict,
 )
+from tablewright.store.context import Context
+from tablewright.store.flow import Request
+from tablewright.store.writes import put
 from tests.store.conftest import Bench
 
-rooms = Table("rooms", "PK", type_attribute="kind")
+rooms = Table("rooms", "PK", type_attribute="kind", ttl="ttl")
 
 
 class Meeting(Entity, table=rooms):
@@ -49,6 +55,22 @@ class Meeting(Entity, table=rooms):
 class Repair(Entity, table=rooms):
     room: str
     part: str = ""
+
+    keys = Keys(PK="ROOM#{room}")
+
+    by_room = Get()
+
+
+class Plan(Entity, table=rooms):
+    room: str
+    drawing: Annotated[str, Large(threshold=1_000)] = ""
+
+    keys = Keys(PK="ROOM#{room}")
+
+
+class Stay(Entity, table=rooms):
+    room: str
+    ttl: ExpiresAt = None
 
     keys = Keys(PK="ROOM#{room}")
 
@@ -104,8 +126,12 @@ def test_its_place_is_taken(store: Store) -> None:
             store.create(entity)
         with pytest.raises(AlreadyExists):
             store.upsert(entity)
-    with pytest.raises(AlreadyExists):
-        store.put(Inspection(room="r", report="fine"))
+    for other in (Repair(room="r"), Plan(room="r"), Stay(room="r"), Inspection(room="r", report="fine")):
+        with pytest.raises(AlreadyExists):
+            store.put(other)
+        with pytest.raises(Cancelled) as cancelled:
+            store.transact(Put(other))
+        assert isinstance(cancelled.value.reasons[0], AlreadyExists)
     with pytest.raises(Cancelled) as cancelled:
         store.transact(Upsert(Repair(room="r")), Put(Inspection(room="s")))
     assert isinstance(cancelled.value.reasons[0], AlreadyExists)
@@ -121,6 +147,63 @@ def test_an_item_without_a_type_is_told_by_its_key(bench: Bench) -> None:
     bench.save_item(rooms, item)
     assert bench.store.update(REPAIR, part="lamp").part == "lamp"
     assert bench.store.delete(REPAIR) is True
+
+
+def test_a_put_replaces_its_own_kind(bench: Bench) -> None:
+    bench.create_own(rooms)
+    for part in ("lamp", "door"):
+        bench.store.put(Repair(room="r", part=part))
+        bench.store.transact(Put(Repair(room="s", part=part)))
+    for drawing in ("small", "large" * 1_000):
+        bench.store.put(Plan(room="t", drawing=drawing))
+    repairs = bench.store.get_many([Repair.by_room(room=room) for room in "rst"])
+    assert [each and each.part for each in repairs] == ["door", "door", None]
+
+
+def test_what_has_expired_is_in_nobodys_way(bench: Bench) -> None:
+    bench.create_own(rooms)
+    bench.save_item(rooms, {**Stay(room="r").item(), "kind": {"S": "Repair"}, "ttl": {"N": "1"}})
+    bench.store.put(Stay(room="r"))
+    assert bench.store.get(Stay.by_room(room="r")) is not None
+
+
+def test_a_batch_which_checks_nothing_does_not_take_what_could_replace_another_kind(bench: Bench) -> None:
+    answer = (
+        "Repair has keys that Meeting can have too, which a batch cannot check; write it with put, delete or transact"
+    )
+    for write in ({"entities": [Repair(room="r")]}, {"entities": [], "delete": [REPAIR]}):
+        with pytest.raises(ModelError, match=answer):
+            bench.store.write_many(**write)
+
+
+def test_where_keys_tell_kinds_apart_a_put_is_made_under_no_condition() -> None:
+    """Which of them come first does not matter: the last entity of a table may be the one that shares keys."""
+    flats = Table("flats", "PK", type_attribute="kind")
+
+    class Lease(Entity, table=flats):
+        flat: str
+
+        keys = Keys(PK="LEASE#{flat}")
+
+    class Tenant(Entity, table=flats):
+        name: str
+
+        keys = Keys(PK=sharded("TENANT#{name}", 4))
+
+    context = Context()
+    assert isinstance(request := next(put(context, Lease(flat="f"))), Request)
+    assert "ConditionExpression" not in request.body
+    assert isinstance(request := next(put(context, Tenant(name="n"))), Request)
+    assert "ConditionExpression" not in request.body
+
+    class Sublease(Entity, table=flats):
+        flat: str
+
+        keys = Keys(PK="LEASE#{flat}")
+
+    for entity in (Lease(flat="f"), Sublease(flat="f")):
+        assert isinstance(request := next(put(context, entity)), Request)
+        assert request.body["ConditionExpression"] == "attribute_not_exists(#n0) OR #n0 = :v0"
 
 
 # -- the type as a part of an index key -----------------------------------------------------------------------------

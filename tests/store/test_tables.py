@@ -119,6 +119,16 @@ def test_recovery_is_switched_on_where_the_endpoint_has_it(backend: Backend) -> 
     assert again == {aspect for aspect, resolution in done.items() if resolution is Resolution.UNSUPPORTED}
 
 
+@pytest.mark.requirement("X7")
+def test_recovery_is_switched_on_in_the_embedded_engine() -> None:
+    with Engine.open() as engine:
+        backend = EmbeddedBackend(engine, owned=False)
+        ensured(backend, plain())
+        wanted = plain(point_in_time_recovery=True)
+        assert told(ensured(backend, wanted)) == {(Aspect.RECOVERY, "", Resolution.APPLIED)}
+        assert ensured(backend, wanted) == []
+
+
 def test_encryption_is_switched_on_later_too() -> None:
     with Engine.open() as engine:
         backend = EmbeddedBackend(engine, owned=False)

@@ -90,7 +90,11 @@ def aware(time: datetime) -> datetime:
     """The time in UTC; one without a zone is an error."""
     if time.tzinfo is None:
         raise ValueError(f"{time.isoformat()} has no time zone; give it one, such as datetime.UTC")
-    return time.astimezone(UTC)
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        # Within a day of the first or the last time there is.
+        raise ValueError(f"{time.isoformat()} is beyond the times that Python knows in UTC") from None
 
 
 def _since_epoch(time: datetime) -> timedelta:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from tablewright.model.attributes import Epoch, decode, named, stored_types
+from tablewright.model.attributes import Epoch, named, stored_types
 from tablewright.model.errors import ModelError
 from tablewright.model.keys import Field
 from tablewright.model.patterns import Get, Query
@@ -166,11 +166,6 @@ def _check_rule(schema: Schema, attribute: str, rule: KeyRule) -> None:
         # What is left out of a primary key has to be absent, or be in it elsewhere, or two items would have one key.
         others = [schema.rules[name].template for name in table.key if name in schema.rules and name != attribute]
         rule.template.keep_whole({field.name for template in others for field in template.fields})
-    for path, allowed in rule.when.items():
-        spec = schema.by_attribute[path.partition(".")[0]]
-        if "." not in path:
-            for value in allowed:
-                _check_value(f"{place}, when {spec.name}", spec, decode(value))
 
 
 def _check_form(schema: Schema, place: str, field: Field) -> None:
@@ -359,17 +354,10 @@ def _check_neighbours(schema: Schema) -> None:
                 f"{entity}: table {schema.table.name!r} has an entity of the type {schema.type_name!r} already; "
                 "say type_name=... in the class line"
             )
-        if schema.table.type_attribute is None and all(_can_meet(schema, other, name) for name in schema.table.key):
+        if schema.table.type_attribute is None and schema.can_meet(other):
             raise ModelError(
                 f"{entity} and {other.entity.__name__} can have the same key in table {schema.table.name!r}, and "
                 "nothing tells their items apart; begin their keys with different text, or give the table a "
                 "type_attribute",
                 rule="same-key",
             )
-
-
-def _can_meet(one: Schema, other: Schema, attribute: str) -> bool:
-    mine, theirs = one.rules.get(attribute), other.rules.get(attribute)
-    if mine is None or theirs is None or mine.shards > 1 or theirs.shards > 1:
-        return True
-    return mine.template.overlaps(theirs.template)

@@ -77,6 +77,10 @@ class Member:
     optional: bool
 
 
+def _decoded(schema: Schema, item: Item) -> Entity:
+    return schema.decode(item)
+
+
 class Collection(BaseModel):
     """The base of all collections."""
 
@@ -102,7 +106,7 @@ class Collection(BaseModel):
                 raise ModelError(f"{place}: every collection has a method of that name; give the pattern another")
 
     @classmethod
-    def of(cls, items: Iterable[Item], decode: Callable[[Schema, Item], Entity] = Schema.decode) -> Self | None:
+    def of(cls, items: Iterable[Item], decode: Callable[[Schema, Item], Entity] = _decoded) -> Self | None:
         """The collection that items make up; None when a member is missing that has to be there."""
         found: dict[str, list[Entity]] = {member.name: [] for member in cls.members_}
         for item in items:

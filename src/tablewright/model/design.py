@@ -112,13 +112,8 @@ class Write:
             not self.checks
             and all(touch.action in ("put", "delete") and not touch.conditional for touch in self.touches)
             and any(touch.count > 1 for touch in self.touches)
-            and not any(_needs_condition(touch.entity.schema_) for touch in self.touches)
+            and all(touch.entity.schema_.why_not_in_a_batch() is None for touch in self.touches)
         )
-
-
-def _needs_condition(schema: Schema) -> bool:
-    """Whether every write of an entity is under a condition, or in a transaction, which a batch cannot be."""
-    return schema.version is not None or bool(schema.unique or schema.numbered)
 
 
 @dataclass(frozen=True, slots=True)

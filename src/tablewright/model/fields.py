@@ -6,21 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tablewright.model.attributes import Encoder
+from tablewright.model.given import Given
 
-__all__ = ["KINDS", "FieldSpec", "Place"]
-
-_SETS = ("SS", "NS", "BS")
-# What is stored, in words.
-KINDS = {
-    "S": "text",
-    "N": "a number",
-    "B": "bytes",
-    "BOOL": "true or false",
-    "M": "a map",
-    "L": "a list",
-    "SET": "a set",
-    "NULL": "nothing",
-}
+__all__ = ["FieldSpec", "Place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +30,9 @@ class FieldSpec:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a field path leads: the steps to it in an item, and how values there are stored."""
+    """Where a field path leads: the steps to it in an item, and how values there are stored and given."""
 
     steps: tuple[str, ...]
     encode: Encoder
     types: frozenset[str | None]
-    # Those types as the service tags them; all where one is not known.
-    tags: frozenset[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        types = frozenset(KINDS) if None in self.types else self.types
-        tags = {tag for kind in types if kind is not None for tag in (_SETS if kind == "SET" else (kind,))}
-        object.__setattr__(self, "tags", frozenset(tags))
+    given: Given = field(compare=False)

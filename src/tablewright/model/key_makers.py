@@ -1,17 +1,19 @@
 """Keys straight from field values, as a read gives them.
 
 A key follows from an item: values are encoded, placed in it, and put into the templates (``stored`` and ``key_of`` of a
-schema). Where each value is that of a field, and goes into the key as a whole, a maker does all of that in one go. What
-is not so plain (a value that is missing, too many, or of the wrong type; a part of a field; a shard) it leaves to the
-long way, which also knows what is wrong with it.
+schema). Where each value is that of a field, of its own type, and goes into the key as a whole, a maker does all of it
+in one go. What is not so plain (a value that is missing, too many, or of another type; a part of a field; a shard) it
+leaves to the long way, which also knows what is wrong with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
+from tablewright.model.attributes import Encoder
 from tablewright.model.errors import ModelError
 from tablewright.model.fields import Place
 from tablewright.model.keys import AttributeValue, Field, Part, escape
@@ -79,11 +81,12 @@ def attribute_maker(schema: Schema, attribute: str, parts: Sequence[Part] | None
 
 
 def _as_it_is(name: str, place: Place) -> AttributeMaker:
-    encode, tags = place.encode, place.tags - {"NULL"}
+    own = place.given.own
 
     def make(values: Mapping[str, Any]) -> AttributeValue | None:
-        encoded = encode(values[name])
-        return None if encoded is None or tags.isdisjoint(encoded) else encoded
+        value = values[name]
+        encode = own.get(type(value))
+        return None if encode is None else encode(value)
 
     return make
 
@@ -94,23 +97,19 @@ def _templated(parts: Sequence[Part], places: Mapping[str, tuple[str, Place]]) -
     for part in parts:
         if isinstance(part, Field):
             name, place = places[part.name]
-            pieces.append((literal, name, _straight(part.form, place.tags), place.encode, place.tags, part.encoder))
+            pieces.append((literal, name, _writers(part, place)))
             literal = ""
         else:
             literal += part.text
 
     def make(values: Mapping[str, Any]) -> AttributeValue | None:
         text = ""
-        for before, name, straight, encode, tags, as_text in pieces:
+        for before, name, writers in pieces:
             value = values[name]
-            written = straight.get(type(value))
-            if written is not None:
-                text += before + written(value)
-                continue
-            encoded = encode(value)
-            if encoded is None or tags.isdisjoint(encoded):
+            write = writers.get(type(value))
+            if write is None:
                 return None
-            text += before + as_text(encoded)
+            text += before + write(value)
         text += literal
         # No key is empty.
         return {"S": text} if text else None
@@ -118,13 +117,23 @@ def _templated(parts: Sequence[Part], places: Mapping[str, tuple[str, Place]]) -
     return make
 
 
-def _straight(form: str, tags: Set[str]) -> Mapping[type, Callable[[Any], str]]:
-    """How values of some types stand in a key, without being encoded first."""
-    if form == "text" and "S" in tags:
-        return {str: escape, date: date.isoformat}
-    if form.isdigit() and "N" in tags:
-        return {int: _padded(int(form))}
-    return {}
+def _writers(part: Field, place: Place) -> Mapping[type, Callable[[Any], str]]:
+    """How values of a field's own types stand in a key; of some types without being encoded first."""
+    return {kind: _straight(part.form, kind) or _encoded(part, encode) for kind, encode in place.given.own.items()}
+
+
+def _straight(form: str, kind: type) -> Callable[[Any], str] | None:
+    if form == "text":
+        return _AS_TEXT.get(kind)
+    return _padded(int(form)) if form.isdigit() and kind is int else None
+
+
+_AS_TEXT: Mapping[type, Callable[[Any], str]] = {str: escape, date: date.isoformat, UUID: str}
+
+
+def _encoded(part: Field, encode: Encoder) -> Callable[[Any], str]:
+    as_text = part.encoder
+    return lambda value: as_text(encode(value) or {})
 
 
 def _padded(width: int) -> Callable[[int], str]:

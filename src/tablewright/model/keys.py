@@ -25,17 +25,20 @@ letter, or something above ``$``. A lone ``$`` is between the two, and in no key
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, ClassVar
 
 from tablewright.model.errors import TemplateError
 
 AttributeValue = dict[str, Any]
+Item = dict[str, AttributeValue]
+# What is between separators: a literal beginning, and the form of the field behind it, if there is one.
+Segments = tuple[tuple[str, str | None], ...]
 
 SEPARATOR = "#"
 # ``prefix + value + PAST`` is above every key that goes on behind the value, and below the keys of the next value.
@@ -347,21 +350,23 @@ class Template:
         return re.compile(pattern, re.DOTALL)
 
     @cached_property
-    def segments(self) -> tuple[tuple[tuple[str, str | None], ...], ...]:
+    def segments(self) -> tuple[Segments, ...]:
         """What is between the separators, text and then perhaps a field's form; without and with the optional part."""
         halves = [self.parts, self.parts + self.optional] if self.optional else [self.parts]
         return tuple(map(_segments, halves))
 
     def overlaps(self, other: Template) -> bool:
         """Whether some text can be a key of both. Errs on the safe side where two fields of different forms meet."""
-        return any(
-            len(mine) == len(theirs) and all(map(_segments_meet, mine, theirs))
-            for mine in self.segments
-            for theirs in other.segments
-        )
+        return meet(self.segments, other.segments)
 
 
-def _segments(parts: Sequence[Part]) -> tuple[tuple[str, str | None], ...]:
+def meet(some: Iterable[Segments], others: Iterable[Segments]) -> bool:
+    """Whether some text can be a key of segments among both."""
+    pairs = product(some, others)
+    return any(len(mine) == len(theirs) and all(map(_segments_meet, mine, theirs)) for mine, theirs in pairs)
+
+
+def _segments(parts: Sequence[Part]) -> Segments:
     segments: list[tuple[str, str | None]] = [("", None)]
     for part in parts:
         if isinstance(part, Field):

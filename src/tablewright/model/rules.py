@@ -31,7 +31,7 @@ from pydantic import Field
 
 from tablewright.model.attributes import EpochSeconds, encode
 from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.keys import SEPARATOR, AttributeValue, Template
+from tablewright.model.keys import SEPARATOR, AttributeValue, Segments, Template, meet
 
 # -- markers on fields ----------------------------------------------------------------------------------------------
 
@@ -154,6 +154,15 @@ class KeyRule:
         """Whether a key is one of this rule."""
         text = self._without_shard(key)
         return text is not None and self.template.matches(text) is not None
+
+    def overlaps(self, other: KeyRule) -> bool:
+        """Whether some text can be a key of both. Errs on the safe side, as templates do."""
+        return meet(self._segments(), other._segments())
+
+    def _segments(self) -> list[Segments]:
+        """Those of the template, and the shard."""
+        shard = () if self.shards == 1 else (("", str(len(str(self.shards - 1)))),)
+        return [(*segments, *shard) for segments in self.template.segments]
 
     def _without_shard(self, key: str) -> str | None:
         if self.shards == 1:

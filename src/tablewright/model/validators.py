@@ -28,21 +28,31 @@ def take_stored_values(model: type[BaseModel]) -> None:
     model.__pydantic_validator__ = validator_of(changed)
 
 
-def validator_of(schema: Any) -> SchemaValidator:
+def validator_of(schema: Any, config: Any = None) -> SchemaValidator:
     """The validator of a core schema, with the models in it as they are there."""
     try:
         # Else a model's schema would be taken from its class, whatever it says here.
-        return SchemaValidator(schema, _use_prebuilt=False)
+        return SchemaValidator(schema, config, _use_prebuilt=False)
     except TypeError:
         # This pydantic does not know the argument.
-        return SchemaValidator(schema)
+        return SchemaValidator(schema, config)
 
 
 def fields_alone(schema: Any) -> Any:
-    """The core schema of a model without the validators that look at all of it."""
+    """The core schema of a model without the validators that look at all of it, to which any field can be assigned."""
     if schema["type"] == "definitions":
         return {**schema, "schema": fields_alone(schema["schema"])}
-    return fields_alone(schema["schema"]) if schema["type"].startswith("function-") else schema
+    if schema["type"].startswith("function-"):
+        return fields_alone(schema["schema"])
+    if schema["type"] == "model":
+        return {**_thawed(schema), "schema": fields_alone(schema["schema"])}
+    if schema["type"] == "model-fields":
+        return {**schema, "fields": {name: _thawed(field) for name, field in schema["fields"].items()}}
+    return schema
+
+
+def _thawed(schema: Any) -> Any:
+    return {name: member for name, member in schema.items() if name != "frozen"}
 
 
 def _changed(schema: Any) -> Any:

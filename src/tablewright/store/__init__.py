@@ -2,7 +2,8 @@
 
 from tablewright.store.around import AsyncTolerantReader, TolerantPage, TolerantReader
 from tablewright.store.async_store import AsyncStore
-from tablewright.store.blobs import Blobs, FolderBlobs, MemoryBlobs, blobs_at
+from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
+from tablewright.store.blobs import Blobs, FolderBlobs, MemoryBlobs, blobs_at, blobs_of
 from tablewright.store.checkpoints import Bookkeeping, Checkpoint, DeadLetter
 from tablewright.store.consumers import AsyncConsumer, Consumer
 from tablewright.store.context import CapacityHook
@@ -32,6 +33,7 @@ from tablewright.store.errors import (
     VersionConflict,
 )
 from tablewright.store.findings import Fault, Finding, Progress, Remedy, Report
+from tablewright.store.flow import Backend, Request, Response
 from tablewright.store.idempotency import IdempotencyRecord, Outcome
 from tablewright.store.operations import Operation
 from tablewright.store.orphans import Orphans, Usage
@@ -49,6 +51,7 @@ from tablewright.store.streams import (
     changes_in,
     changes_of,
     only,
+    readable,
     wanting,
 )
 from tablewright.store.tables import Aspect, Difference, Resolution
@@ -66,9 +69,11 @@ __all__ = [
     "AsyncConsumer",
     "AsyncStore",
     "AsyncTolerantReader",
+    "Backend",
     "BlobLost",
     "Blobs",
     "Bookkeeping",
+    "BotocoreBackend",
     "Cancelled",
     "CapacityHook",
     "Change",
@@ -84,6 +89,7 @@ __all__ = [
     "Delete",
     "Difference",
     "Effects",
+    "EmbeddedBackend",
     "Fault",
     "Finding",
     "FolderBlobs",
@@ -112,7 +118,9 @@ __all__ = [
     "RecordsLost",
     "Remedy",
     "Report",
+    "Request",
     "Resolution",
+    "Response",
     "S3Blobs",
     "ServiceError",
     "Store",
@@ -127,9 +135,11 @@ __all__ = [
     "Usage",
     "VersionConflict",
     "blobs_at",
+    "blobs_of",
     "changes_in",
     "changes_of",
     "only",
+    "readable",
     "sizes_outside",
     "wanting",
 ]

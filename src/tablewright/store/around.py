@@ -108,12 +108,12 @@ class TolerantReader(_Telling):
         self._tell(found)
         return found
 
-    def collect(self, gathering: Gathering[C]) -> tuple[C | None, list[Unreadable]]:
+    def collect(self, gathering: Gathering[C], *, consistent: bool | None = None) -> tuple[C | None, list[Unreadable]]:
         """A collection, and the errors of members that it lacks; LimitExceeded if there is too much for one answer.
 
         None when a member is missing that has to be there; Unreadable is raised, when that one cannot be read.
         """
-        found = self._store._run(_collect(self._store._context, gathering))
+        found = self._store._run(_collect(self._store._context, gathering, consistent))
         self._tell(found[1])
         return found
 
@@ -157,12 +157,14 @@ class AsyncTolerantReader(_Telling):
         self._tell(found)
         return found
 
-    async def collect(self, gathering: Gathering[C]) -> tuple[C | None, list[Unreadable]]:
+    async def collect(
+        self, gathering: Gathering[C], *, consistent: bool | None = None
+    ) -> tuple[C | None, list[Unreadable]]:
         """A collection, and the errors of members that it lacks; LimitExceeded if there is too much for one answer.
 
         None when a member is missing that has to be there; Unreadable is raised, when that one cannot be read.
         """
-        found = await self._store._run(_collect(self._store._context, gathering))
+        found = await self._store._run(_collect(self._store._context, gathering, consistent))
         self._tell(found[1])
         return found
 
@@ -195,9 +197,9 @@ def _page(
         read += len(taken)
         if reading.scope.is_special:
             taken = yield from reading.whole(taken)
-        entities = _entities(reading, taken)
-        items += [each for each in entities if not isinstance(each, Unreadable) and wanted(each)]
-        unreadable += [each for each in entities if isinstance(each, Unreadable)]
+        entities, errors = _entities(reading, taken)
+        items += entities if wanted is _all else filter(wanted, entities)
+        unreadable += errors
         made = reading.cursor
         if made is None or len(items) == limit or read >= MOST_READ:
             return TolerantPage(items, unreadable, None if made is None else made())
@@ -218,15 +220,17 @@ def _every(context: Context, selection: Selection[E]) -> Flow[TolerantPage[E]]:
             return whole
 
 
-def _entities(reading: Reading, items: list[Item]) -> list[Any]:
-    """What was read, as entities, with the errors of those that are none."""
+def _entities(reading: Reading, items: list[Item]) -> tuple[list[Any], list[Unreadable]]:
+    """What was read, as entities, and the errors of those that are none."""
     schema, projected = reading.scope.schema, reading.scope.projected
     if not projected and not any(OUTSIDE in item for item in items):
         try:
-            return entities_of(schema, items)
+            return entities_of(schema, items), []
         except Unreadable:
             pass
-    return [_entity(schema, item, projected) for item in items]
+    found = [_entity(schema, item, projected) for item in items]
+    errors = [each for each in found if isinstance(each, Unreadable)]
+    return [each for each in found if not isinstance(each, Unreadable)], errors
 
 
 def _entity(schema: Schema, item: Item, projected: Sequence[str]) -> Any:
@@ -269,8 +273,10 @@ def _each(context: Context, lookups: Sequence[Lookup[E]], consistent: bool | Non
     return first + second
 
 
-def _collect(context: Context, gathering: Gathering[C]) -> Flow[tuple[C | None, list[Unreadable]]]:
-    reading = begin(context, plan_gathering(context, gathering))
+def _collect(
+    context: Context, gathering: Gathering[C], consistent: bool | None
+) -> Flow[tuple[C | None, list[Unreadable]]]:
+    reading = begin(context, plan_gathering(context, gathering, consistent=consistent))
     items: list[Item] = []
     pages = 0
     while not reading.ended:

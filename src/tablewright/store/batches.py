@@ -1,7 +1,8 @@
 """Many items at once: puts and deletes in requests of 25, what was not processed again until all of it is.
 
 Each item is written for itself, and nothing of it is checked: the last writer wins. An entity that has a version,
-unique fields or numbers needs a condition or a transaction for every write, so it is refused here.
+unique fields or numbers, or the keys of another one, needs a condition or a transaction for every write, so it is
+refused here.
 """
 
 from __future__ import annotations
@@ -108,14 +109,10 @@ def _key_of(schema: Schema, write: _Write) -> dict[str, Any]:
 
 def _writable(target: Entity | Lookup[Any]) -> Schema:
     schema = schema_for(target, "write_many")
-    name = schema.entity.__name__
-    for what, present in (
-        ("a version", schema.version is not None),
-        ("unique fields", bool(schema.unique)),
-        ("numbered fields", bool(schema.numbered)),
-    ):
-        if present:
-            raise ModelError(f"{name} has {what}, which a batch cannot check; write it with put, delete or transact")
+    reason = schema.why_not_in_a_batch()
+    if reason is not None:
+        name = schema.entity.__name__
+        raise ModelError(f"{name} has {reason}, which a batch cannot check; write it with put, delete or transact")
     return schema
 
 

@@ -20,8 +20,9 @@ from pydantic import ValidationError
 
 from tablewright.model import Entity, ModelError
 from tablewright.model.attributes import Encoder, encode, number_text
+from tablewright.model.decoding import read_in_part
 from tablewright.model.keys import AttributeValue
-from tablewright.model.schema import Item, Schema, read_in_part
+from tablewright.model.schema import Item, Schema
 from tablewright.store.errors import ServiceError
 from tablewright.store.expressions import Changes
 from tablewright.store.places import place_of, steps_of

@@ -64,6 +64,11 @@ class Checkpoint(Entity):
 
     of_consumer = Query()
 
+    @property
+    def is_of_rebuild(self) -> bool:
+        """Whether it is of no shard, and says that a rebuild is at work."""
+        return self.shard == REBUILD
+
 
 class DeadLetter(Entity):
     """A record that a consumer could not deal with."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from tablewright.model import ModelError
 from tablewright.model.attributes import decode, number_text
-from tablewright.model.fields import KINDS
 from tablewright.model.keys import AttributeValue, lookup
+from tablewright.model.places import no_value
 from tablewright.model.schema import Item, Schema
 from tablewright.store.changes import stored_at
 from tablewright.store.context import Context
@@ -49,6 +49,15 @@ def _is_own(schema: Schema) -> Condition:
     return missing(attribute) | equals(attribute, {"S": schema.type_name})
 
 
+def is_replaceable(context: Context, schema: Schema) -> Condition | None:
+    """There is no item, one of the entity, or one that has expired; None where the primary key tells entities apart,
+    so that there cannot be another one."""
+    if not schema.rivals:
+        return None
+    over, own = is_over(context, schema), _is_own(schema)
+    return own if over is None else own | over
+
+
 def is_there(context: Context, schema: Schema) -> list[Condition]:
     """The item exists, is of the entity, and has not expired."""
     over = is_over(context, schema)
@@ -81,6 +90,18 @@ def if_free(context: Context, schema: Schema) -> Mapping[str, Any]:
 @lru_cache(maxsize=1024)
 def _if_free(schema: Schema) -> Mapping[str, Any]:
     return with_condition({}, is_free(Context(clock=lambda: 0), schema))
+
+
+def if_replaceable(context: Context, schema: Schema) -> Mapping[str, Any]:
+    """``is_replaceable`` as the members of a request; none where nothing has to hold."""
+    if not schema.rivals:
+        return {}
+    return _if_own(schema) if schema.expiry is None else with_condition({}, is_replaceable(context, schema))
+
+
+@lru_cache(maxsize=1024)
+def _if_own(schema: Schema) -> Mapping[str, Any]:
+    return with_condition({}, _is_own(schema))
 
 
 def living(context: Context, schema: Schema, item: Item | None) -> Item | None:
@@ -155,13 +176,16 @@ class Expectations:
         return allowed
 
     def _stored(self, path: str, place: Place, choice: Any) -> AttributeValue | None:
-        value = place.encode(choice)
-        kinds = {"SET" if tag in ("SS", "NS", "BS") else tag for tag in value or ()}
-        if kinds and None not in place.types and not kinds <= place.types:
-            # Nothing is equal to it, so it would never hold.
-            words = " or ".join(words for kind, words in KINDS.items() if kind in place.types and kind != "NULL")
-            raise ModelError(f"{self.schema.entity.__name__}: {path} is {words}, not {choice!r}")
-        return value
+        """A value that is expected, as the field takes it; what no item can have is a mistake."""
+        schema = self.schema
+        if choice is None:
+            return place.encode(None)
+        if path in schema.fields:
+            return schema.stored({path: choice}).get(place.path)
+        try:
+            return place.encode(place.validate(choice))
+        except (TypeError, ValueError) as error:
+            raise no_value(f"{schema.entity.__name__}.{path}", choice, error) from None
 
     def conditions(self) -> list[Condition]:
         conditions: list[Condition] = []

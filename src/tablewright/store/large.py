@@ -23,9 +23,10 @@ import orjson
 from tablewright.engine.values import item_size
 from tablewright.model import Entity, ModelError, Schema, Table, schema_of
 from tablewright.model.attributes import decode
+from tablewright.model.decoding import unknown_of
 from tablewright.model.keys import AttributeValue
 from tablewright.model.rules import OUTSIDE
-from tablewright.model.schema import Item, unknown_of
+from tablewright.model.schema import Item
 from tablewright.store.batch_reads import batch_get
 from tablewright.store.blobs import Blobs, delete_blobs, get_blobs, name_length, new_name, put_blobs
 from tablewright.store.changes import replaced, touched

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tablewright.model import Entity, Lookup, schema_of
-from tablewright.model.schema import Item, Schema, read_in_part
+from tablewright.model.decoding import read_in_part
+from tablewright.model.schema import Item, Schema
 from tablewright.store.arguments import A_TARGET, AN_ENTITY, not_taken
 from tablewright.store.context import Context
 from tablewright.store.counters import Counters, Draw, Identity

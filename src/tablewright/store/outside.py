@@ -28,10 +28,11 @@ import orjson
 
 from tablewright.engine.values import item_size, value_size
 from tablewright.model import Entity, Large, Schema, schema_of
+from tablewright.model.decoding import keep_unknown, unknown_of
 from tablewright.model.fields import FieldSpec
 from tablewright.model.keys import AttributeValue
 from tablewright.model.rules import OUTSIDE
-from tablewright.model.schema import Item, keep_unknown, unknown_of
+from tablewright.model.schema import Item
 
 _MAGIC = b"TBWL"
 _LENGTH = 4

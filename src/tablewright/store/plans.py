@@ -20,7 +20,8 @@ from typing import Any
 
 from tablewright.model import Entity, Gathering, Lookup, Query, Selection, schema_of
 from tablewright.store.context import Context
-from tablewright.store.outlines import Outline, Way, outlined
+from tablewright.store.outlines import Outline, Way
+from tablewright.store.outlining import outlined
 from tablewright.store.scopes import Plan, Scope
 
 __all__ = ["plan_gathering", "plan_lookup", "plan_scan", "plan_selection"]

@@ -97,7 +97,7 @@ class _Rebuild:
         shards = {shard.id for shard in stream.shards}
         for note in noted:
             # What an older stream, or a shard that is no more, would tell is in the table.
-            if note.shard not in shards and note.shard != REBUILD:
+            if note.shard not in shards and not note.is_of_rebuild:
                 yield from self.worker.desk.forget(note)
         taken = {}
         for shard in stream.shards:

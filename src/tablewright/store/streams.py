@@ -19,7 +19,7 @@ from tablewright.model import Entity, Schema, Table, schema_of
 from tablewright.model.schema import Item
 from tablewright.store.context import Context
 from tablewright.store.decoding import entity_of
-from tablewright.store.errors import NotFound, RecordsLost, ServiceError
+from tablewright.store.errors import NotFound, RecordsLost, ServiceError, Unreadable
 from tablewright.store.flow import Flow, Request
 from tablewright.store.retry import retrying
 
@@ -122,6 +122,27 @@ def wanting(*entities: type[Entity]) -> ChangeFilter:
 
     def wanted(change: RawChange) -> bool:
         return _schema(schemas, change) is not None
+
+    return wanted
+
+
+def readable(*entities: type[Entity], told: Callable[[Unreadable], None] | None = None) -> ChangeFilter:
+    """That changes are wanted but for those of these entities that cannot be read; ``told`` hears of each of those.
+
+    A consumer puts aside what it cannot read. This is for those who have nowhere to put it, such as a rebuild.
+    """
+    schemas = [schema_of(entity) for entity in entities]
+
+    def wanted(change: RawChange) -> bool:
+        schema = _schema(schemas, change)
+        try:
+            if schema is not None:
+                _typed(schema, change)
+        except Unreadable as error:
+            if told is not None:
+                told(error)
+            return False
+        return True
 
     return wanted
 

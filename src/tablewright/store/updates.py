@@ -16,8 +16,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup, ModelError
+from tablewright.model.decoding import keep_unknown, unknown_of
 from tablewright.model.keys import lookup
-from tablewright.model.schema import Item, keep_unknown, unknown_of
+from tablewright.model.schema import Item
 from tablewright.store.bounds import Requirement, requirements_of
 from tablewright.store.changes import Wanted, applied, replaced, to_changes, touched
 from tablewright.store.conditions import (

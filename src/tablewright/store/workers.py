@@ -21,7 +21,6 @@ import orjson
 
 from tablewright.model import ModelError, Table, schema_of
 from tablewright.store.checkpoints import (
-    REBUILD,
     Bookkeeping,
     Checkpoint,
     DeadLetter,
@@ -201,7 +200,7 @@ class Worker:
         """Look at what there is to work on; None while a rebuild is at work."""
         notes = {(note.stream, note.shard): note for note in (yield from self.desk.load())}
         for note in notes.values():
-            if note.shard == REBUILD:
+            if note.is_of_rebuild:
                 if note.leased_until is None or note.leased_until < self.context.now():
                     raise RebuildUnfinished(f"the rebuild of {self.name} was not finished; begin it again")
                 return None
@@ -227,7 +226,7 @@ class Worker:
         """Accept that records are lost: go on with the oldest there are. In how many shards that was so."""
         self.drop()
         lost = 0
-        notes = [note for note in (yield from self.desk.load()) if not note.finished and note.shard != REBUILD]
+        notes = [note for note in (yield from self.desk.load()) if not note.finished and not note.is_of_rebuild]
         streams = yield from describe_streams(self.context, self.table, {note.stream for note in notes})
         shards = {(stream.label, shard.id): (stream, shard) for stream in streams for shard in stream.shards}
         for note in notes:
@@ -258,7 +257,7 @@ class Worker:
         self.drop()
         # Not only those that are in use: after an error they are forgotten, and still leased.
         for note in (yield from self.desk.load()):
-            if note.owner == self.desk.owner and note.shard != REBUILD:
+            if note.owner == self.desk.owner and not note.is_of_rebuild:
                 yield from self.desk.release(note)
 
     def drop(self) -> None:

@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tablewright.model import Entity, Lookup, schema_of
+from tablewright.model.decoding import unknown_of
 from tablewright.model.fields import FieldSpec
 from tablewright.model.rules import OUTSIDE
-from tablewright.model.schema import Item, Schema, unknown_of
+from tablewright.model.schema import Item, Schema
 from tablewright.store.arguments import AN_ENTITY
 from tablewright.store.conditions import (
     Expectations,
@@ -23,10 +24,12 @@ from tablewright.store.conditions import (
     has_present_shape,
     has_version,
     if_free,
+    if_replaceable,
     is_free,
     is_of_another,
     is_over,
     is_own,
+    is_replaceable,
     is_there,
     living,
     version_refusal,
@@ -174,7 +177,7 @@ class Create(_Whole):
 
 
 class Put(_Whole):
-    """A whole item, whatever was there before; of a versioned entity, only over the version that was read."""
+    """A whole item, whatever was there before of its entity; with a version, only over the one that was read."""
 
     name = "put"
 
@@ -222,6 +225,8 @@ class Put(_Whole):
         elif expected == 0:
             over, fresh = is_over(context, schema), all_of([*conditions, *is_own(schema)])
             return fresh if over is None or fresh is None else fresh | over
+        else:
+            return is_replaceable(context, schema)
         return all_of(conditions)
 
 
@@ -312,11 +317,12 @@ class Delete(Operation):
 
 
 def put(context: Context, entity: E) -> Flow[E]:
-    """Store a whole item: the last writer wins, unless the entity has a version."""
+    """Store a whole item: the last writer wins, unless the entity has a version; AlreadyExists when the item is of
+    another entity."""
     schema = schema_for(entity, "put", AN_ENTITY)
     if schema.version is not None or _concerns_others(schema):
         return execute(context, Put(entity))
-    return _written(context, schema, entity, "put", {})
+    return _written(context, schema, entity, "put", if_replaceable(context, schema))
 
 
 def create(context: Context, entity: E) -> Flow[E]:

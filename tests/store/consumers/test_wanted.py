@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from tablewright.model import Entity, Keys, Table
-from tablewright.store import Unreadable, changes_in, wanting
+from tablewright.store import Unreadable, changes_in, readable, wanting
 from tablewright.store.effects import Effects
 from tablewright.store.streams import AnyChange, Change, RawChange, Record
 from tests.store.consumers.conftest import Desk, Ticket, count
@@ -56,6 +56,24 @@ def test_an_item_that_cannot_be_read_is_a_dead_letter_where_it_is_wanted_and_not
     assert curious.run_once().dead_letters == 1
     (letter,) = curious.dead_letters()
     assert letter.error.startswith("Unreadable: Ticket ticket_id 8 cannot be read")
+
+
+def test_what_cannot_be_read_can_be_left_out_and_told_of(desk: Desk) -> None:
+    foreign = {"PK": {"S": "NOTE#1"}, "SK": {"S": "NOTE"}}
+    desk.put("1")
+    mended = [Ticket(ticket_id="9", status=status).item() for status in ("open", "closed")]
+    for item in (BROKEN, *mended, foreign):
+        desk.call("PutItem", {"TableName": "Tickets", "Item": item})
+    errors: list[Unreadable] = []
+    given: list[AnyChange] = []
+    consumer = desk.consumer(
+        lambda changes, effects: given.extend(changes), wanted=readable(Ticket, told=errors.append), foreign=True
+    )
+    assert consumer.run_once().dead_letters == 0
+    # The second change of it cannot be read either, because of what was there before.
+    assert [(error.entity, error.key) for error in errors] == [("Ticket", "ticket_id 9")] * 2
+    assert [type(change) for change in given] == [Change, Change, RawChange]
+    assert given[1].after == Ticket(ticket_id="9", status="closed")
 
 
 def test_changes_of_some_entities_are_wanted_by_their_items() -> None:

@@ -6,13 +6,9 @@ and would end at the first such item, leaving nothing counted at all. So it leav
 
 from __future__ import annotations
 
-from tablewright.model import schema_of
-from tablewright.store import ChangeFilter, RawChange, Unreadable
-from tablewright.store.decoding import entity_of
+from tablewright.store import ChangeFilter, RawChange, Unreadable, readable
 from tablewright.systems.support.model import Event, Feedback, Ticket
 from tablewright.systems.unreadable import Notes
-
-_SCHEMAS = [schema_of(entity) for entity in (Ticket, Event, Feedback)]
 
 
 class Sieve:
@@ -20,24 +16,16 @@ class Sieve:
 
     def __init__(self, wanted: ChangeFilter, notes: Notes) -> None:
         self._wanted = wanted
+        self._readable = readable(Ticket, Event, Feedback, told=self._leave_out)
         self._notes = notes
         self.left_out: set[tuple[str, str]] = set()
 
     def __call__(self, change: RawChange) -> bool:
-        return self._wanted(change) and self._is_readable(change)
+        return self._wanted(change) and self._readable(change)
 
-    def _is_readable(self, change: RawChange) -> bool:
-        for item in (change.before, change.after):
-            schema = None if item is None else next((each for each in _SCHEMAS if each.is_of(item)), None)
-            if item is None or schema is None:
-                continue
-            try:
-                entity_of(schema, item)
-            except Unreadable as error:
-                self._notes.add(error)
-                self.left_out.add((error.entity, str(error.key)))
-                return False
-        return True
+    def _leave_out(self, error: Unreadable) -> None:
+        self._notes.add(error)
+        self.left_out.add((error.entity, str(error.key)))
 
     @property
     def told(self) -> str:
