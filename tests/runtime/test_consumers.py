@@ -11,10 +11,12 @@ import httpx
 import pytest
 
 from tablewright.runtime.events import Event
+from tablewright.runtime.tables import events_table, notes_table
 from tablewright.runtime.workers import Consuming
-from tablewright.store import AnyChange, Change, Effects, Handler, Unavailable
+from tablewright.store import AnyChange, Bookkeeping, Change, Effects, Handler, Unavailable
 from tablewright.systems import load
 from tablewright.systems.tasks.model import Task, task_management
+from tests.systems import raw
 from tests.systems.harness import Served, serving, wait_for
 from tests.systems.tasks.team import TASK
 
@@ -60,7 +62,7 @@ def test_a_record_that_cannot_be_dealt_with_is_put_aside_and_can_be_handled_afte
         assert state(admin) == {"name": "tests.titles", "failing": None, "waiting": None, "dead_letters": 1}
         assert set(done) == {"good", "better"}
 
-        (letter,) = admin.get("/runtime/consumers/tests.titles/dead-letters").json()
+        (letter,) = admin.get("/runtime/consumers/tests.titles/dead-letters").json()["dead_letters"]
         assert (letter["error"], letter["attempts"]) == ("ValueError: this one cannot be", 4)
         assert '"bad"' in letter["record"]
         replay = f"/runtime/consumers/tests.titles/dead-letters/{letter['sequence']}/replay"
@@ -74,6 +76,52 @@ def test_a_record_that_cannot_be_dealt_with_is_put_aside_and_can_be_handled_afte
         assert "bad" in done
         assert admin.post(replay).status_code == 404
         assert 'stream_dead_letters_total{consumer="tests.titles"} 1.0' in served.client().get("/metrics").text
+
+
+def test_dead_letters_are_listed_in_pages_around_one_that_cannot_be_read() -> None:
+    def refuse(changes: Sequence[AnyChange], effects: Effects) -> None:
+        raise ValueError("none of them")
+
+    path = "/runtime/consumers/tests.titles/dead-letters"
+    with consuming(refuse) as (served, admin):
+        write(admin, *(f"number {number}" for number in range(6)))
+        wait_for(lambda: state(admin)["dead_letters"] == 6)
+        assert len(admin.get(path).json()["dead_letters"]) == 6
+        letters = Bookkeeping.of(notes_table).dead_letter.of_consumer(consumer="tests.titles")
+        kept = list(served.runtime.blocking.iterate(letters))
+        key = {name: value for name, value in kept[2].item().items() if name in ("PK", "SK")}
+        raw.spoil(served, notes_table, key, attempts={"S": "many"})
+        pages, told, cursor = [], [], None
+        while True:
+            page = admin.get(path, params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
+            pages.append([each["sequence"] for each in page["dead_letters"]])
+            told += page["unreadable"]
+            cursor = page["cursor"]
+            if cursor is None:
+                break
+        assert pages == [[kept[0].sequence, kept[1].sequence], [kept[3].sequence, kept[4].sequence], [kept[5].sequence]]
+        assert [kept[2].sequence in each for each in told] == [True]
+        # One that can be read is found behind it.
+        again = admin.post(f"{path}/{kept[5].sequence}/replay")
+        assert (again.status_code, again.json()["detail"]) == (409, "it failed again: ValueError")
+        assert admin.get(path, params={"limit": 101}).status_code == 422
+        other = admin.get(
+            "/runtime/events/tasks", params={"cursor": admin.get(path, params={"limit": 2}).json()["cursor"]}
+        )
+        assert (other.status_code, other.json()["type"]) == (400, "/problems/invalid-cursor")
+
+
+def test_events_are_listed_around_one_that_cannot_be_read() -> None:
+    with serving(load("tasks")) as served:
+        admin = served.client("root", "Admins")
+        write(admin, "one", "two", "three")
+        path = "/runtime/events/tasks"
+        found = wait_for(lambda: (page := admin.get(path).json()["events"]) and len(page) == 3 and page)
+        key = {"PK": {"S": f"EVENT#{found[1]['event_id']}"}, "SK": {"S": "EVENT"}}
+        raw.spoil(served, events_table, key, detail={"S": "x"})
+        page = admin.get(path, params={"limit": 2}).json()
+        assert page["events"] == [found[0], found[2]]
+        assert [found[1]["event_id"] in each for each in page["unreadable"]] == [True]
 
 
 def test_consumers_are_shown_to_admins_only() -> None:

@@ -28,3 +28,18 @@ def items(served: Served, table: Table) -> list[Item]:
         if "LastEvaluatedKey" not in answer:
             return found
         start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+
+def spoil(served: Served, table: Table, key: Item, **attributes: dict[str, Any]) -> None:
+    """Write attributes of an item that is there, as another program might, whatever the model says of them."""
+    names = {f"#{name}": name for name in attributes}
+    ask(
+        served,
+        "UpdateItem",
+        table,
+        Key=key,
+        UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in attributes),
+        ConditionExpression=f"attribute_exists({table.partition})",
+        ExpressionAttributeNames=names,
+        ExpressionAttributeValues={f":{name}": value for name, value in attributes.items()},
+    )

@@ -23,15 +23,13 @@ FIELDS = (
     "route",
     "status",
     "milliseconds",
-    "caller",
     "code",
     "consumer",
     "event_id",
-    "event_type",
-    "message_id",
-    "records",
     "dead_letters",
     "count",
+    "job",
+    "outcome",
 )
 _INNERMOST_FRAMES = 6
 

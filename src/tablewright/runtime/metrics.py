@@ -12,8 +12,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from tablewright.store import ServiceError
-from tablewright.store.flow import Backend, Request, Response
+from tablewright.store import Backend, Request, Response, ServiceError
 
 _THROTTLES = frozenset(
     {

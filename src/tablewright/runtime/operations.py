@@ -14,16 +14,20 @@ from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
+from tablewright.model import Selection
 from tablewright.runtime.dependencies import Cursor, Limit, allow, runtime_of
 from tablewright.runtime.errors import Clash, Missing
 from tablewright.runtime.events import Event
 from tablewright.runtime.identity import ADMINS, Caller
+from tablewright.runtime.tables import notes_table
 from tablewright.runtime.workers import Workers
-from tablewright.store import DeadLetter, StoreError
+from tablewright.store import AsyncTolerantReader, Bookkeeping, DeadLetter, StoreError
 
 router = APIRouter()
 
 _READY_WITHIN = 5.0
+# Dead letters that are looked through at once; one may have 300 KB.
+_AT_ONCE = 20
 
 
 async def _admitted(request: Request, caller: Annotated[Caller, allow(ADMINS)]) -> Caller:
@@ -45,7 +49,7 @@ class ConsumerState(BaseModel):
     dead_letters: int
 
 
-class Letter(BaseModel):
+class LetterView(BaseModel):
     sequence: str
     error: str
     attempts: int
@@ -53,9 +57,17 @@ class Letter(BaseModel):
     record: str
 
 
+class LetterPage(BaseModel):
+    dead_letters: list[LetterView]
+    cursor: str | None = None
+    # Which of them cannot be read, and why.
+    unreadable: list[str] = []
+
+
 class EventPage(BaseModel):
     events: list[dict[str, Any]]
     cursor: str | None = None
+    unreadable: list[str] = []
 
 
 @router.get("/healthz")
@@ -90,59 +102,85 @@ async def events(
     cursor: Cursor = None,
 ) -> EventPage:
     """What a system has published, newest first."""
-    page = await runtime_of(request).store.query(Event.of_source(source=source), limit=limit, cursor=cursor)
-    return EventPage(
-        events=[event.model_dump(mode="json", exclude={"ttl"}) for event in page.items], cursor=page.cursor
-    )
+    page = await _reader(request).page(Event.of_source(source=source), limit=limit, cursor=cursor)
+    found = [event.model_dump(mode="json", exclude={"ttl"}) for event in page.items]
+    return EventPage(events=found, cursor=page.cursor, unreadable=[str(error) for error in page.unreadable])
 
 
 @router.get("/runtime/consumers")
 async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
-    workers = _workers(request)
+    workers, store = _workers(request), runtime_of(request).store
     failing, waiting = workers.failures(), workers.waiting()
     return [
         ConsumerState(
             name=name,
             failing=failing.get(name),
             waiting=waiting.get(name),
-            dead_letters=len(await _letters(workers, name)),
+            dead_letters=await store.count(_letters(name), consistent=True),
         )
         for name in workers.names
     ]
 
 
 @router.get("/runtime/consumers/{name}/dead-letters")
-async def dead_letters(name: str, request: Request, _: Admin) -> list[Letter]:
-    """Records that a consumer could not deal with."""
-    return [
-        Letter(
-            sequence=letter.sequence,
-            error=letter.error,
-            attempts=letter.attempts,
-            failed_at=letter.failed_at,
-            record=letter.record,
-        )
-        for letter in await _letters(_workers(request), name)
-    ]
+async def dead_letters(name: str, request: Request, _: Admin, limit: Limit = 20, cursor: Cursor = None) -> LetterPage:
+    """Records that a consumer could not deal with, in the order of their stream."""
+    _known(request, name)
+    page = await _reader(request).page(_letters(name), limit=limit, cursor=cursor)
+    return LetterPage(
+        dead_letters=[
+            LetterView(
+                sequence=letter.sequence,
+                error=letter.error,
+                attempts=letter.attempts,
+                failed_at=letter.failed_at,
+                record=letter.record,
+            )
+            for letter in page.items
+        ],
+        cursor=page.cursor,
+        unreadable=[str(error) for error in page.unreadable],
+    )
 
 
 @router.post("/runtime/consumers/{name}/dead-letters/{sequence}/replay", status_code=204)
 async def replay(name: str, sequence: str, request: Request, _: Admin) -> None:
     """Have a dead letter handled after all."""
-    workers = _workers(request)
-    letter = next((each for each in await _letters(workers, name) if each.sequence == sequence), None)
-    if letter is None:
-        raise Missing(f"{name} has no dead letter {sequence}")
+    workers = _known(request, name)
+    letter = await _letter(_reader(request), name, sequence)
     try:
         await asyncio.to_thread(workers.consumer(name).replay, letter)
     except Exception as error:
         raise Clash(f"it failed again: {type(error).__name__}") from error
 
 
-async def _letters(workers: Workers, name: str) -> list[DeadLetter]:
+def _letters(name: str) -> Selection[DeadLetter]:
+    """The dead letters of a consumer."""
+    return Bookkeeping.of(notes_table).dead_letter.of_consumer(consumer=name)
+
+
+async def _letter(reader: AsyncTolerantReader, name: str, sequence: str) -> DeadLetter:
+    """A dead letter; the stream that it is from is part of its key as well, and there may have been several."""
+    cursor = None
+    while True:
+        page = await reader.page(_letters(name), limit=_AT_ONCE, cursor=cursor)
+        found = next((each for each in page.items if each.sequence == sequence), None)
+        if found is not None:
+            return found
+        cursor = page.cursor
+        if cursor is None:
+            raise Missing(f"{name} has no dead letter {sequence}")
+
+
+def _reader(request: Request) -> AsyncTolerantReader:
+    return AsyncTolerantReader(runtime_of(request).store)
+
+
+def _known(request: Request, name: str) -> Workers:
+    workers = _workers(request)
     if name not in workers.names:
         raise Missing(f"there is no consumer {name}; there are {', '.join(workers.names)}")
-    return await asyncio.to_thread(workers.dead_letters, name)
+    return workers
 
 
 def _workers(request: Request) -> Workers:

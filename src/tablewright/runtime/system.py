@@ -29,10 +29,17 @@ from tablewright.runtime.settings import PREFIX, Secrets, Settings
 from tablewright.runtime.settings import SettingsError as SettingsError
 from tablewright.runtime.tables import events_table, notes_table
 from tablewright.runtime.workers import Consuming
-from tablewright.store import AsyncStore, Blobs, FolderBlobs, S3Blobs, Store
-from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
-from tablewright.store.blobs import blobs_of
-from tablewright.store.flow import Backend
+from tablewright.store import (
+    AsyncStore,
+    Backend,
+    Blobs,
+    BotocoreBackend,
+    EmbeddedBackend,
+    FolderBlobs,
+    S3Blobs,
+    Store,
+    blobs_of,
+)
 
 if TYPE_CHECKING:
     from fastapi import APIRouter

@@ -1,7 +1,7 @@
 """The runtime's own tables.
 
-``events`` has a stream, which subscribers read. ``notes`` has none, because everything there follows from reading a
-stream: how far consumers are, dead letters, and what mail was sent.
+``events`` has a stream, which subscribers read. ``notes`` has none, as nothing follows from what is there: how far
+consumers are, dead letters, what mail was sent, and what was asked for under idempotency keys.
 """
 
 from __future__ import annotations

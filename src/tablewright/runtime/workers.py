@@ -21,7 +21,6 @@ from tablewright.store import (
     AnyChange,
     ChangeFilter,
     Consumer,
-    DeadLetter,
     Effects,
     Handler,
     Pass,
@@ -93,9 +92,6 @@ class Workers:
     def consumer(self, name: str) -> Consumer:
         """A consumer by its name; KeyError if there is none."""
         return self._running[name].consumer
-
-    def dead_letters(self, name: str) -> list[DeadLetter]:
-        return self._running[name].consumer.dead_letters()
 
 
 class _Running:

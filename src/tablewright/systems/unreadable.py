@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import wraps
 from threading import Lock
+from types import MappingProxyType
 from typing import Any
 
 from fastapi import APIRouter
@@ -29,6 +30,8 @@ __all__ = ["NoteList", "Notes", "TellingRouter", "UnreadableItem", "shown", "tol
 
 # Items that are remembered.
 _MOST_NOTED = 1_000
+# What to do where nothing else helps.
+_MEND = "somebody has to mend it in the table; until then, what does not need it works"
 
 _log = logging.getLogger(__name__)
 
@@ -114,9 +117,9 @@ class Notes:
 class TellingRouter(APIRouter):
     """A router whose routes answer with what to do, when the item that they are about cannot be read."""
 
-    def __init__(self, service: str, remedies: Mapping[str, str]) -> None:
+    def __init__(self, service: str, remedies: Mapping[str, str] = MappingProxyType({}), **options: Any) -> None:
         """``service`` is the argument of every route that has ``notes``; ``remedies`` say what to do, by entity."""
-        super().__init__()
+        super().__init__(**options)
         self._service = service
         self._remedies = remedies
 
@@ -131,7 +134,7 @@ class TellingRouter(APIRouter):
             except Unreadable as error:
                 notes: Notes = arguments[self._service].notes
                 notes.add(error)
-                remedy = self._remedies.get(error.entity, "somebody has to mend it in the table")
+                remedy = self._remedies.get(error.entity, _MEND)
                 raise Clash(
                     f"{error.entity} {error.key} is stored in a form that cannot be read ({error.reason}): {remedy}",
                     entity=error.entity,

@@ -11,6 +11,7 @@ from tablewright.design.lint import lint
 from tablewright.model import schema_of
 from tablewright.systems import calls as calls_system
 from tablewright.systems.calls.model import Call, calls, design
+from tablewright.systems.calls.service import Calls
 from tests.systems import raw
 from tests.systems.harness import Served, serving
 
@@ -55,7 +56,7 @@ def alone() -> Iterator[Served]:
 
 def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
     system, told = calls_system.system, []
-    service = system.service(alone.runtime)
+    service = Calls(alone.runtime.store, alone.runtime.clock)
     demo = system.demo
     assert demo is not None
 

@@ -13,6 +13,7 @@ from tablewright.design.infrastructure import Deployment
 from tablewright.design.lint import lint
 from tablewright.systems import servicedesk
 from tablewright.systems.servicedesk.model import design, tickets
+from tablewright.systems.servicedesk.service import ServiceDesk
 from tests.systems import raw
 from tests.systems.harness import Served, serving
 from tests.systems.servicedesk.desk import open_ticket, stored
@@ -108,7 +109,7 @@ def alone() -> Iterator[Served]:
 def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
     demo = servicedesk.system.demo
     assert demo is not None
-    service = servicedesk.system.service(alone.runtime)
+    service = ServiceDesk(alone.runtime.store, alone.runtime.privacy_secret, alone.runtime.clock)
 
     async def fill() -> None:
         await demo(alone.runtime, service, lambda what, done, of: None)

@@ -163,6 +163,36 @@ def test_an_export_is_made_and_gone_on_with(data: Path, tmp_path: Path, capsys: 
     assert len(list((tmp_path / "columns").glob("part-*.parquet"))) == 1
 
 
+def test_an_export_says_how_much_it_left_out(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the whole table, tickets; of what has changed since, changes, which are put aside."""
+    out = tmp_path / "export"
+    command = ["support", "export", "--data", str(data), "--out", str(out)]
+
+    def spoil(ticket_id: str, priority: str) -> None:
+        with Store.open(data) as store:
+            body = {
+                "TableName": tickets.name,
+                "Key": {"PK": {"S": f"TICKET#{ticket_id}"}, "SK": {"S": "METADATA"}},
+                "UpdateExpression": "SET priority = :p",
+                "ExpressionAttributeValues": {":p": {"S": priority}},
+            }
+            store._backend.call(Request("UpdateItem", body))
+
+    spoil("t-1", "SOMEWHAT")
+    spoil("t-3", "SOMEWHAT")
+    assert main(command) == 0
+    left_out = "2 cannot be read and were left out, such as t-1; mend them in the table, and export with --full"
+    assert capsys.readouterr().out == f"3 tickets were written to {out}; {left_out}\n"
+    spoil("t-2", "SOMEWHAT")
+    assert main(command) == 0
+    put_aside = "1 change cannot be read and was put aside; mend it in the table, and export with --full"
+    assert capsys.readouterr().out == f"0 tickets were written to {out}; {put_aside}\n"
+    for number in (1, 2, 3):
+        spoil(f"t-{number}", "LOW")
+    assert main([*command, "--full"]) == 0
+    assert capsys.readouterr().out == f"5 tickets were written to {out}\n"
+
+
 def test_without_a_database_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("rebuild-metrics", "migrate-shards", "collect-orphans", "export"):
         more = ["--out", str(tmp_path / "out")] if command == "export" else []

@@ -59,7 +59,7 @@ def test_a_record_that_cannot_be_counted_is_put_aside_and_the_others_count(serve
 
     for rating in ({"N": "4"}, {"S": "excellent"}, {"N": "2"}):
         give(rating)
-    (letter,) = wait_for(lambda: admin.get(path).json())
+    (letter,) = wait_for(lambda: admin.get(path).json()["dead_letters"])
     assert letter["attempts"] == 1 + 3
     assert "excellent" in letter["record"]
     wait_for(lambda: staff.get("/metrics").json()["ratings"] == before + 2)

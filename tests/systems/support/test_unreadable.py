@@ -171,12 +171,13 @@ def test_lists_of_an_index_show_what_lacks_something_or_leave_it_out(served: Ser
         given = {"operator_id": engineer, "rating": 3}
         assert customer.post(f"/tickets/{ticket['ticket_id']}/feedback", json=given).status_code == 201
     place = {"PK": {"S": f"TICKET#{made[0]['ticket_id']}"}, "SK": {"S": "METADATA"}}
-    take_away(served, place, "escalation_reason", "priority")
+    take_away(served, place, "escalation_reason", "priority", "escalated_at")
     place = {"PK": {"S": f"TICKET#{made[1]['ticket_id']}"}, "SK": {"S": "METADATA"}}
     take_away(served, place, "customer_id")
     page = staff.get("/escalations", params={"engineer": engineer}).json()
     assert [each["ticket_id"] for each in page["escalations"]] == [made[2]["ticket_id"], made[0]["ticket_id"]]
-    assert (page["escalations"][1]["escalation_reason"], page["escalations"][1]["priority"]) == (None, "MEDIUM")
+    shown = page["escalations"][1]
+    assert (shown["escalation_reason"], shown["priority"], shown["escalated_at"]) == (None, "MEDIUM", None)
     assert [each["reason"] for each in page["unreadable"]] == ["customer_id: Field required"]
     found = [each for each in items(served, tickets) if each.get("operator_id") == {"S": engineer}]
     take_away(served, {"PK": found[0]["PK"], "SK": found[0]["SK"]}, "rating")

@@ -10,10 +10,12 @@ import pytest
 
 from tablewright.design.lint import lint
 from tablewright.engine import Engine
+from tablewright.runtime.events import Event
 from tablewright.runtime.identity import Caller
-from tablewright.store import AsyncStore, Store
+from tablewright.store import AsyncStore, Store, TolerantReader
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.flow import Request, Response
+from tablewright.systems.tasks.handlers import letters_about
 from tablewright.systems.tasks.model import (
     Assignment,
     FullTask,
@@ -109,6 +111,10 @@ class Watched(EmbeddedBackend):
         self.requests.append(request)
         return await super().call_async(request)
 
+    def call(self, request: Request) -> Response:
+        self.requests.append(request)
+        return super().call(request)
+
 
 @pytest.mark.requirement("TM9")
 def test_checks_are_strongly_consistent_and_listings_are_not() -> None:
@@ -133,7 +139,7 @@ def test_checks_are_strongly_consistent_and_listings_are_not() -> None:
         await watch("of user", tasks.of_user("grace"))
         await watch("assignments", tasks.assignments(task.task_id))
         await watch("users", tasks.users(User.model_fields["user_status"].default))
-        full = await watch("full", tasks.full(task.task_id))
+        full, _ = await watch("full", tasks.full(task.task_id))
         assert isinstance(full, FullTask)
         return found
 
@@ -159,6 +165,27 @@ def test_checks_are_strongly_consistent_and_listings_are_not() -> None:
         assert found[name], name
         assert not any(consistent(read.body) for read in found[name]), name
     assert [read.operation for read in found["full"]] == ["Query"]
+
+
+@pytest.mark.requirement("TM8", "TM9")
+def test_mail_is_about_what_was_written_last() -> None:
+    with Engine.open() as engine:
+        backend = Watched(engine, owned=False)
+        backend.requests = []
+        store = Store(backend)
+        store.ensure_tables(task_management)
+        store.create(User(user_id="grace", email="grace@example.org", groups=frozenset({Group.MEMBERS})))
+        made: dict[str, Any] = {"title": "Deploy", "description": "Now.", "priority": Priority.LOW}
+        store.create(Task(task_id="t-1", created_by="grace", updated_by="grace", **made))
+        detail = {"taskId": "t-1", "userId": "grace", "assignedBy": "ada"}
+        detail |= {"oldStatus": "OPEN", "newStatus": "IN_PROGRESS", "updatedBy": "ada"}
+        for type_ in ("TaskAssigned", "TaskStatusUpdated"):
+            backend.requests.clear()
+            event = Event(event_id="e", source="tasks", type=type_, at=datetime.now(UTC), sequence="1", detail=detail)
+            (letter,) = letters_about(TolerantReader(store), event)
+            assert letter.recipient == "grace@example.org"
+            assert len(backend.requests) == 2
+            assert all(consistent(read.body) for read in backend.requests)
 
 
 def consistent(body: dict[str, Any]) -> bool:

@@ -50,7 +50,7 @@ def test_a_full_mailbox_holds_up_others_for_a_while_only(served: Served, mail: M
     assert len(mail.to(team.address(team.admin_id))) == 1
 
     del mail.answers[team.address(full)]
-    for letter in root.get("/runtime/consumers/tasks.mail/dead-letters").json():
+    for letter in root.get("/runtime/consumers/tasks.mail/dead-letters").json()["dead_letters"]:
         path = f"/runtime/consumers/tasks.mail/dead-letters/{letter['sequence']}/replay"
         assert root.post(path).status_code == 204
     assert len(mail.to(team.address(full))) == 2

@@ -10,6 +10,7 @@ from tablewright.runtime.system import DemoUser, Runtime, System, Tell
 from tablewright.systems.calls.api import router
 from tablewright.systems.calls.model import Status, design
 from tablewright.systems.calls.service import Calls
+from tablewright.systems.unreadable import Notes
 
 __all__ = ["system"]
 
@@ -26,7 +27,7 @@ _CALLS = (
 
 
 def _service(runtime: Runtime) -> Calls:
-    return Calls(runtime.store, runtime.clock)
+    return Calls(runtime.store, runtime.clock, Notes("calls", runtime.metrics, runtime.now))
 
 
 async def _demo(runtime: Runtime, service: Calls, tell: Tell) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Annotated, Any, NotRequired
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import Depends, Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
@@ -23,20 +23,21 @@ from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allo
 from tablewright.runtime.errors import Forbidden
 from tablewright.runtime.identity import ADMINS, CUSTOMERS, MEMBERS, SERVICES, Caller
 from tablewright.runtime.problems import documented
-from tablewright.store import Page
-from tablewright.systems.calls.model import Call, Status
-from tablewright.systems.calls.service import EPOCH, Bounds, Calls
+from tablewright.store import TolerantPage
+from tablewright.systems.calls.model import MOST_VERSIONS, Call, Status
+from tablewright.systems.calls.service import Bounds, Calls
+from tablewright.systems.times import EPOCH, LAST_MILLIS
+from tablewright.systems.unreadable import NoteList, TellingRouter, UnreadableItem, shown
 
-router = APIRouter()
+router = TellingRouter("service")
 
 Service = Annotated[Calls, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, MEMBERS, SERVICES, ADMINS)]
 Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
+Admin = Annotated[Caller, allow(ADMINS)]
 
 _ID = r"^[A-Za-z0-9][A-Za-z0-9._:@|+~=-]*$"
 _LONGEST_ID = 128
-# Thirteen digits, as the sort key has them: until the year 2286.
-_LAST = 9_999_999_999_999
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -49,19 +50,21 @@ def _whole(value: Any) -> Any:
 
 Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID, pattern=_ID)]
 Whole = Annotated[int, BeforeValidator(_whole)]
-Millis = Annotated[Whole, Field(ge=0, le=_LAST)]
+Millis = Annotated[Whole, Field(ge=0, le=LAST_MILLIS)]
 BasedOn = Annotated[
-    Whole, Field(ge=0, le=10**15, description="the version of the call that the change is based on", examples=[1])
+    Whole,
+    Field(ge=0, le=MOST_VERSIONS, description="the version of the call that the change is based on", examples=[1]),
 ]
 CallId = Annotated[str, Path(alias="callId", min_length=1, max_length=_LONGEST_ID, pattern=_ID, examples=["call-9"])]
 ProviderId = Annotated[
     str, Path(alias="providerId", min_length=1, max_length=_LONGEST_ID, pattern=_ID, examples=["p-1"])
 ]
 Since = Annotated[
-    int | None, Query(ge=0, le=_LAST, description="only calls at this time or later, in milliseconds since 1970")
+    int | None, Query(ge=0, le=LAST_MILLIS, description="only calls at this time or later, in milliseconds since 1970")
 ]
 Until = Annotated[
-    int | None, Query(ge=0, le=_LAST, description="only calls at this time or earlier, in milliseconds since 1970")
+    int | None,
+    Query(ge=0, le=LAST_MILLIS, description="only calls at this time or earlier, in milliseconds since 1970"),
 ]
 
 _EXAMPLE: dict[str, Any] = {
@@ -142,6 +145,7 @@ class CallPage(TypedDict):
     cursor: NotRequired[
         Annotated[str | None, Field(description="where the next page begins; none when there are no more")]
     ]
+    unreadable: list[UnreadableItem]
 
 
 # -- one call -------------------------------------------------------------------------------------------------------
@@ -153,8 +157,8 @@ async def create_call(
 ) -> CallView:
     """Schedule a call.
 
-    The same request again (by `callId`, or by `Idempotency-Key` where there is none) is answered with the call as it is
-    by then. A `callId` with other content is refused.
+    The same request again (by `callId` or by `Idempotency-Key`) is answered with the call as it is by then. Either with
+    other content is refused.
     """
     if _owner(caller) not in (None, body.user_id):
         raise Forbidden("customers schedule calls for themselves only")
@@ -170,7 +174,7 @@ async def create_call(
     return _view(call)
 
 
-@router.get("/calls/{callId}", responses=documented(404), tags=["calls"])
+@router.get("/calls/{callId}", responses=documented(404, 409), tags=["calls"])
 async def get_call(
     call_id: CallId,
     service: Service,
@@ -209,7 +213,7 @@ async def change_provider(call_id: CallId, body: NewProvider, service: Service, 
 @router.delete("/calls/{callId}", status_code=204, responses=documented(404, 409), tags=["calls"])
 async def cancel(
     call_id: CallId,
-    version: Annotated[int, Query(ge=0, le=10**15, description="the version of the call that is meant")],
+    version: Annotated[int, Query(ge=0, le=MOST_VERSIONS, description="the version of the call that is meant")],
     service: Service,
     caller: Anyone,
 ) -> None:
@@ -262,13 +266,13 @@ async def completed_calls(
     return _page(await service.completed(user_id, bounds, limit=limit, cursor=cursor))
 
 
-@router.get("/users/{userId}/calls/next-scheduled", responses=documented(404), tags=["users"])
+@router.get("/users/{userId}/calls/next-scheduled", responses=documented(404, 409), tags=["users"])
 async def next_scheduled(user_id: UserId, service: Service) -> CallView:
     """The next scheduled call of a user, from now on."""
     return _view(await service.next_scheduled(user_id))
 
 
-@router.get("/users/{userId}/calls/last-completed", responses=documented(404), tags=["users"])
+@router.get("/users/{userId}/calls/last-completed", responses=documented(404, 409), tags=["users"])
 async def last_completed(user_id: UserId, service: Service) -> CallView:
     """The last completed call of a user."""
     return _view(await service.last_completed(user_id))
@@ -287,6 +291,12 @@ async def calls_of_provider(
     """All calls of a provider, newest first."""
     bounds = _bounds(since, until)
     return _page(await service.of_provider(provider_id, bounds, limit=limit, cursor=cursor))
+
+
+@router.get("/unreadable", tags=["upkeep"])
+async def unreadable(service: Service, _: Admin) -> NoteList:
+    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
+    return NoteList.of(service.notes)
 
 
 def _owner(caller: Caller) -> str | None:
@@ -313,5 +323,6 @@ def _view(call: Call) -> CallView:
     }
 
 
-def _page(page: Page[Call]) -> CallPage:
-    return {"calls": [_view(call) for call in page.items], "cursor": page.cursor}
+def _page(page: TolerantPage[Call]) -> CallPage:
+    found = [_view(call) for call in page.items]
+    return {"calls": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}

@@ -10,10 +10,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
+from pydantic import Field
+
 from tablewright.model import (
     Design,
     Entity,
-    EpochMillis,
     Get,
     GlobalIndex,
     Keys,
@@ -27,6 +28,9 @@ from tablewright.model import (
     Write,
     camel_case,
 )
+from tablewright.systems.times import KeyMillis
+
+MOST_VERSIONS = 10**15
 
 calls = Table(
     "Calls",
@@ -52,8 +56,9 @@ class Call(Entity, table=calls, naming=camel_case):
     call_id: Annotated[str, Unique()]
     provider_id: str
     status: Status = Status.SCHEDULED
-    scheduled_for: EpochMillis
-    version: Version = 0
+    scheduled_for: KeyMillis
+    # As large as JSON's readers take a number exactly.
+    version: Annotated[Version, Field(ge=0, le=MOST_VERSIONS)] = 0
     # What was asked for under an id or a key of the caller's own, so that the same request can be told when it comes
     # again, whatever has become of the call.
     request_digest: str | None = None

@@ -5,31 +5,39 @@ is written, and they are told (Clash). ``owner`` bounds a use case to the calls 
 
 A completed call is history. It cannot be rescheduled, reassigned or given to another provider, unless it is set back to
 scheduled first.
+
+A call that cannot be read is left out of lists, and is changed by nobody (Unreadable). Whose it is nobody can tell, so
+for an owner it is not there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 from tablewright.runtime.errors import Clash, Forbidden, Missing
+from tablewright.runtime.idempotency import under_key
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
+    AsyncTolerantReader,
     Conflict,
     InvalidCursor,
     KeyMismatch,
     NotFound,
     NotUnique,
-    Page,
+    Outcome,
+    TolerantPage,
+    Unreadable,
 )
 from tablewright.systems.calls.model import Call, Status
+from tablewright.systems.times import EPOCH
+from tablewright.systems.unreadable import Notes
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 # Calls that are created under an idempotency key have an id that follows from it.
 _NAMESPACE = UUID("0b0e7f2a-64c0-5a0c-8f0f-5b3f4d9a7c21")
@@ -51,35 +59,42 @@ ANY_TIME = Bounds()
 class Calls:
     """Calls of users with providers."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float]) -> None:
+    def __init__(self, store: AsyncStore, clock: Callable[[], float], notes: Notes | None = None) -> None:
+        self.notes = notes or Notes("calls")
         self._store = store
+        self._reader = AsyncTolerantReader(store, self.notes.add)
         self._clock = clock
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     async def get(self, call_id: str, *, owner: str | None = None, consistent: bool = False) -> Call:
-        call = await self._store.get(Call.by_id(call_id=call_id), consistent=consistent)
+        try:
+            call = await self._store.get(Call.by_id(call_id=call_id), consistent=consistent)
+        except Unreadable:
+            if owner is None:
+                raise
+            call = None
         if call is None or owner not in (None, call.user_id):
             raise _missing(call_id)
         return call
 
     async def of_user(
         self, user_id: str, bounds: Bounds = ANY_TIME, *, limit: int = 20, cursor: str | None = None
-    ) -> Page[Call]:
+    ) -> TolerantPage[Call]:
         """The calls of a user in order of time."""
         selection = Call.of_user(user_id=user_id, since=bounds.since, until=bounds.until)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def of_provider(
         self, provider_id: str, bounds: Bounds = ANY_TIME, *, limit: int = 20, cursor: str | None = None
-    ) -> Page[Call]:
+    ) -> TolerantPage[Call]:
         """The calls of a provider, newest first."""
         selection = Call.of_provider(provider_id=provider_id, since=bounds.since, until=bounds.until)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def upcoming(
         self, user_id: str, bounds: Bounds = ANY_TIME, *, limit: int = 20, cursor: str | None = None
-    ) -> Page[Call]:
+    ) -> TolerantPage[Call]:
         """Scheduled calls from now on (or since another time), the next one first.
 
         A cursor belongs to one range, so it says when it began: a later page has the "now" of the first.
@@ -92,15 +107,15 @@ class Calls:
             since = since or EPOCH + int(began) * _MILLISECOND
         since = since or self._now()
         selection = Call.upcoming(user_id=user_id, since=since, until=bounds.until)
-        page = await self._store.query(selection, limit=limit, cursor=cursor)
-        return page if page.cursor is None else Page(page.items, f"{(since - EPOCH) // _MILLISECOND}.{page.cursor}")
+        page = await self._reader.page(selection, limit=limit, cursor=cursor)
+        return page if page.cursor is None else replace(page, cursor=f"{(since - EPOCH) // _MILLISECOND}.{page.cursor}")
 
     async def completed(
         self, user_id: str, bounds: Bounds = ANY_TIME, *, limit: int = 20, cursor: str | None = None
-    ) -> Page[Call]:
+    ) -> TolerantPage[Call]:
         """Completed calls, the last one first."""
         selection = Call.completed(user_id=user_id, since=bounds.since, until=bounds.until)
-        return await self._store.query(selection, limit=limit, cursor=cursor)
+        return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def next_scheduled(self, user_id: str) -> Call:
         """The next call from now on."""
@@ -131,34 +146,55 @@ class Calls:
     ) -> Call:
         """Schedule a call. The same request again is answered with the call, as it is by then.
 
-        Without an id it gets one: under an idempotency key of an agent always the same.
+        It is the same by its own id, or by an idempotency key of an agent. Without an id the call gets one.
         """
-        keyed = call_id is None and idempotency_key is not None
-        digest = _digest(user_id, provider_id, scheduled_for) if keyed or call_id is not None else None
-        if call_id is None:
-            call_id = str(uuid5(_NAMESPACE, f"{agent}\x00{idempotency_key}") if keyed else uuid4())
-        for _ in range(_ATTEMPTS):
-            call = Call(
-                user_id=user_id,
-                call_id=call_id,
-                provider_id=provider_id,
-                scheduled_for=scheduled_for,
-                request_digest=digest,
-            )
+        if idempotency_key is None:
+            call = _new_call(call_id or str(uuid4()), user_id, provider_id, scheduled_for, is_named=call_id is not None)
+            return await self._created(call, owner)
+        # Under a key always the same, so that whoever takes over from a process that died creates no other call.
+        known = call_id or str(uuid5(_NAMESPACE, f"{agent}\x00{idempotency_key}"))
+        call = _new_call(known, user_id, provider_id, scheduled_for)
+        created: list[Call] = []
+
+        async def work() -> Outcome:
             try:
-                return await self._store.create(call)
+                created.append(await self._created(call, owner))
+            except Clash as clash:
+                if call_id is None and clash.kind == "already-exists":
+                    raise KeyMismatch("another call has the id that follows from the key") from None
+                raise
+            return Outcome(None)
+
+        request = {"user_id": user_id, "provider_id": provider_id, "at": scheduled_for, "call_id": call_id}
+        await under_key(self._store, "call", agent, idempotency_key, request, work)
+        if created:
+            return created[0]
+        try:
+            return await self.get(known, owner=owner, consistent=True)
+        except Missing:
+            told = f"the call that was scheduled under the idempotency key {idempotency_key} is not there any more"
+            raise Clash(told) from None
+
+    async def _created(self, call: Call, owner: str | None) -> Call:
+        """A new call, or the one of the same request that is there."""
+        taken = Clash(f"there is a call {call.call_id} already, with other content", kind="already-exists")
+        for _ in range(_ATTEMPTS):
+            try:
+                return await self._store.create(call.model_copy())
             except (AlreadyExists, NotUnique):
-                first = await self._store.get(Call.by_id(call_id=call_id), consistent=True)
-            if first is None:
-                # Cancelled in between: the id is free again.
-                continue
-            is_same = first.request_digest == digest or _content(first) == _content(call)
-            if is_same and owner in (None, first.user_id):
-                return first
-            if keyed:
-                raise KeyMismatch(f"the idempotency key {idempotency_key} was used before, for another call")
-            raise Clash(f"there is a call {call_id} already, with other content", kind="already-exists")
-        raise Clash(f"call {call_id} is being created and cancelled at the same time; send it again")
+                lookup = Call.by_id(call_id=call.call_id)
+            try:
+                first = await self._store.get(lookup, consistent=True)
+            except Unreadable:
+                if owner is None:
+                    raise
+                raise taken from None
+            # None if it was cancelled in between: the id is free again.
+            if first is not None:
+                if owner in (None, first.user_id) and _is_of_request(first, call):
+                    return first
+                raise taken
+        raise Clash(f"call {call.call_id} is being created and cancelled at the same time; send it again")
 
     async def change_status(self, call_id: str, status: Status, *, version: int) -> Call:
         """Complete a scheduled call, or set a completed one back to scheduled."""
@@ -224,13 +260,25 @@ class Calls:
         return datetime.fromtimestamp(self._clock(), UTC)
 
 
+def _new_call(call_id: str, user_id: str, provider_id: str, scheduled_for: datetime, *, is_named: bool = True) -> Call:
+    """A call that is to be; one whose id the caller knows can be asked for again."""
+    text = "\x00".join([user_id, provider_id, str((scheduled_for - EPOCH) // _MILLISECOND)])
+    return Call(
+        user_id=user_id,
+        call_id=call_id,
+        provider_id=provider_id,
+        scheduled_for=scheduled_for,
+        request_digest=sha256(text.encode()).hexdigest()[:32] if is_named else None,
+    )
+
+
+def _is_of_request(first: Call, call: Call) -> bool:
+    """Whether a call that is there is what the same request made of it."""
+    return first.request_digest == call.request_digest or _content(first) == _content(call)
+
+
 def _content(call: Call) -> tuple[str, str, datetime]:
     return call.user_id, call.provider_id, call.scheduled_for
-
-
-def _digest(user_id: str, provider_id: str, scheduled_for: datetime) -> str:
-    text = "\x00".join([user_id, provider_id, str((scheduled_for - EPOCH) // _MILLISECOND)])
-    return sha256(text.encode()).hexdigest()[:32]
 
 
 def _missing(call_id: str) -> Missing:

@@ -7,6 +7,7 @@ from tablewright.runtime.system import DemoUser, Runtime, System, Tell
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.model import Status, design
 from tablewright.systems.servicedesk.service import ServiceDesk
+from tablewright.systems.unreadable import Notes
 
 __all__ = ["system"]
 
@@ -19,7 +20,8 @@ _ISSUES = (
 
 
 def _service(runtime: Runtime) -> ServiceDesk:
-    return ServiceDesk(runtime.store, runtime.privacy_secret, runtime.clock)
+    notes = Notes("servicedesk", runtime.metrics, runtime.now)
+    return ServiceDesk(runtime.store, runtime.privacy_secret, runtime.clock, notes)
 
 
 async def _demo(runtime: Runtime, desk: ServiceDesk, tell: Tell) -> None:

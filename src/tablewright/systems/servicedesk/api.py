@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, NotRequired
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
@@ -18,11 +18,13 @@ from tablewright.runtime.json import SEEN
 from tablewright.runtime.problems import documented
 from tablewright.systems.servicedesk.model import Comment, Status, Ticket
 from tablewright.systems.servicedesk.service import ServiceDesk
+from tablewright.systems.unreadable import NoteList, TellingRouter, UnreadableItem, shown
 
-router = APIRouter(tags=["tickets"])
+router = TellingRouter("desk")
 
 Desk = Annotated[ServiceDesk, Depends(service_of)]
 Agent = Annotated[Caller, allow(SERVICES, MEMBERS, ADMINS)]
+Admin = Annotated[Caller, allow(ADMINS)]
 
 # Enough for anything that is said on the phone; 400 KB hold several.
 Text = Annotated[str, Field(min_length=1, max_length=50_000, pattern=SEEN)]
@@ -89,9 +91,10 @@ class TicketPage(TypedDict):
     cursor: NotRequired[
         Annotated[str | None, Field(description="where older tickets begin; none when there are no more")]
     ]
+    unreadable: list[UnreadableItem]
 
 
-@router.post("/tickets", status_code=201, responses=documented(409))
+@router.post("/tickets", status_code=201, responses=documented(409), tags=["tickets"])
 async def create_ticket(
     body: NewTicket, desk: Desk, agent: Agent, idempotency_key: IdempotencyKey = None
 ) -> TicketView:
@@ -102,20 +105,22 @@ async def create_ticket(
     return _view(written.ticket, written.masked)
 
 
-@router.get("/tickets/{ticket_id}", responses=documented(404))
+@router.get("/tickets/{ticket_id}", responses=documented(404, 409), tags=["tickets"])
 async def get_ticket(ticket_id: UUID, desk: Desk, _: Agent) -> TicketView:
     """A ticket with its comments."""
     return _view(await desk.get(ticket_id))
 
 
-@router.post("/tickets/{ticket_id}/comments", status_code=201, responses=documented(404))
-async def add_comment(ticket_id: UUID, body: NewComment, desk: Desk, _: Agent) -> TicketView:
+@router.post("/tickets/{ticket_id}/comments", status_code=201, responses=documented(404, 409), tags=["tickets"])
+async def add_comment(
+    ticket_id: UUID, body: NewComment, desk: Desk, agent: Agent, idempotency_key: IdempotencyKey = None
+) -> TicketView:
     """Add a comment to a ticket."""
-    written = await desk.add_comment(ticket_id, body.comment_text)
+    written = await desk.add_comment(ticket_id, body.comment_text, agent=agent.user_id, idempotency_key=idempotency_key)
     return _view(written.ticket, written.masked)
 
 
-@router.get("/tickets", responses=documented(400))
+@router.get("/tickets", responses=documented(400), tags=["tickets"])
 async def list_tickets(
     caller: Annotated[str, Query(min_length=1, max_length=200, description="as it was given: an id or a number")],
     desk: Desk,
@@ -129,13 +134,20 @@ async def list_tickets(
     if caller[0] == " " and caller[1:2].isdigit():
         caller = f"+{caller[1:]}"
     page = await desk.of_caller(caller, open_only=open_only, limit=limit, cursor=cursor)
-    return {"tickets": [_view(ticket) for ticket in page.items], "cursor": page.cursor}
+    found = [_view(ticket) for ticket in page.items]
+    return {"tickets": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
 
 
-@router.patch("/tickets/{ticket_id}", responses=documented(404, 409))
+@router.patch("/tickets/{ticket_id}", responses=documented(404, 409), tags=["tickets"])
 async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Agent) -> TicketView:
     """Move a ticket on: open, in_progress, resolved, closed; and back to open."""
     return _view(await desk.change_status(ticket_id, body.status))
+
+
+@router.get("/unreadable", tags=["upkeep"])
+async def unreadable(desk: Desk, _: Admin) -> NoteList:
+    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
+    return NoteList.of(desk.notes)
 
 
 def _view(ticket: Ticket, masked: Sequence[str] = ()) -> TicketView:
@@ -159,4 +171,8 @@ def _time(value: datetime | None) -> Time:
     if value is None:
         return ""
     # Microseconds would be left out where there are none, and another offset kept.
-    return value if value.microsecond and not value.utcoffset() else time_text(value)
+    try:
+        return value if value.microsecond and not value.utcoffset() else time_text(value)
+    except ValueError:
+        # Within a day of the first or the last time there is, which another program wrote, there is no other offset.
+        return value.isoformat()

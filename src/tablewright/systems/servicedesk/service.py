@@ -1,4 +1,4 @@
-"""The use cases of the service desk."""
+"""The use cases of the service desk. What cannot be read is left out of lists, and is changed by nobody."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from datetime import UTC, datetime
 from uuid import UUID, uuid4, uuid5
 
 from tablewright.runtime.errors import Clash, Missing, TooLarge
+from tablewright.runtime.idempotency import under_key
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
+    AsyncTolerantReader,
     ConditionFailed,
     KeyMismatch,
     LimitExceeded,
     NotFound,
-    Page,
+    Outcome,
+    TolerantPage,
+    Update,
 )
 from tablewright.systems.servicedesk.model import FOLLOWING, Comment, Status, Ticket
 from tablewright.systems.servicedesk.privacy import Masked, caller_id, mask
+from tablewright.systems.unreadable import Notes
 
 # Tickets that are created under an idempotency key have an id that follows from it.
 _NAMESPACE = UUID("6f1c2c61-3b0f-5d5a-9d5e-6f0a2b7f3f11")
@@ -38,8 +43,12 @@ class Written:
 class ServiceDesk:
     """Tickets of callers."""
 
-    def __init__(self, store: AsyncStore, secret: bytes, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, store: AsyncStore, secret: bytes, clock: Callable[[], float], notes: Notes | None = None
+    ) -> None:
+        self.notes = notes or Notes("servicedesk")
         self._store = store
+        self._reader = AsyncTolerantReader(store, self.notes.add)
         self._secret = secret
         self._clock = clock
 
@@ -62,12 +71,24 @@ class ServiceDesk:
             raise Missing(f"ticket {ticket_id} is not there")
         return ticket
 
-    async def add_comment(self, ticket_id: UUID, text: str) -> Written:
-        """Append a comment, to a ticket that is there."""
+    async def add_comment(
+        self, ticket_id: UUID, text: str, *, agent: str = "", idempotency_key: str | None = None
+    ) -> Written:
+        """Append a comment, to a ticket that is there. The same key of the same agent again appends nothing."""
         cleaned = await _cleaned(text)
+        # An update would find out that a ticket cannot be read when it is done.
+        await self.get(ticket_id, consistent=True)
         comment = Comment(comment_text=cleaned.text, added_at=datetime.fromtimestamp(self._clock(), UTC))
+        lookup, added = Ticket.by_id(ticket_id=ticket_id), {"comments": [comment]}
+
+        async def work() -> Outcome:
+            return Outcome(None, Update(lookup, append=added))
+
         try:
-            ticket = await self._store.update(Ticket.by_id(ticket_id=ticket_id), append={"comments": [comment]})
+            if idempotency_key is None:
+                return Written(await self._store.update(lookup, append=added), cleaned.kinds)
+            request = {"ticket_id": ticket_id, "comment_text": cleaned.text}
+            await under_key(self._store, "comment", agent, idempotency_key, request, work)
         except NotFound:
             raise Missing(f"ticket {ticket_id} is not there") from None
         except LimitExceeded:
@@ -75,14 +96,14 @@ class ServiceDesk:
                 f"ticket {ticket_id} is full: with this comment it would have more than 400 KB; "
                 "open another ticket and refer to this one"
             ) from None
-        return Written(ticket, cleaned.kinds)
+        return Written(await self.get(ticket_id, consistent=True), cleaned.kinds)
 
     async def of_caller(
         self, caller: str, *, open_only: bool = False, limit: int = 10, cursor: str | None = None
-    ) -> Page[Ticket]:
+    ) -> TolerantPage[Ticket]:
         """The tickets of a caller, newest first."""
         pattern = Ticket.open_of_caller if open_only else Ticket.of_caller
-        return await self._store.query(pattern(caller_id=caller_id(caller, self._secret)), limit=limit, cursor=cursor)
+        return await self._reader.page(pattern(caller_id=caller_id(caller, self._secret)), limit=limit, cursor=cursor)
 
     async def change_status(self, ticket_id: UUID, status: Status) -> Ticket:
         """Move a ticket on, if its status allows that; of two who do the same at once, one wins."""

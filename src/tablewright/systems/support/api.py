@@ -36,17 +36,7 @@ ENGINEERS = "Engineers"
 STAFF = (OPERATORS, ENGINEERS, SERVICES, ADMINS)
 _LIVE_EVERY = 1.0
 
-_MEND = "somebody has to mend it in the table; until then, what does not need it works"
-router = TellingRouter(
-    "desk",
-    {
-        "Ticket": _MEND,
-        "Event": _MEND,
-        "Feedback": _MEND,
-        "Session": "begin another",
-        "Metric": "rebuild the metrics",
-    },
-)
+router = TellingRouter("desk", {"Session": "begin another", "Metric": "rebuild the metrics"})
 
 Here = Annotated[Desk, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, *STAFF)]

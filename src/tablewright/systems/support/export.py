@@ -131,6 +131,8 @@ class Export:
         self._notes = notes or Notes("support")
         # Tickets that an export of the whole table has left out, as they, or something of theirs, cannot be read.
         self.unreadable: set[str] = set()
+        # Changes that an export of what has changed since could not read; they are dead letters.
+        self.put_aside = 0
         self._is_whole = False
         self._sieve = Sieve(EXPORTED, self._notes)
         self._now = now
@@ -181,7 +183,12 @@ class Export:
 
     def _wanted(self, change: RawChange) -> bool:
         """Whether a ticket is to be exported for a change; of the whole table, without what cannot be read."""
-        return self._sieve(change) if self._is_whole else EXPORTED(change)
+        if not self._is_whole or not EXPORTED(change) or self._sieve(change):
+            return EXPORTED(change)
+        ticket_id = (change.after or change.before or {}).get("ticket_id", {}).get("S")
+        if ticket_id is not None:
+            self.unreadable.add(ticket_id)
+        return False
 
     def run(self, tell: Tell, *, full: bool = False, alone: bool = False, settle: float = 0) -> int:
         """Export what has changed since, or all; how many records were written. ``alone``: leases are of the dead."""
@@ -193,6 +200,7 @@ class Export:
             try:
                 done = consumer.run_once()
                 consumer.release()
+                self.put_aside += done.dead_letters
                 if done.busy:
                     raise ExportError(f"another process is exporting to {self._folder}; let it do so, or stop it")
                 return self.written - before
@@ -201,6 +209,19 @@ class Export:
                 consumer = self.consumer()
         self.export_all(consumer, tell, settle=settle)
         return self.written - before
+
+    @property
+    def told(self) -> str:
+        """What could not be exported, and what to do, in a sentence; none if there is nothing."""
+        number = len(self.unreadable) or self.put_aside
+        were, them = ("was", "it") if number == 1 else ("were", "them")
+        if self.unreadable:
+            left_out = f"{number} cannot be read and {were} left out, such as {min(self.unreadable)}"
+        elif self.put_aside:
+            left_out = f"{number} {'change' if number == 1 else 'changes'} cannot be read and {were} put aside"
+        else:
+            return ""
+        return f"{left_out}; mend {them} in the table, and export with --full"
 
     def export_all(self, consumer: Consumer, tell: Tell, *, settle: float = 0) -> None:
         """Export the whole table, and what changes meanwhile."""

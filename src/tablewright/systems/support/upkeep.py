@@ -15,7 +15,6 @@ from datetime import datetime
 from tablewright.runtime.errors import Clash
 from tablewright.runtime.tables import notes_table
 from tablewright.store import Bookkeeping, Consumer, Finding, RebuildProgress, Remedy, Store, Usage
-from tablewright.store.checkpoints import REBUILD
 from tablewright.systems.support.counting import COUNTED, count
 from tablewright.systems.support.model import Metric, Ticket, tickets
 from tablewright.systems.support.sieve import Sieve
@@ -69,7 +68,7 @@ def _total(done: int, estimated: int) -> int | None:
 def is_rebuild_unfinished(store: Store, now: datetime) -> bool:
     """Whether a rebuild was begun, and whoever did so is gone; until it is done, nothing is counted."""
     notes = store.iterate(Bookkeeping.of(notes_table).checkpoint.of_consumer(consumer=CONSUMER), consistent=True)
-    begun = [note for note in notes if note.shard == REBUILD]
+    begun = [note for note in notes if note.is_of_rebuild]
     return any(note.leased_until is None or note.leased_until < now for note in begun)
 
 

@@ -123,7 +123,7 @@ class EscalationView(BaseModel):
     ticket_id: str
     customer_id: str
     priority: Priority
-    escalated_at: datetime
+    escalated_at: datetime | None
     escalation_reason: str | None
     assigned_to: str | None
 

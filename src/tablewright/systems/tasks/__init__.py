@@ -11,6 +11,7 @@ from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
 from tablewright.systems.tasks.model import Group, Priority, Status, design
 from tablewright.systems.tasks.service import Tasks
+from tablewright.systems.unreadable import Notes
 
 __all__ = ["system"]
 
@@ -24,6 +25,10 @@ _TASKS = (
     ("Deploy the new release", "On Thursday, after the backup.", Priority.MEDIUM, ("grace", "linus"), Status.OPEN),
     ("Write the release notes", "What changed for users, in plain words.", Priority.LOW, (), Status.OPEN),
 )
+
+
+def _service(runtime: Runtime) -> Tasks:
+    return Tasks(runtime.store, runtime.changes, Notes("tasks", runtime.metrics, runtime.now))
 
 
 async def _demo(runtime: Runtime, tasks: Tasks, tell: Tell) -> None:
@@ -50,9 +55,9 @@ system = System(
     "What a team has to do, who does it, and how far it is.",
     design,
     router,
-    service=lambda runtime: Tasks(runtime.store, runtime.changes),
+    service=_service,
     admit=Tasks.admit,
-    consumers=lambda runtime, service: handlers.consumers(runtime),
+    consumers=lambda runtime, service: handlers.consumers(runtime, service.notes),
     demo=_demo,
     demo_users=_USERS,
 )

@@ -18,9 +18,11 @@ from tablewright.runtime.mail import ADDRESS, LONGEST_ADDRESS
 from tablewright.runtime.problems import documented
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
 from tablewright.systems.tasks.service import Tasks
+from tablewright.systems.unreadable import NoteList, TellingRouter, UnreadableItem, shown
 
-tasks_router = APIRouter(tags=["tasks"])
-users_router = APIRouter(tags=["users"])
+tasks_router = TellingRouter("tasks", tags=["tasks"])
+users_router = TellingRouter("tasks", tags=["users"])
+upkeep_router = TellingRouter("tasks", tags=["upkeep"])
 
 Service = Annotated[Tasks, Depends(service_of)]
 
@@ -147,6 +149,7 @@ class FullTaskView(TaskView):
     """A task with all of its assignments."""
 
     assignments: list[AssignmentView]
+    unreadable: list[UnreadableItem]
 
 
 class AssignedTaskView(TaskView):
@@ -173,27 +176,31 @@ _More = Annotated[str | None, Field(description="where the next page begins; non
 class TaskPage(TypedDict):
     tasks: list[TaskView]
     cursor: NotRequired[_More]
+    unreadable: list[UnreadableItem]
 
 
 class AssignedTaskPage(TypedDict):
     tasks: list[AssignedTaskView]
     cursor: NotRequired[_More]
+    unreadable: list[UnreadableItem]
 
 
 class AssignmentPage(TypedDict):
     assignments: list[AssignmentView]
     cursor: NotRequired[_More]
+    unreadable: list[UnreadableItem]
 
 
 class UserPage(TypedDict):
     users: list[UserView]
     cursor: NotRequired[_More]
+    unreadable: list[UnreadableItem]
 
 
 # -- tasks ----------------------------------------------------------------------------------------------------------
 
 
-@tasks_router.post("/tasks", status_code=201)
+@tasks_router.post("/tasks", status_code=201, responses=documented(409))
 async def create_task(body: NewTask, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None) -> TaskView:
     """Create a task. Admins only. Its status is OPEN, and nobody has it yet."""
     return _task(
@@ -212,20 +219,22 @@ async def list_tasks(
 ) -> TaskPage:
     """The tasks of a status, in the order of their creation."""
     page = await tasks.by_status(status, newest_first=newest_first, limit=limit, cursor=cursor)
-    return {"tasks": [_task(task) for task in page.items], "cursor": page.cursor}
+    found = [_task(task) for task in page.items]
+    return {"tasks": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
 
 
-@tasks_router.get("/tasks/{taskId}", responses=documented(404))
+@tasks_router.get("/tasks/{taskId}", responses=documented(404, 409))
 async def get_task(task_id: TaskId, tasks: Service, _: Member) -> TaskView:
     """A task."""
     return _task(await tasks.get(task_id))
 
 
-@tasks_router.get("/tasks/{taskId}/full", responses=documented(404))
+@tasks_router.get("/tasks/{taskId}/full", responses=documented(404, 409, 413))
 async def get_full_task(task_id: TaskId, tasks: Service, _: Member) -> FullTaskView:
     """A task with all of its assignments."""
-    full = await tasks.full(task_id)
-    return {**_task(full.task), "assignments": [_assignment(each) for each in full.assignments]}
+    full, unreadable = await tasks.full(task_id)
+    assignments = [_assignment(each) for each in full.assignments]
+    return {**_task(full.task), "assignments": assignments, "unreadable": shown(unreadable)}
 
 
 @tasks_router.patch("/tasks/{taskId}", responses=documented(404, 409))
@@ -254,22 +263,25 @@ async def change_status(task_id: TaskId, body: StatusChange, tasks: Service, cal
 
 
 @tasks_router.post("/tasks/{taskId}/assign", responses=documented(400, 404, 409))
-async def assign_task(task_id: TaskId, body: NewAssignment, tasks: Service, admin: Admin) -> AssignmentView:
+async def assign_task(
+    task_id: TaskId, body: NewAssignment, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None
+) -> AssignmentView:
     """Assign a task to an active user, who gets mail about it. Admins only.
 
     404 without the task, 400 if there is no such user or a deactivated one, 409 if the user has the task already, or
     if it is CLOSED.
     """
-    return _assignment(await tasks.assign(task_id, body.user_id, admin=admin))
+    return _assignment(await tasks.assign(task_id, body.user_id, admin=admin, idempotency_key=idempotency_key))
 
 
-@tasks_router.get("/tasks/{taskId}/assignments", responses=documented(400, 404))
+@tasks_router.get("/tasks/{taskId}/assignments", responses=documented(400, 404, 409))
 async def list_assignments(
     task_id: TaskId, tasks: Service, _: Member, limit: Limit = 25, cursor: Cursor = None
 ) -> AssignmentPage:
     """Whom a task is assigned to."""
     page = await tasks.assignments(task_id, limit=limit, cursor=cursor)
-    return {"assignments": [_assignment(each) for each in page.items], "cursor": page.cursor}
+    found = [_assignment(each) for each in page.items]
+    return {"assignments": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
 
 
 @tasks_router.delete("/tasks/{taskId}/assignments/{userId}", status_code=204, responses=documented(404))
@@ -296,12 +308,13 @@ async def list_my_tasks(tasks: Service, caller: Member, limit: Limit = 25, curso
 
 
 @users_router.post("/users", status_code=201, responses=documented(409))
-async def create_user(body: NewUser, tasks: Service, _: Admin) -> UserView:
+async def create_user(body: NewUser, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None) -> UserView:
     """Create a user. Admins only.
 
     What a user may do needs a group in the token and in the profile: taking it away here takes effect at once.
     """
-    return _user(await tasks.create_user(body.user_id, body.email, body.groups))
+    user = await tasks.create_user(body.user_id, body.email, body.groups, admin=admin, idempotency_key=idempotency_key)
+    return _user(user)
 
 
 @users_router.get("/users", responses=documented(400))
@@ -314,46 +327,60 @@ async def list_users(
 ) -> UserPage:
     """The users, by their ids. Admins only."""
     page = await tasks.users(status, limit=limit, cursor=cursor)
-    return {"users": [_user(user) for user in page.items], "cursor": page.cursor}
+    found = [_user(user) for user in page.items]
+    return {"users": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
 
 
-@users_router.get("/users/{userId}", responses=documented(404))
+@users_router.get("/users/{userId}", responses=documented(404, 409))
 async def get_user(user_id: UserId, tasks: Service, caller: Member) -> UserView:
     """A user's profile; for that user, and for Admins."""
     return _user(await tasks.user(user_id, caller=caller))
 
 
-@users_router.patch("/users/{userId}", responses=documented(404))
+@users_router.patch("/users/{userId}", responses=documented(404, 409))
 async def change_user(user_id: UserId, body: UserChanges, tasks: Service, _: Admin) -> UserView:
     """Change the address or the groups of a user. Admins only."""
     return _user(await tasks.change_user(user_id, body.model_dump(exclude_none=True)))
 
 
-@users_router.post("/users/{userId}/deactivate", responses=documented(404))
-async def deactivate_user(user_id: UserId, tasks: Service, _: Admin) -> UserView:
+@users_router.post("/users/{userId}/deactivate", responses=documented(404, 409))
+async def deactivate_user(
+    user_id: UserId, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None
+) -> UserView:
     """Deactivate a user, whose tokens are refused from now on, and who gets no more tasks and no more mail.
 
     Admins only. Tasks that are assigned to the user stay so.
     """
-    return _user(await tasks.change_user(user_id, {"user_status": UserStatus.DEACTIVATED}))
+    changes = {"user_status": UserStatus.DEACTIVATED}
+    return _user(await tasks.change_user(user_id, changes, admin=admin, idempotency_key=idempotency_key))
 
 
-@users_router.post("/users/{userId}/reactivate", responses=documented(404))
-async def reactivate_user(user_id: UserId, tasks: Service, _: Admin) -> UserView:
+@users_router.post("/users/{userId}/reactivate", responses=documented(404, 409))
+async def reactivate_user(
+    user_id: UserId, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None
+) -> UserView:
     """Let a user who was deactivated back in. Admins only."""
-    return _user(await tasks.change_user(user_id, {"user_status": UserStatus.ACTIVE}))
+    changes = {"user_status": UserStatus.ACTIVE}
+    return _user(await tasks.change_user(user_id, changes, admin=admin, idempotency_key=idempotency_key))
+
+
+@upkeep_router.get("/unreadable")
+async def unreadable(tasks: Service, _: Admin) -> NoteList:
+    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
+    return NoteList.of(tasks.notes)
 
 
 router = APIRouter()
 router.include_router(tasks_router)
 router.include_router(users_router)
+router.include_router(upkeep_router)
 
 
 # -- views ----------------------------------------------------------------------------------------------------------
 
 
 async def _tasks_of(tasks: Tasks, user_id: str, limit: int, cursor: str | None) -> AssignedTaskPage:
-    found, more = await tasks.of_user(user_id, limit=limit, cursor=cursor)
+    found, unreadable, more = await tasks.of_user(user_id, limit=limit, cursor=cursor)
     views: list[AssignedTaskView] = [
         {
             **_task(each.task),
@@ -362,7 +389,7 @@ async def _tasks_of(tasks: Tasks, user_id: str, limit: int, cursor: str | None) 
         }
         for each in found
     ]
-    return {"tasks": views, "cursor": more}
+    return {"tasks": views, "cursor": more, "unreadable": shown(unreadable)}
 
 
 def _task(task: Task) -> TaskView:
@@ -402,5 +429,5 @@ def _user(user: User) -> UserView:
 
 
 def _time(value: datetime | None) -> str:
-    assert value is not None
-    return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    # None where another program wrote no time.
+    return "" if value is None else value.isoformat(timespec="milliseconds").replace("+00:00", "Z")

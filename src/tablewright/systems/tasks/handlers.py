@@ -5,6 +5,9 @@ TaskManagement's stream ──▶ tasks.events ──▶ events ──▶ tasks.
 TaskCreated         taskId, createdBy, title, priority
 TaskAssigned        taskId, userId, assignedBy
 TaskStatusUpdated   taskId, oldStatus, newStatus, updatedBy
+
+A change of an item that cannot be read is put aside as a dead letter. So is an event whose mail needs such an item,
+once everybody else has got theirs; when it is handled again, after the item was mended, the others get nothing twice.
 """
 
 from __future__ import annotations
@@ -17,9 +20,19 @@ from tablewright.runtime.mail import Letter
 from tablewright.runtime.system import Runtime
 from tablewright.runtime.tables import events_table
 from tablewright.runtime.workers import Consuming
-from tablewright.store import AnyChange, Change, ChangeKind, Effects, LimitExceeded, Store, wanting
+from tablewright.store import (
+    AnyChange,
+    Change,
+    ChangeKind,
+    Effects,
+    LimitExceeded,
+    TolerantReader,
+    Unreadable,
+    wanting,
+)
 from tablewright.systems.tasks import letters
 from tablewright.systems.tasks.model import Assignment, FullTask, Task, User, UserStatus, task_management
+from tablewright.systems.unreadable import Notes
 
 SOURCE = "tasks"
 _MAILED = ("TaskAssigned", "TaskStatusUpdated")
@@ -27,9 +40,10 @@ _MAILED = ("TaskAssigned", "TaskStatusUpdated")
 _MAILED_AT_ONCE = 10
 
 
-def consumers(runtime: Runtime) -> list[Consuming]:
+def consumers(runtime: Runtime, notes: Notes | None = None) -> list[Consuming]:
     """The consumers of this system."""
     metrics = runtime.metrics
+    reader = TolerantReader(runtime.blocking, (notes or Notes(SOURCE)).add)
     publish = publisher(SOURCE, events_of, lambda type_: metrics.of(metrics.events, type_).inc())
 
     def send(changes: Sequence[AnyChange], effects: Effects) -> None:
@@ -38,7 +52,7 @@ def consumers(runtime: Runtime) -> list[Consuming]:
             # The batch is cut in halves, until they are few enough.
             raise LimitExceeded(f"mail is sent about {_MAILED_AT_ONCE} events at once")
         for event in events:
-            runtime.mailer.settle(event, letters_about(runtime.blocking, event), effects)
+            runtime.mailer.settle(event, letters_about(reader, event), effects)
 
     return [
         # Half of what a transaction takes: each change gives one event at most.
@@ -65,25 +79,40 @@ def events_of(change: AnyChange) -> Iterator[tuple[str, dict[str, Any]]]:
         )
 
 
-def letters_about(store: Store, event: Event) -> Iterator[Letter]:
-    """The letters that an event gives rise to, to active users only and to nobody twice."""
+def letters_about(reader: TolerantReader, event: Event) -> Iterator[Letter]:
+    """The letters that an event gives rise to, to active users only and to nobody twice.
+
+    Unreadable, after all letters that there can be, if there might be others.
+    """
     detail = event.detail
     if event.type == "TaskAssigned":
-        task = store.get(Task.by_id(task_id=detail["taskId"]), consistent=True)
+        task = reader.one(Task.by_id(task_id=detail["taskId"]), consistent=True)
+        if isinstance(task, Unreadable):
+            raise task
         if task is not None:
-            for user in _active(store, [detail["userId"]]):
+            users, unreadable = _active(reader, [detail["userId"]])
+            for user in users:
                 yield letters.assigned(task, user, detail["assignedBy"])
+            _raise_first(unreadable)
     elif event.type == "TaskStatusUpdated":
-        full = store.collect(FullTask.of_task(task_id=detail["taskId"]), consistent=True)
+        full, lost = reader.collect(FullTask.of_task(task_id=detail["taskId"]), consistent=True)
         if full is not None:
             concerned = [*(each.assigned_to for each in full.assignments), full.task.created_by]
-            for user in _active(store, concerned):
+            users, unreadable = _active(reader, concerned)
+            for user in users:
                 yield letters.status_changed(
                     full.task, user, detail["oldStatus"], detail["newStatus"], detail["updatedBy"]
                 )
+            _raise_first([*lost, *unreadable])
 
 
-def _active(store: Store, user_ids: Iterable[str]) -> list[User]:
-    lookups = [User.by_id(user_id=user_id) for user_id in dict.fromkeys(user_ids)]
-    users = store.get_many(lookups, consistent=True)
-    return [user for user in users if user is not None and user.user_status is UserStatus.ACTIVE]
+def _active(reader: TolerantReader, user_ids: Iterable[str]) -> tuple[list[User], list[Unreadable]]:
+    """Those who are active, and the errors of those who cannot be read."""
+    found = reader.each([User.by_id(user_id=user_id) for user_id in dict.fromkeys(user_ids)], consistent=True)
+    active = [user for user in found if isinstance(user, User) and user.user_status is UserStatus.ACTIVE]
+    return active, [error for error in found if isinstance(error, Unreadable)]
+
+
+def _raise_first(errors: Sequence[Unreadable]) -> None:
+    for error in errors:
+        raise error

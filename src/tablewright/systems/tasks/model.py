@@ -39,6 +39,7 @@ from tablewright.model import (
     Write,
     pascal_case,
 )
+from tablewright.systems.times import KeyMillis
 
 task_management = Table(
     "TaskManagement",
@@ -98,7 +99,7 @@ class Task(Entity, table=task_management, naming=pascal_case, type_name="TASK"):
     # The id of the admin who created it, and of whoever changed it last.
     created_by: str
     updated_by: str
-    created_at: Annotated[EpochMillis | None, Stamp("created")] = None
+    created_at: Annotated[KeyMillis | None, Stamp("created")] = None
     updated_at: Annotated[EpochMillis | None, Stamp("updated")] = None
     # What was asked for under an idempotency key, so that another request under the same key can be told.
     request_digest: str | None = None

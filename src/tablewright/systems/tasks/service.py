@@ -5,7 +5,9 @@ and change the status of those that are assigned to them. Profiles, which have a
 owner.
 
 A role comes from the token. Where there is a profile it must have the role as well, and must be active: what an admin
-takes away is gone at once, and not when the token expires.
+takes away is gone at once, and not when the token expires. Whoever has a profile that cannot be read has no role.
+
+What cannot be read is left out of lists, and is changed by nobody (Unreadable).
 """
 
 from __future__ import annotations
@@ -17,18 +19,23 @@ from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 from tablewright.runtime.errors import Clash, Forbidden, Invalid, Missing
+from tablewright.runtime.idempotency import under_key
 from tablewright.runtime.identity import ADMINS, Caller
 from tablewright.runtime.mail import is_address
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
+    AsyncTolerantReader,
     Cancelled,
     Check,
     ConditionFailed,
     Create,
     KeyMismatch,
     NotFound,
-    Page,
+    Operation,
+    Outcome,
+    TolerantPage,
+    Unreadable,
     Update,
 )
 from tablewright.systems.tasks.model import (
@@ -42,6 +49,7 @@ from tablewright.systems.tasks.model import (
     User,
     UserStatus,
 )
+from tablewright.systems.unreadable import Notes
 
 # Tasks that are created under an idempotency key have an id that follows from it.
 _NAMESPACE = UUID("0c7b7a52-5be5-4a55-8a43-3d1f4f9a7c04")
@@ -60,16 +68,24 @@ class Assigned:
 class Tasks:
     """Tasks, their assignments, and users."""
 
-    def __init__(self, store: AsyncStore, changes: Callable[[], int | None] = lambda: None) -> None:
+    def __init__(
+        self, store: AsyncStore, changes: Callable[[], int | None] = lambda: None, notes: Notes | None = None
+    ) -> None:
         """``changes`` gives a number that stays the same while nothing is written, or None where nobody knows."""
+        self.notes = notes or Notes("tasks")
         self._store = store
+        self._reader = AsyncTolerantReader(store, self.notes.add)
         self._changes = changes
         # Profiles of callers, and how many changes there had been before each was read.
         self._profiles: dict[str, tuple[int, User | None]] = {}
 
     async def admit(self, caller: Caller) -> Caller:
         """The caller with the groups that count here; Forbidden for one who was deactivated."""
-        profile = await self._profile(caller.user_id)
+        try:
+            profile = await self._profile(caller.user_id)
+        except Unreadable as error:
+            self.notes.add(error)
+            raise Forbidden("your profile cannot be read, so you have no role here; ask an admin to mend it") from None
         if profile is None:
             return caller
         if profile.user_status is not UserStatus.ACTIVE:
@@ -122,22 +138,24 @@ class Tasks:
             raise _no_task(task_id)
         return task
 
-    async def full(self, task_id: str) -> FullTask:
-        """A task with all of its assignments, by one query."""
-        full = await self._store.collect(FullTask.of_task(task_id=task_id))
+    async def full(self, task_id: str) -> tuple[FullTask, list[Unreadable]]:
+        """A task with all of its assignments, by one query; and what of them cannot be read."""
+        full, unreadable = await self._reader.collect(FullTask.of_task(task_id=task_id))
         if full is None:
             raise _no_task(task_id)
-        return full
+        return full, unreadable
 
     async def by_status(
         self, status: Status, *, newest_first: bool = False, limit: int = 25, cursor: str | None = None
-    ) -> Page[Task]:
+    ) -> TolerantPage[Task]:
         """The tasks of a status, in the order of their creation."""
         pattern = Task.newest_by_status if newest_first else Task.by_status
-        return await self._store.query(pattern(status=status), limit=limit, cursor=cursor)
+        return await self._reader.page(pattern(status=status), limit=limit, cursor=cursor)
 
     async def change(self, task_id: str, changes: dict[str, Any], *, admin: Caller) -> Task:
         """Change title, description or priority of a task that is not closed."""
+        # An update would find out that a task cannot be read when it is done.
+        await self.get(task_id, consistent=True)
         try:
             return await self._store.update(
                 Task.by_id(task_id=task_id), updated_by=admin.user_id, expect={"status": _NOT_CLOSED}, **changes
@@ -175,15 +193,25 @@ class Tasks:
 
     # -- assignments --------------------------------------------------------------------------------------------
 
-    async def assign(self, task_id: str, user_id: str, *, admin: Caller) -> Assignment:
-        """Assign a task to an active user who does not have it yet: all checks and the write are one transaction."""
+    async def assign(
+        self, task_id: str, user_id: str, *, admin: Caller, idempotency_key: str | None = None
+    ) -> Assignment:
+        """Assign a task to an active user who does not have it yet: all checks and the write are one transaction.
+
+        The same key of the same admin again gives the assignment that it gave before.
+        """
         assignment = Assignment(task_id=task_id, assigned_to=user_id, assigned_by=admin.user_id)
+        writes = (
+            Check(Task.by_id(task_id=task_id), status=_NOT_CLOSED),
+            Check(User.by_id(user_id=user_id), user_status=UserStatus.ACTIVE),
+            Create(assignment),
+        )
         try:
-            await self._store.transact(
-                Check(Task.by_id(task_id=task_id), status=_NOT_CLOSED),
-                Check(User.by_id(user_id=user_id), user_status=UserStatus.ACTIVE),
-                Create(assignment),
-            )
+            if idempotency_key is None:
+                await self._store.transact(*writes)
+                return assignment
+            request = {"task_id": task_id, "user_id": user_id}
+            await self._once("assignment", admin, idempotency_key, request, *writes)
         except Cancelled as cancelled:
             task, user, existing = cancelled.reasons
             if isinstance(task, NotFound):
@@ -191,60 +219,111 @@ class Tasks:
             if isinstance(user, NotFound):
                 raise Invalid(f"there is no user {user_id}", field="userId") from None
             if isinstance(user, ConditionFailed):
+                # A status that cannot be read is no other status.
+                await self._user(user_id)
                 raise Invalid(f"user {user_id} is deactivated", field="userId") from None
             if isinstance(existing, AlreadyExists):
                 raise Clash(f"task {task_id} is assigned to {user_id} already", kind="already-exists") from None
             if isinstance(task, ConditionFailed):
+                await self.get(task_id, consistent=True)
                 raise _closed(task_id) from None
             raise
-        return assignment
+        found = await self._store.get(Assignment.by_id(task_id=task_id, assigned_to=user_id), consistent=True)
+        if found is None:
+            raise Clash(f"task {task_id} was assigned to {user_id} under this key, and taken away since")
+        return found
 
     async def unassign(self, task_id: str, user_id: str) -> None:
         if not await self._store.delete(Assignment.by_id(task_id=task_id, assigned_to=user_id)):
             raise Missing(f"task {task_id} is not assigned to {user_id}")
 
-    async def assignments(self, task_id: str, *, limit: int = 25, cursor: str | None = None) -> Page[Assignment]:
+    async def assignments(
+        self, task_id: str, *, limit: int = 25, cursor: str | None = None
+    ) -> TolerantPage[Assignment]:
         """Whom a task is assigned to."""
-        page = await self._store.query(Assignment.of_task(task_id=task_id), limit=limit, cursor=cursor)
-        if not page.items and cursor is None:
+        page = await self._reader.page(Assignment.of_task(task_id=task_id), limit=limit, cursor=cursor)
+        if not page.items and not page.unreadable and cursor is None:
             await self.get(task_id)
         return page
 
     async def of_user(
         self, user_id: str, *, limit: int = 25, cursor: str | None = None
-    ) -> tuple[list[Assigned], str | None]:
-        """The tasks that are assigned to a user, and where to go on."""
-        page = await self._store.query(Assignment.of_user(assigned_to=user_id), limit=limit, cursor=cursor)
-        tasks = await self._store.get_many([Task.by_id(task_id=each.task_id) for each in page.items])
+    ) -> tuple[list[Assigned], list[Unreadable], str | None]:
+        """The tasks that are assigned to a user, what of them cannot be read, and where to go on."""
+        page = await self._reader.page(Assignment.of_user(assigned_to=user_id), limit=limit, cursor=cursor)
+        tasks = await self._reader.each([Task.by_id(task_id=each.task_id) for each in page.items])
         found = zip(tasks, page.items, strict=True)
-        return [Assigned(task, assignment) for task, assignment in found if task is not None], page.cursor
+        return (
+            [Assigned(task, assignment) for task, assignment in found if isinstance(task, Task)],
+            [*page.unreadable, *(each for each in tasks if isinstance(each, Unreadable))],
+            page.cursor,
+        )
 
     # -- users --------------------------------------------------------------------------------------------------
 
-    async def create_user(self, user_id: str, email: str, groups: frozenset[Group]) -> User:
+    async def create_user(
+        self,
+        user_id: str,
+        email: str,
+        groups: frozenset[Group],
+        *,
+        admin: Caller | None = None,
+        idempotency_key: str | None = None,
+    ) -> User:
+        """Create a user. The same key of the same admin again gives the user that it gave before."""
+        user = User(user_id=user_id, email=email, groups=groups)
         try:
-            return await self._store.create(User(user_id=user_id, email=email, groups=groups))
+            if admin is None or idempotency_key is None:
+                return await self._store.create(user)
+            request = {"user_id": user_id, "email": email, "groups": sorted(groups)}
+            await self._once("user", admin, idempotency_key, request, Create(user))
         except AlreadyExists:
             raise Clash(f"there is a user {user_id} already", kind="already-exists") from None
+        return await self._user(user_id)
 
     async def user(self, user_id: str, *, caller: Caller) -> User:
         """A profile, for its owner and for Admins."""
         if caller.user_id != user_id:
             caller.require(ADMINS)
-        user = await self._store.get(User.by_id(user_id=user_id))
+        return await self._user(user_id, consistent=False)
+
+    async def users(self, status: UserStatus, *, limit: int = 25, cursor: str | None = None) -> TolerantPage[User]:
+        return await self._reader.page(User.by_status(user_status=status), limit=limit, cursor=cursor)
+
+    async def change_user(
+        self,
+        user_id: str,
+        changes: dict[str, Any],
+        *,
+        admin: Caller | None = None,
+        idempotency_key: str | None = None,
+    ) -> User:
+        """Change address, groups or status of a user; under a key of an admin's once."""
+        # An update would find out that a profile cannot be read when it is done.
+        await self._user(user_id)
+        lookup = User.by_id(user_id=user_id)
+        try:
+            if admin is None or idempotency_key is None:
+                return await self._store.update(lookup, **changes)
+            request = {"user_id": user_id, "changes": changes}
+            await self._once("change of a user", admin, idempotency_key, request, Update(lookup, **changes))
+        except NotFound:
+            raise _no_user(user_id) from None
+        return await self._user(user_id)
+
+    async def _user(self, user_id: str, *, consistent: bool = True) -> User:
+        user = await self._store.get(User.by_id(user_id=user_id), consistent=consistent)
         if user is None:
             raise _no_user(user_id)
         return user
 
-    async def users(self, status: UserStatus, *, limit: int = 25, cursor: str | None = None) -> Page[User]:
-        return await self._store.query(User.by_status(user_status=status), limit=limit, cursor=cursor)
+    async def _once(self, what: str, admin: Caller, key: str, request: Any, *writes: Operation) -> None:
+        """Write something once, under a key of an admin's own."""
 
-    async def change_user(self, user_id: str, changes: dict[str, Any]) -> User:
-        """Change address, groups or status of a user."""
-        try:
-            return await self._store.update(User.by_id(user_id=user_id), **changes)
-        except NotFound:
-            raise _no_user(user_id) from None
+        async def work() -> Outcome:
+            return Outcome(None, *writes)
+
+        await under_key(self._store, what, admin.user_id, key, request, work)
 
     async def _remember(self, admin: Caller) -> None:
         """Give an admin whom only the token tells of a profile, so that mail about the task finds its way."""

@@ -1,0 +1,21 @@
+"""Times in keys: thirteen digits of milliseconds since 1970, so until the year 2286.
+
+Others, which another program may have stored, cannot be read: the key of their item could not be made.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from tablewright.model import EpochMillis
+
+__all__ = ["EPOCH", "LAST_MILLIS", "KeyMillis"]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST_MILLIS = 9_999_999_999_999
+
+KeyMillis = Annotated[EpochMillis, Field(ge=EPOCH, le=EPOCH + timedelta(milliseconds=LAST_MILLIS))]
+"""A time stored as whole milliseconds since 1970, for which a key has thirteen digits."""

@@ -1,0 +1,63 @@
+"""What is logged beside a message is shown, and nothing else is."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import tablewright
+from tablewright.runtime.logs import FIELDS, JsonFormatter
+
+SOURCES = sorted(Path(tablewright.__file__).parent.rglob("*.py"))
+
+
+def logged(source: ast.Module) -> Iterator[str]:
+    """The names of the fields that a module gives to its logger: ``extra={...}``, or the name of such a dictionary."""
+    named = {
+        target.id: node.value
+        for node in ast.walk(source)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(source):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        if isinstance(node.func.value, ast.Name) and node.func.value.id == "_log":
+            for keyword in node.keywords:
+                if keyword.arg == "extra":
+                    fields = named[keyword.value.id] if isinstance(keyword.value, ast.Name) else keyword.value
+                    assert isinstance(fields, ast.Dict), ast.unparse(node)
+                    for key in fields.keys:
+                        assert isinstance(key, ast.Constant), ast.unparse(node)
+                        yield str(key.value)
+
+
+def test_what_is_logged_is_what_is_shown() -> None:
+    """Nothing is dropped in silence, and nothing is let through that nobody logs."""
+    found = {name for path in SOURCES for name in logged(ast.parse(path.read_text("utf-8")))}
+    assert found == set(FIELDS)
+
+
+def test_a_line_has_the_fields_and_not_the_text_of_an_error() -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    log = logging.Logger("tests")
+    log.addHandler(handler)
+    try:
+        raise ValueError("ada@example.org")
+    except ValueError as error:
+        log.error("a job failed", exc_info=error, extra={"job": "migrate-shards", "outcome": "none", "address": "ada"})
+    line = json.loads(stream.getvalue())
+    assert {name: line[name] for name in ("message", "job", "outcome", "error")} == {
+        "message": "a job failed",
+        "job": "migrate-shards",
+        "outcome": "none",
+        "error": "ValueError",
+    }
+    assert "ada" not in stream.getvalue()
