@@ -28,6 +28,7 @@ from uvicorn.server import ServerState
 
 from tablewright.runtime.http import BODY_IS_HERE
 from tablewright.runtime.problems import problem
+from tablewright.wire.clients import Clients
 from tablewright.wire.connection import Connection, Promised
 from tablewright.wire.limits import Limits
 from tablewright.wire.messages import STATUS_LINES, Request, http_date
@@ -58,44 +59,8 @@ def connections(limits: Limits) -> Any:
     return partial(AsgiConnection, limits)
 
 
-class _Host:
-    """The connections of a server, and the time by which they are measured."""
-
-    def __init__(self, limits: Limits, state: ServerState) -> None:
-        self.limits = limits
-        self.stopping = False
-        self._loop = asyncio.get_running_loop()
-        self.now = self._loop.time()
-        self._connections: set[Any] = state.connections
-        self._turned_away: set[Any] = set()
-        self._timer: asyncio.TimerHandle | None = None
-
-    def joined(self, connection: Connection) -> bool:
-        if self._timer is None:
-            self._sweep()
-        if len(self._connections) < self.limits.connections and not self.stopping:
-            self._connections.add(connection)
-            return True
-        self._turned_away.add(connection)
-        if len(self._turned_away) > self.limits.connections:
-            connection.abort()
-        return False
-
-    def left(self, connection: Connection) -> None:
-        self._connections.discard(connection)
-        self._turned_away.discard(connection)
-
-    def _sweep(self) -> None:
-        """Look at the time of everybody, as long as there is anybody."""
-        self.now = self._loop.time()
-        for connection in [*self._connections, *self._turned_away]:
-            connection.check_time(self.now)
-        there = self._connections or self._turned_away or self._timer is None
-        self._timer = self._loop.call_later(self.limits.tick_seconds, self._sweep) if there else None
-
-
 # Each server has one; uvicorn tells its connections apart by this state alone.
-_HOSTS: WeakKeyDictionary[ServerState, _Host] = WeakKeyDictionary()
+_HOSTS: WeakKeyDictionary[ServerState, Clients] = WeakKeyDictionary()
 
 
 class AsgiConnection(Connection):
@@ -111,7 +76,8 @@ class AsgiConnection(Connection):
     ) -> None:
         host = _HOSTS.get(server_state)
         if host is None:
-            host = _HOSTS[server_state] = _Host(limits, server_state)
+            shared: Any = server_state.connections
+            host = _HOSTS[server_state] = Clients(limits, shared)
         super().__init__(host)
         self._state = app_state
         self._app: ASGIApp = config.loaded_app

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
+from tablewright.wire.clients import Clients
 from tablewright.wire.connection import Connection, Promised
 from tablewright.wire.limits import Limits
 from tablewright.wire.messages import Request, render_refusal
@@ -58,7 +59,7 @@ class EngineConnection(Connection):
         return render_refusal(status)
 
 
-class Server:
+class Server(Clients):
     """Serves ``engine`` on the running event loop, between ``start`` and ``stop``."""
 
     def __init__(
@@ -70,17 +71,13 @@ class Server:
         authenticate: Callable[[Request], None] = accept_any,
         limits: Limits | None = None,
     ) -> None:
+        super().__init__(limits or Limits())
         service = Service(engine, authenticate)
         self.answer = service.answer
         self.failure = service.failure
-        self.limits = limits or Limits()
         self.host = host
         self.port = port
-        self.stopping = False
-        self.now = 0.0
         self._flush_engine = engine.flush
-        self._connections: set[Connection] = set()
-        self._turned_away: set[Connection] = set()
         self._all_left = asyncio.Event()
         self._flush_scheduled = False
         self._arrivals = self._arrivals_seen = 0
@@ -100,7 +97,6 @@ class Server:
             partial(EngineConnection, self), self.host, self.port, backlog=512
         )
         self.port = self._listener.sockets[0].getsockname()[1]
-        self._sweep()
 
     async def stop(self, seconds: float | None = None) -> None:
         """Stops listening, lets requests under way finish (for ``seconds`` at most), flushes."""
@@ -114,31 +110,16 @@ class Server:
             except TimeoutError:
                 self.hurry()
         self._flush()
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         for connection in list(self._turned_away):
             connection.abort()
         await asyncio.sleep(0)  # for the transports to notice that they were closed
 
-    def hurry(self) -> None:
-        """Ends the connections that ``stop`` still waits for."""
-        for connection in [*self._connections, *self._turned_away]:
-            connection.abort()
-
     # -- for connections ---------------------------------------------------------------------------------
 
-    def joined(self, connection: Connection) -> bool:
-        """Whether there is room for it; one too many is told so, far too many are dropped unheard."""
-        if len(self._connections) < self.limits.connections and not self.stopping:
-            self._connections.add(connection)
-            return True
-        self._turned_away.add(connection)
-        if len(self._turned_away) > self.limits.connections:
-            connection.abort()
-        return False
-
     def left(self, connection: Connection) -> None:
-        self._connections.discard(connection)
-        self._turned_away.discard(connection)
+        super().left(connection)
         if not self._connections and self.stopping:
             self._all_left.set()
 
@@ -187,12 +168,6 @@ class Server:
                 callback(error)
             except Exception:
                 _log.exception("an answer could not be sent")
-
-    def _sweep(self) -> None:
-        self.now = self._loop.time()
-        for connection in [*self._connections, *self._turned_away]:
-            connection.check_time(self.now)
-        self._timer = self._loop.call_later(self.limits.tick_seconds, self._sweep)
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
