@@ -45,7 +45,7 @@ def _run(folder: Path, customers: int) -> float:
     from tablewright.systems.engagement import system
     from tablewright.systems.engagement.model import Program, ProgramVersion
     from tablewright.systems.engagement.platform import Platform
-    from tablewright.systems.engagement.samples import write_customers
+    from tablewright.systems.engagement.sources.demo_customers import write_customers
 
     settings: dict[str, Any] = {"data": folder, "log_level": "WARNING"}
     runtime = Runtime.open(Settings(**settings), [system])

@@ -18,7 +18,7 @@ from benchmarks import orders, packages
 from benchmarks.orders import Order
 from tablewright import Engine
 from tablewright.store import AsyncStore, Store
-from tablewright.store.flow import Request, Response
+from tablewright.store.flow.driver import Request, Response
 
 CYCLE = 250
 REGION = "us-east-1"

@@ -19,7 +19,7 @@ from benchmarks import load, orders, packages, report, store, store_targets, wor
 from benchmarks.report import Section
 from benchmarks.store_targets import Place, Target
 from tablewright import Engine
-from tablewright.store.flow import Request
+from tablewright.store.flow.driver import Request
 from tablewright.wire.server import serve_in_thread
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -19,7 +19,8 @@ import random
 import sys
 from typing import Any
 
-from tablewright.engine import Engine, backfill
+from tablewright.engine import Engine
+from tablewright.engine.tables import index_backfill
 from tests.clocks import Clock
 
 START = 1_800_000_000.0
@@ -100,7 +101,7 @@ def write(engine: Engine, step: int) -> None:
 
 def main(folder: str, seed: int) -> None:
     # Many steps to be killed between, and many checkpoints to be killed in.
-    backfill._CHUNK = 10
+    index_backfill._CHUNK = 10
     choices = random.Random(seed)
     clock = Clock(START)
     engine = Engine.open(folder, clock=clock, entropy=random.Random(seed))

@@ -22,7 +22,7 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from tablewright.engine import Engine
-from tablewright.runtime.local_issuer import LocalIssuer
+from tablewright.runtime.identity.local_issuer import LocalIssuer
 from tablewright.runtime.settings import Secrets
 from tests.systems.harness import wait_for
 

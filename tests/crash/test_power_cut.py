@@ -17,11 +17,11 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from tablewright.dynamo.errors import ConditionalCheckFailedException, InternalServerError
 from tablewright.engine import Engine
-from tablewright.engine.data_folder import WriteAheadLog
 from tablewright.engine.database import Database
-from tablewright.engine.errors import ConditionalCheckFailedException, InternalServerError
 from tablewright.engine.operations import OPERATIONS
+from tablewright.engine.storage.data_folder import WriteAheadLog
 from tablewright.wire import boto
 from tablewright.wire.server import serve_in_thread
 from tests.engine.table_requests import on_demand

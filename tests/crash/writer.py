@@ -9,13 +9,14 @@ import os
 import sys
 import time
 
-from tablewright.engine import Engine, backfill
+from tablewright.engine import Engine
+from tablewright.engine.tables import index_backfill
 from tests.crash import workload
 
 
 def main(folder: str, first_version: int, seed: int) -> None:
     # Many steps to be killed between, and many checkpoints to be killed in.
-    backfill._CHUNK = 20
+    index_backfill._CHUNK = 20
     engine = Engine.open(folder)
     if seed % 2:
         engine._storage.execute("PRAGMA wal_autocheckpoint = 40")

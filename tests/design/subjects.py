@@ -4,7 +4,7 @@ import pkgutil
 from importlib.util import find_spec
 
 from tablewright import systems
-from tablewright.design.loading import load
+from tablewright.design.design_loading import load
 from tablewright.model import Design, Table
 from tests.design import models
 from tests.model import designs as seeds

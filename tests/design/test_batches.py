@@ -6,10 +6,10 @@ from typing import Annotated
 import pytest
 
 from tablewright.design import iam
-from tablewright.design.capacity import Capacity, is_transaction
-from tablewright.design.documents import document
+from tablewright.design.cost.capacity_units import Capacity, is_transaction
 from tablewright.design.lint import lint
-from tablewright.design.pages import to_markdown as markdown
+from tablewright.design.report.design_document import document
+from tablewright.design.report.page_blocks import to_markdown as markdown
 from tablewright.model import Design, Entity, Get, Numbered, Table, Touch, Unique, Version, Volume, Write
 
 rows = Table("Rows", "id")

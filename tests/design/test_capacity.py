@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tablewright.design.capacity import Capacity
-from tablewright.design.samples import sample
+from tablewright.design.cost.capacity_units import Capacity
+from tablewright.design.report.sample_entities import sample
 from tablewright.model import (
     Design,
     Entity,

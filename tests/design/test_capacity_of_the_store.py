@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import pytest
 
-from tablewright.design.capacity import Capacity
-from tablewright.design.sizes import item_size
+from tablewright.design.cost.capacity_units import Capacity
+from tablewright.design.cost.item_sizes import item_size
 from tablewright.model import (
     Collection,
     Design,

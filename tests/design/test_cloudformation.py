@@ -8,10 +8,10 @@ import pytest
 from cfnlint.api import lint  # type: ignore[import-untyped]
 from cfnlint.core import get_rules  # type: ignore[import-untyped]
 
-from tablewright.design.cloudformation import template
-from tablewright.design.infrastructure import Capacity, Deployment, create_table, requests, table_name
-from tablewright.design.loading import DesignError
-from tablewright.design.policy_evaluation import is_allowed
+from tablewright.design.design_loading import DesignError
+from tablewright.design.iam.policy_evaluation import is_allowed
+from tablewright.design.infra.cloudformation import template
+from tablewright.design.infra.table_requests import Capacity, Deployment, create_table, requests, table_name
 from tablewright.model import Design, Entity, Get, LocalIndex, Table, schema_of
 from tests.design import models
 from tests.design.subjects import DESIGNS, NOTES_TABLE

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from tablewright.design.cost import CostPlan, Options, break_even, plan_costs
-from tablewright.design.cost_report import cost_json, cost_page
-from tablewright.design.figures import bytes_text
-from tablewright.design.pages import Grid, Text
-from tablewright.design.prices import cents, load_prices
+from tablewright.design.cost.cost_report import cost_json, cost_page
+from tablewright.design.cost.monthly_bill import CostPlan, Options, break_even, plan_costs
+from tablewright.design.cost.prices import cents, load_prices
+from tablewright.design.report.number_format import bytes_text
+from tablewright.design.report.page_blocks import Grid, Text
 from tablewright.model import (
     Design,
     Entity,

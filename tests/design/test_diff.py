@@ -14,7 +14,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BaseModel, Field
 
 from tablewright.design.diff import Change, Kind, changes, gravest
-from tablewright.design.snapshot import snapshot
+from tablewright.design.diff.snapshot import snapshot
 from tablewright.model import (
     Attr,
     Design,

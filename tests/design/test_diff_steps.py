@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pytest
 
 from tablewright.design.diff import Kind, changes, gravest
-from tablewright.design.snapshot import snapshot
+from tablewright.design.diff.snapshot import snapshot
 from tablewright.engine import Engine
 from tablewright.model import (
     Design,

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import pytest
 
-from tablewright.design.diagrams import entity_diagram
-from tablewright.design.documents import document
-from tablewright.design.html import to_html
-from tablewright.design.loading import load
-from tablewright.design.pages import Bullets, Code, Diagram, Grid, Heading, Page, Text, to_markdown
-from tablewright.design.shapes import state_text
+from tablewright.design.design_loading import load
+from tablewright.design.report.design_document import document
+from tablewright.design.report.design_outline import state_text
+from tablewright.design.report.html_page import to_html
+from tablewright.design.report.mermaid import entity_diagram
+from tablewright.design.report.page_blocks import Bullets, Code, Diagram, Grid, Heading, Page, Text, to_markdown
 from tablewright.model import Attr, CreatedAt, Design, Entity, GlobalIndex, Keys, Table, schema_of, when
 from tests.design import models
 from tests.design.commands import ROOT, refusal, tablewright

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.design.infrastructure import Deployment, requests
+from tablewright.design.infra.table_requests import Deployment, requests
 from tablewright.engine import Engine
-from tablewright.runtime.application import prepare
+from tablewright.runtime.http.application import prepare
+from tablewright.runtime.internal_tables import events_table, notes_table
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
-from tablewright.runtime.tables import events_table, notes_table
 from tablewright.systems import load
 
 SYSTEMS = load()

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from tablewright.design.figures import amount, units_text
+from tablewright.design.report.number_format import amount, units_text
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from tablewright.design.cost import plan_costs
-from tablewright.design.cost_report import cost_page
-from tablewright.design.demand import busiest_keys, metered
-from tablewright.design.forecast import HotKey, hot_keys, sensitivity
-from tablewright.design.meter_report import metered_run
-from tablewright.design.pages import Bullets
+from tablewright.design.cost.cost_report import cost_page
+from tablewright.design.cost.demand import busiest_keys, metered
+from tablewright.design.cost.forecast import HotKey, hot_keys, sensitivity
+from tablewright.design.cost.meter_report import metered_run
+from tablewright.design.cost.monthly_bill import plan_costs
+from tablewright.design.report.page_blocks import Bullets
 from tablewright.model import (
     Design,
     Entity,

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 import pytest
 
 from tablewright.design import iam
+from tablewright.design.design_loading import DesignError, load
 from tablewright.design.iam import Tenant
-from tablewright.design.loading import DesignError, load
-from tablewright.design.policy_evaluation import is_allowed
+from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.model import Design, Entity, Get, GlobalIndex, Keys, Query, Table, Touch, Unique, Write, sharded
 from tests.design import models
 from tests.design.subjects import DESIGNS, NOTES_TABLE

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 
 from tablewright.design import iam
-from tablewright.design.policy_evaluation import is_allowed
+from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.engine import Engine
 from tablewright.model import (
     Design,
@@ -33,8 +33,8 @@ from tablewright.model import (
 )
 from tablewright.store import Check, Consumer, Create, Delete, IdempotencyRecord, Outcome, Store, Update
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.blobs import MemoryBlobs
-from tablewright.store.flow import Request, Response
+from tablewright.store.blobs.blob_store import MemoryBlobs
+from tablewright.store.flow.driver import Request, Response
 from tests.design.models import Account, Line, Order, State, orders
 
 ARN = iam.arns("us-east-1", "123456789012")

@@ -8,12 +8,12 @@ from uuid import UUID
 import pytest
 
 from tablewright.design import iam
-from tablewright.design.loading import load
-from tablewright.design.policy_evaluation import is_allowed
+from tablewright.design.design_loading import load
+from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.engine import Engine
-from tablewright.runtime.identity import Caller
+from tablewright.runtime.identity.tokens import Caller
 from tablewright.store import AsyncStore
-from tablewright.store.flow import Request, Response
+from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.calls.model import Status as CallStatus
 from tablewright.systems.calls.service import Calls
 from tablewright.systems.servicedesk.model import Status as TicketStatus

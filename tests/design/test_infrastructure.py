@@ -16,9 +16,16 @@ from botocore import xform_name
 from botocore.model import ServiceModel
 from botocore.validate import validate_parameters
 
-from tablewright.design import aws_cli, boto3_script
-from tablewright.design.infrastructure import Capacity, Deployment, bare_name, environment_of, requests, table_name
-from tablewright.design.loading import DesignError
+from tablewright.design.design_loading import DesignError
+from tablewright.design.infra import aws_cli, boto3_script
+from tablewright.design.infra.table_requests import (
+    Capacity,
+    Deployment,
+    bare_name,
+    environment_of,
+    requests,
+    table_name,
+)
 from tablewright.engine import DynamoError, Engine
 from tablewright.model import Design, Entity, ModelError, Table
 from tablewright.store import Store

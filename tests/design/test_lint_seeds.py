@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tablewright.design.design_loading import RefusedError, load
 from tablewright.design.lint import Finding, lint, refused
-from tablewright.design.loading import RefusedError, load
 
 SEEDS = Path(__file__).parent / "seeds"
 

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 import pytest
 
 from tablewright import systems
+from tablewright.design.design_loading import load
 from tablewright.design.lint import lint
-from tablewright.design.loading import load
 
 SYSTEMS = [
     module.name

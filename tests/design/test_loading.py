@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.design.loading import DesignError, RefusedError, load
+from tablewright.design.design_loading import DesignError, RefusedError, load
 from tests.design.commands import tablewright
 
 TABLES = """

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tablewright.design.cost import plan_costs
-from tablewright.design.cost_report import cost_page
-from tablewright.design.demand import metered
-from tablewright.design.html import to_html
-from tablewright.design.meter_report import RunError, metered_run, read_run, run_json, run_page
-from tablewright.design.pages import to_markdown
-from tablewright.design.prices import load_prices
+from tablewright.design.cost.cost_report import cost_page
+from tablewright.design.cost.demand import metered
+from tablewright.design.cost.meter_report import RunError, metered_run, read_run, run_json, run_page
+from tablewright.design.cost.monthly_bill import plan_costs
+from tablewright.design.cost.prices import load_prices
+from tablewright.design.report.html_page import to_html
+from tablewright.design.report.page_blocks import to_markdown
 from tests.design import models
 
 PRICES = load_prices()

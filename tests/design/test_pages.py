@@ -2,9 +2,19 @@
 
 import re
 
-from tablewright.design.charts import Bar, bar_chart
-from tablewright.design.html import to_html
-from tablewright.design.pages import Bullets, Code, Diagram, Drawing, Grid, Heading, Page, Text, to_markdown
+from tablewright.design.report.charts import Bar, bar_chart
+from tablewright.design.report.html_page import to_html
+from tablewright.design.report.page_blocks import (
+    Bullets,
+    Code,
+    Diagram,
+    Drawing,
+    Grid,
+    Heading,
+    Page,
+    Text,
+    to_markdown,
+)
 
 PAGE = Page(
     "A & B",

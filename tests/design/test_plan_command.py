@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.design.cost import Options, plan_costs
-from tablewright.design.prices import load_prices
+from tablewright.design.cost.monthly_bill import Options, plan_costs
+from tablewright.design.cost.prices import load_prices
 from tests.design import models
 from tests.design.commands import refusal, tablewright, told
 

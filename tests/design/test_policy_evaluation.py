@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.design.policy_evaluation import is_allowed
+from tablewright.design.iam.policy_evaluation import is_allowed
 
 ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/Books"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.design.prices import PRICE_LIST, Prices, PricesError, cents, load_prices
+from tablewright.design.cost.prices import PRICE_LIST, Prices, PricesError, cents, load_prices
 
 
 def written(folder: Path, **changes: object) -> Path:

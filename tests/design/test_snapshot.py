@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tablewright.design.design_loading import DesignError
 from tablewright.design.diff import changes
-from tablewright.design.loading import DesignError
-from tablewright.design.snapshot import read, snapshot, text
-from tablewright.store.checkpoints import Bookkeeping
+from tablewright.design.diff.snapshot import read, snapshot, text
+from tablewright.store.streams.checkpoint import Bookkeeping
 from tests.design import kept
 from tests.design.subjects import DESIGNS, SYSTEMS
 from tests.model.designs import CANDIDATES
@@ -30,7 +30,7 @@ def test_a_design_does_not_differ_from_its_snapshot(name: str, tmp_path: Path) -
 
 def test_a_snapshot_is_the_same_in_every_process() -> None:
     program = (
-        "from tablewright.design.loading import load; from tablewright.design.snapshot import text; "
+        "from tablewright.design.design_loading import load; from tablewright.design.diff.snapshot import text; "
         f"print(text([design for path in {SYSTEMS!r} for design in load(path)]))"
     )
     one, other = (

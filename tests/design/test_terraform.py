@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tablewright.design.infrastructure import Capacity, Deployment, table_name
-from tablewright.design.terraform import configuration
+from tablewright.design.infra.table_requests import Capacity, Deployment, table_name
+from tablewright.design.infra.terraform import configuration
 from tablewright.model import Design, Entity, GlobalIndex, Index, Table
 from tests.design.subjects import DESIGNS
 from tests.design.test_cloudformation import SAFE

@@ -17,7 +17,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tablewright.design import workbench
-from tablewright.design.loading import DesignError, load
+from tablewright.design.design_loading import DesignError, load
 from tablewright.model import Design, Entity, GlobalIndex, Schema, Table
 from tests.design.subjects import DESIGNS
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import DynamoError, ValidationException
 from tablewright.engine import Engine
-from tablewright.engine.errors import DynamoError, ValidationException
 from tests.clocks import Clock
 
 Item = dict[str, dict[str, Any]]

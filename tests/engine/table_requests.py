@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import DynamoError, ValidationException
 from tablewright.engine import Engine
-from tablewright.engine.errors import DynamoError, ValidationException
 
 INVALID = "One or more parameter values were invalid: "
 NEW_IMAGE = {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}

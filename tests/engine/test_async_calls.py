@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.engine.data_folder import WriteAheadLog
+from tablewright.engine.storage.data_folder import WriteAheadLog
 
 TABLE: dict[str, Any] = {
     "TableName": "rows",

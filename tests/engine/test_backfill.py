@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.engine import Engine, backfill
+from tablewright.dynamo.attribute_values import Item, item_size
+from tablewright.dynamo.errors import LimitExceededException
+from tablewright.engine import Engine
 from tablewright.engine.database import Database
-from tablewright.engine.errors import LimitExceededException
-from tablewright.engine.storage import Storage
-from tablewright.engine.table_updates import update_table
-from tablewright.engine.tables import create_table, describe_table
-from tablewright.engine.values import Item, item_size
+from tablewright.engine.storage.group_commit import Storage
+from tablewright.engine.tables import index_backfill
+from tablewright.engine.tables.table_operations import create_table, describe_table
+from tablewright.engine.tables.update_table import update_table
 from tests.engine.table_requests import attributes, create, describe, index, on_demand, refusal, update
 
 ADD_INDEX = {
@@ -61,7 +62,7 @@ class Bench:
 
     def step(self) -> bool:
         with self.storage.turn():
-            more = backfill.step(self.db)
+            more = index_backfill.step(self.db)
         self.storage.flush()
         return more
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine import Engine
-from tablewright.engine.errors import (
+from tablewright.dynamo.errors import (
     AccessDeniedException,
     BackupNotFoundException,
     TableNotFoundException,
 )
+from tablewright.engine import Engine
 from tests.clocks import Clock
 from tests.engine.table_requests import (
     NEW_IMAGE,

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine import items
+from tablewright.dynamo.attribute_values import Item
+from tablewright.dynamo.errors import ResourceNotFoundException
 from tablewright.engine.database import Database as EngineDatabase
-from tablewright.engine.errors import ResourceNotFoundException
-from tablewright.engine.schema import Table
-from tablewright.engine.values import Item
+from tablewright.engine.items import item_operations
+from tablewright.engine.tables.table_schema import Table
 from tests.engine.conftest import Database
 
 INVALID = "One or more parameter values were invalid: "
@@ -229,13 +229,13 @@ def test_each_item_collection_is_measured_once(db: Database, monkeypatch: pytest
     """Measuring one means reading it, and a request may write to the same one a hundred times."""
     db.create("pk, sk", local_indexes={"lsi": "pk, l"})
     measured: list[str] = []
-    measure = items.item_collection_metrics
+    measure = item_operations.item_collection_metrics
 
     def counting(database: EngineDatabase, table: Table, key: Item) -> dict[str, Any] | None:
         measured.append(key["pk"]["S"])
         return measure(database, table, key)
 
-    monkeypatch.setattr(items, "item_collection_metrics", counting)
+    monkeypatch.setattr(item_operations, "item_collection_metrics", counting)
     writes = [put(pk={"S": name}, sk={"S": str(number)}) for number in range(10) for name in "ab"]
     db("BatchWriteItem", RequestItems={"table": writes}, ReturnItemCollectionMetrics="SIZE")
     assert measured == ["a", "b"]

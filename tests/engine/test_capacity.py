@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.capacity import read_units, write_units
+from tablewright.engine.items.consumed_capacity import read_units, write_units
 from tests.engine.conftest import Database
 
 A, B = {"S": "a"}, {"S": "b"}

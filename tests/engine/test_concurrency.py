@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine import Engine
-from tablewright.engine.data_folder import WriteAheadLog
-from tablewright.engine.errors import (
+from tablewright.dynamo.errors import (
     ConditionalCheckFailedException,
     InternalServerError,
     TransactionCanceledException,
 )
+from tablewright.engine import Engine
+from tablewright.engine.storage.data_folder import WriteAheadLog
 from tests.engine.table_requests import on_demand
 from tests.threads import run_threads
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import ResourceNotFoundException, ValidationException
 from tablewright.engine import Engine
-from tablewright.engine.errors import ResourceNotFoundException, ValidationException
 from tests.clocks import Clock
 from tests.engine.table_requests import NEW_AND_OLD_IMAGES, attributes, index, on_demand
 
@@ -241,8 +241,8 @@ def test_items_that_were_there_before_expire_too(engine: Engine) -> None:
 def test_a_large_table_is_gone_through_in_the_background(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tablewright.engine.expiry._FILLED_AT_ONCE", 10)
-    monkeypatch.setattr("tablewright.engine.expiry._ROWS_AT_ONCE", 10)
+    monkeypatch.setattr("tablewright.engine.ttl.time_to_live._FILLED_AT_ONCE", 10)
+    monkeypatch.setattr("tablewright.engine.ttl.time_to_live._ROWS_AT_ONCE", 10)
     monkeypatch.setattr("tablewright.engine.maintenance.Maintenance.wake", lambda *_: None)
     with Engine.open(tmp_path, clock=clock) as engine:
         create(engine)
@@ -290,7 +290,7 @@ def test_writes_go_on_while_it_is_being_enabled() -> None:
 
 
 def test_it_can_be_disabled_while_it_is_being_enabled(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablewright.engine.expiry._FILLED_AT_ONCE", 1)
+    monkeypatch.setattr("tablewright.engine.ttl.time_to_live._FILLED_AT_ONCE", 1)
     for key in "abc":
         put(engine, key, NOW - 1)
     set_ttl(engine, True)
@@ -303,7 +303,7 @@ def test_it_can_be_disabled_while_it_is_being_enabled(engine: Engine, monkeypatc
 
 
 def test_a_deleted_table_leaves_nothing_behind(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablewright.engine.expiry._FILLED_AT_ONCE", 1)
+    monkeypatch.setattr("tablewright.engine.ttl.time_to_live._FILLED_AT_ONCE", 1)
     for key in "abc":
         put(engine, key, NOW - 1)
     set_ttl(engine, True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import DynamoError
+from tablewright.dynamo.errors import DynamoError
 from tests.engine.conftest import Database
 
 A = {"S": "a"}

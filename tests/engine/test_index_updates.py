@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import (
+    LimitExceededException,
+    ResourceInUseException,
+    ResourceNotFoundException,
+)
 from tablewright.engine import Engine
-from tablewright.engine.errors import LimitExceededException, ResourceInUseException, ResourceNotFoundException
 from tests.engine.table_requests import (
     attributes,
     capacity,

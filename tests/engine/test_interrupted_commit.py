@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.engine.storage import Storage
+from tablewright.engine.storage.group_commit import Storage
 from tests.engine.table_requests import on_demand
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import tablewright.engine
+from tablewright.dynamo.errors import DynamoError
 from tablewright.engine import Engine
-from tablewright.engine.errors import DynamoError
 from tests.engine.table_requests import NEW_AND_OLD_IMAGES, on_demand, with_index
 
 SOURCES = str(Path(tablewright.engine.__file__).parent)

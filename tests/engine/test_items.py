@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import ConditionalCheckFailedException, ResourceNotFoundException
+from tablewright.dynamo.errors import ConditionalCheckFailedException, ResourceNotFoundException
 from tests.engine.conftest import Database
 
 INVALID = "One or more parameter values were invalid: "

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.engine.keys import (
+from tablewright.dynamo.attribute_values import canonical_number
+from tablewright.engine.storage.key_encoding import (
     after,
     number_bytes,
     partition_bytes,
@@ -20,8 +21,7 @@ from tablewright.engine.keys import (
     sort_bytes,
     sort_prefix,
 )
-from tablewright.engine.schema import Key
-from tablewright.engine.values import canonical_number
+from tablewright.engine.tables.table_schema import Key
 
 numbers = st.builds(
     lambda digits, exponent: canonical_number(f"{digits}e{exponent}"),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import ValidationException
-from tablewright.engine.expressions import bind_bounds
-from tablewright.engine.legacy import (
+from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.expressions import bind_bounds
+from tablewright.engine.items.legacy_parameters import (
     AttributeUpdates,
     bounds_from_key_conditions,
     condition_from_expected,

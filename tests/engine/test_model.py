@@ -18,14 +18,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from tablewright.engine import Engine, backfill
-from tablewright.engine.errors import (
+from tablewright.dynamo.errors import (
     ConditionalCheckFailedException,
     DynamoError,
     IdempotentParameterMismatchException,
     TransactionCanceledException,
     ValidationException,
 )
+from tablewright.engine import Engine
+from tablewright.engine.tables import index_backfill
 from tests.engine.model import (
     INDEXES,
     KEY_NAMES,
@@ -485,7 +486,7 @@ class expected:
 
 @pytest.fixture(autouse=True)
 def _backfill_in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backfill, "_CHUNK", 2)
+    monkeypatch.setattr(index_backfill, "_CHUNK", 2)
 
 
 def check(folder: Path | None, examples: int, steps: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import TransactionCanceledException, ValidationException
+from tablewright.dynamo.errors import TransactionCanceledException, ValidationException
 from tests.engine.conftest import Database
 
 COUNTED = "1 validation error detected: "

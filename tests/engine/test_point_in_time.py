@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine import Engine, recovery
-from tablewright.engine.errors import (
+from tablewright.dynamo.errors import (
     InvalidRestoreTimeException,
     PointInTimeRecoveryUnavailableException,
     TableNotFoundException,
 )
+from tablewright.engine import Engine
+from tablewright.engine.backups import point_in_time
 from tests.clocks import Clock
 from tests.engine.table_requests import INVALID, attributes, create, index, on_demand, refusal, update
 
@@ -31,8 +32,8 @@ def switch(engine: Engine, on: bool = True, **members: Any) -> dict[str, Any]:
 
 def window(engine: Engine) -> tuple[float, float]:
     told = engine.call("DescribeContinuousBackups", {"TableName": "music"})["ContinuousBackupsDescription"]
-    recovery = told["PointInTimeRecoveryDescription"]
-    return recovery["EarliestRestorableDateTime"], recovery["LatestRestorableDateTime"]
+    point_in_time = told["PointInTimeRecoveryDescription"]
+    return point_in_time["EarliestRestorableDateTime"], point_in_time["LatestRestorableDateTime"]
 
 
 def put(engine: Engine, name: str, value: int) -> None:
@@ -255,7 +256,7 @@ def test_a_table_made_again_has_a_history_of_its_own(engine: Engine, clock: Cloc
 def test_what_is_older_than_the_period_is_forgotten(
     engine: Engine, clock: Clock, at: At, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recovery, "_TRIMMED_AT_ONCE", 7)
+    monkeypatch.setattr(point_in_time, "_TRIMMED_AT_ONCE", 7)
     engine._maintenance.stop()
     create(engine, on_demand())
     switch(engine, RecoveryPeriodInDays=1)

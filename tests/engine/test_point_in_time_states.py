@@ -25,7 +25,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tablewright.engine import Engine, backfill, database, recovery
+from tablewright.engine import Engine, database
+from tablewright.engine.backups import point_in_time
+from tablewright.engine.tables import index_backfill
 from tests.clocks import Clock
 from tests.engine.table_requests import attributes, index, index_creation, index_deletion, key, on_demand
 
@@ -306,8 +308,8 @@ class Machine(RuleBasedStateMachine):
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks that a few items need several of, and places that keys have to share."""
-    monkeypatch.setattr(backfill, "_CHUNK", 2)
-    monkeypatch.setattr(recovery, "_TRIMMED_AT_ONCE", 3)
+    monkeypatch.setattr(index_backfill, "_CHUNK", 2)
+    monkeypatch.setattr(point_in_time, "_TRIMMED_AT_ONCE", 3)
     monkeypatch.setattr(database, "row_id", lambda key: sum(key) % 3 + 1)
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tablewright.dynamo.errors import ResourceNotFoundException
 from tablewright.engine import Engine
-from tablewright.engine.errors import ResourceNotFoundException
 from tests.clocks import Clock
 from tests.engine.conftest import Database
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine import Engine, backfill
-from tablewright.engine.errors import (
+from tablewright.dynamo.errors import (
     BackupNotFoundException,
     ContinuousBackupsUnavailableException,
     DynamoError,
@@ -19,6 +18,8 @@ from tablewright.engine.errors import (
     TableAlreadyExistsException,
     TableInUseException,
 )
+from tablewright.engine import Engine
+from tablewright.engine.tables import index_backfill
 from tests.clocks import Clock
 from tests.engine.table_requests import (
     INVALID,
@@ -269,7 +270,7 @@ def test_restored_tables_count_among_the_2500(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, restore: Restore
 ) -> None:
     create(engine, on_demand())
-    monkeypatch.setattr("tablewright.engine.tables._MAX_TABLES", 1)
+    monkeypatch.setattr("tablewright.engine.tables.table_operations._MAX_TABLES", 1)
     assert refusal(restore, LimitExceededException) == (
         "Subscriber limit exceeded: There is a limit of 1 tables per subscriber"
     )
@@ -291,7 +292,7 @@ def test_a_backup_that_is_not_there_cannot_be_restored(engine: Engine) -> None:
 def slowly(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is filled but by hand, three items at a time."""
     engine._maintenance.stop()
-    monkeypatch.setattr(backfill, "_CHUNK", 3)
+    monkeypatch.setattr(index_backfill, "_CHUNK", 3)
 
 
 def test_a_larger_table_is_filled_in_the_background(engine: Engine, slowly: None, restore: Restore) -> None:
@@ -346,7 +347,7 @@ def test_the_thread_in_the_background_finishes_it(engine: Engine, restore: Resto
 def test_a_restore_that_was_broken_off_is_finished_after_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backfill, "_CHUNK", 3)
+    monkeypatch.setattr(index_backfill, "_CHUNK", 3)
     with Engine.open(tmp_path, clock=Clock()) as engine:
         engine._maintenance.stop()
         create(engine, on_demand(**KEYS))

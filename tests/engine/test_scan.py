@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import ResourceNotFoundException
+from tablewright.dynamo.errors import ResourceNotFoundException
 from tests.engine.conftest import Database
 
 INVALID = "One or more parameter values were invalid: "

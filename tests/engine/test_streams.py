@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine import Engine
-from tablewright.engine.errors import (
+from tablewright.dynamo.errors import (
     DynamoError,
     ExpiredIteratorException,
     ResourceNotFoundException,
     TrimmedDataAccessException,
     ValidationException,
 )
+from tablewright.engine import Engine
 from tests.clocks import Clock
 from tests.engine.table_requests import on_demand
 

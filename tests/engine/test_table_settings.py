@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine import Engine
-from tablewright.engine.errors import (
+from tablewright.dynamo.errors import (
     AccessDeniedException,
     ResourceNotFoundException,
     TableNotFoundException,
 )
+from tablewright.engine import Engine
 from tests.engine.table_requests import INVALID, create, on_demand, refusal
 
 ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/music"

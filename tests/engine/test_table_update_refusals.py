@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import ResourceNotFoundException
 from tablewright.engine import Engine
-from tablewright.engine.errors import ResourceNotFoundException
 from tests.engine.table_requests import (
     INVALID,
     NEW_IMAGE,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tablewright.dynamo.errors import LimitExceededException
 from tablewright.engine import Engine
-from tablewright.engine.errors import LimitExceededException
 from tests.clocks import Clock
 from tests.engine.table_requests import (
     INVALID,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import (
+from tablewright.dynamo.errors import (
     IdempotentParameterMismatchException,
     ResourceNotFoundException,
     TransactionCanceledException,

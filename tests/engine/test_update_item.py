@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import ConditionalCheckFailedException, ResourceNotFoundException
+from tablewright.dynamo.errors import ConditionalCheckFailedException, ResourceNotFoundException
 from tests.engine.conftest import Database
 from tests.engine.table_requests import attributes, index_creation
 

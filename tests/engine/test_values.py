@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.engine.errors import RequestValidationException, SerializationException, ValidationException
-from tablewright.engine.values import (
+from tablewright.dynamo.attribute_values import (
     NESTED_TOO_DEEPLY,
     canonical_number,
     checked,
@@ -23,6 +22,11 @@ from tablewright.engine.values import (
     same_value,
     text_size,
     value_size,
+)
+from tablewright.dynamo.errors import (
+    RequestValidationException,
+    SerializationException,
+    ValidationException,
 )
 
 

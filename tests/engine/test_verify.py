@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.engine import Engine, backfill, database
+from tablewright.engine import Engine, database
+from tablewright.engine.tables import index_backfill
 from tests.engine.table_requests import NEW_AND_OLD_IMAGES, attributes, index, key, on_demand
 
 NOW = 1_800_000_000.0
@@ -133,7 +134,7 @@ def test_pages_that_sqlite_cannot_read_are_found(tmp_path: Path) -> None:
 
 
 def test_an_index_that_is_still_being_filled_is_no_problem(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backfill, "_CHUNK", 1)
+    monkeypatch.setattr(index_backfill, "_CHUNK", 1)
     engine.call(
         "UpdateTable",
         {

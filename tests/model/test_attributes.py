@@ -16,7 +16,7 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import TypeAliasType
 
 from tablewright.model import Entity, EpochMillis, EpochSeconds, Table
-from tablewright.model.attributes import decode, encode, number_text, stored_types, time_text
+from tablewright.model.values.attribute_codec import decode, encode, number_text, stored_types, time_text
 
 
 class Colour(Enum):

@@ -39,7 +39,7 @@ from tablewright.model import (
     sharded,
     when,
 )
-from tablewright.model.rules import VersionMark
+from tablewright.model.declarations import VersionMark
 
 
 class Status(StrEnum):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tablewright.model import ModelError, schema_of
-from tablewright.model.rules import stable_shard
+from tablewright.model.declarations import stable_shard
 from tests.model.designs import (
     CALLS,
     TASKS,

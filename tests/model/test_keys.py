@@ -9,7 +9,15 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tablewright.model import Template, TemplateError
-from tablewright.model.keys import PAST, Field, decode_number, encode_number, escape, lookup, unescape
+from tablewright.model.keys.key_template import (
+    PAST,
+    Field,
+    decode_number,
+    encode_number,
+    escape,
+    lookup,
+    unescape,
+)
 
 # Surrogates are no characters: UTF-8 cannot hold them, nor can DynamoDB.
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -14,8 +14,8 @@ import jwt
 import pytest
 from fastapi.routing import APIRoute
 
-from tablewright.runtime.local_issuer import LocalIssuer
-from tablewright.runtime.operations import router as operations
+from tablewright.runtime.http.admin_routes import router as operations
+from tablewright.runtime.identity.local_issuer import LocalIssuer
 from tablewright.runtime.settings import Secrets
 from tablewright.systems import load
 from tests.systems.harness import Served, serving

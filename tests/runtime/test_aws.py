@@ -19,12 +19,12 @@ from botocore.stub import Stubber
 from moto.backends import get_backend
 from moto.server import ThreadedMotoServer
 
-from tablewright.runtime.carriers import Refused, SesCarrier
-from tablewright.runtime.event_bridge import EventRefused, event_bridge
-from tablewright.runtime.events import Event
-from tablewright.runtime.identity import Caller, Verifier, keys_at
-from tablewright.runtime.mail import Letter, Mailer, sender_from
-from tablewright.runtime.tables import events_table, notes_table
+from tablewright.runtime.events.event_bridge import EventRefused, event_bridge
+from tablewright.runtime.events.event_log import Event
+from tablewright.runtime.identity.tokens import Caller, Verifier, keys_at
+from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.mail.event_mail import Letter, Mailer, sender_from
+from tablewright.runtime.mail.mail_transport import Refused, SesCarrier
 from tablewright.store import Consumer, Store, Unavailable
 from tablewright.systems import load
 from tests.runtime.mail_server import free_port

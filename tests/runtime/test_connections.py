@@ -23,8 +23,9 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tablewright.runtime import http, logs, problems
-from tablewright.runtime.connections import LIMITS, connections
+from tablewright.runtime import logs
+from tablewright.runtime.http import gate, problems
+from tablewright.runtime.http.connections import LIMITS, connections
 from tablewright.runtime.metrics import Metrics
 from tablewright.systems import load
 from tests.runtime.test_up import up
@@ -54,8 +55,8 @@ PATIENCE = 1.5
 @contextmanager
 def running(app: ASGIApp, **limits: Any) -> Iterator[uvicorn.Server]:
     """A server with ordinary limits, or others; with none of ours where ``limits`` say ``plain``."""
-    http: Any = "auto" if limits.pop("plain", False) else connections(replace(LIMITS, **limits))
-    config = uvicorn.Config(app, port=0, http=http, log_config=None, lifespan="off", timeout_keep_alive=3600)
+    gate: Any = "auto" if limits.pop("plain", False) else connections(replace(LIMITS, **limits))
+    config = uvicorn.Config(app, port=0, http=gate, log_config=None, lifespan="off", timeout_keep_alive=3600)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -99,13 +100,13 @@ def measuring() -> ASGIApp:
     async def length(request: Request) -> int:
         return len(await request.body())
 
-    return http.Gate(app, {}, metrics=Metrics(), max_body=50_000)
+    return gate.Gate(app, {}, metrics=Metrics(), max_body=50_000)
 
 
 @pytest.fixture(params=["ours", "plain"])
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The same on connections of ours, and on uvicorn's own, where the application has to see to its bounds itself."""
-    monkeypatch.setattr(http, "_BODY_TIMEOUT", 0.5)
+    monkeypatch.setattr(gate, "_BODY_TIMEOUT", 0.5)
     limits = {"plain": True} if request.param == "plain" else {"body_bytes": 50_000, "body_seconds": 0.5}
     with running(measuring(), **limits) as server:
         yield address_of(server)
@@ -291,8 +292,8 @@ def logged_while_a_client_goes_away(served: Served) -> list[dict[str, Any]]:
 
 
 def test_made_up_methods_do_not_become_measures() -> None:
-    assert http.method_label("DELETE") == "DELETE"
-    assert {http.method_label(method) for method in ("FOO", "get", "BREW", "")} == {"other"}
+    assert gate.method_label("DELETE") == "DELETE"
+    assert {gate.method_label(method) for method in ("FOO", "get", "BREW", "")} == {"other"}
 
 
 def test_an_address_with_a_slash_too_many_is_not_there_and_leads_nowhere(served: Served) -> None:

@@ -10,9 +10,9 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from tablewright.runtime.events import Event
-from tablewright.runtime.tables import events_table, notes_table
-from tablewright.runtime.workers import Consuming
+from tablewright.runtime.consumer_threads import Consuming
+from tablewright.runtime.events.event_log import Event
+from tablewright.runtime.internal_tables import events_table, notes_table
 from tablewright.store import AnyChange, Bookkeeping, Change, Effects, Handler, Unavailable
 from tablewright.systems import load
 from tablewright.systems.tasks.model import Task, task_management

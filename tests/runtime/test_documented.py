@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tablewright.runtime.http.admin_routes import router
 from tablewright.runtime.metrics import Metrics
-from tablewright.runtime.operations import router
 from tablewright.runtime.settings import Settings
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "services.md").read_text("utf-8")

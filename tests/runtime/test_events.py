@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from tablewright.runtime.events import Event, events_in, published
-from tablewright.runtime.tables import events_table, notes_table
+from tablewright.runtime.events.event_log import Event, events_in, published
+from tablewright.runtime.internal_tables import events_table, notes_table
 from tablewright.store import AnyChange, Consumer, Effects, Put, Store
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)

@@ -15,7 +15,7 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.runtime import logs
 from tablewright.runtime.errors import TooMany
-from tablewright.runtime.limits import RateLimit
+from tablewright.runtime.http.rate_limit import RateLimit
 from tablewright.systems import load
 from tablewright.wire.server import serve_in_thread
 from tests.systems.harness import Served, serving

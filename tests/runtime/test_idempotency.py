@@ -11,7 +11,7 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.model import Entity, Get, Table
 from tablewright.runtime.idempotency import under_key
-from tablewright.runtime.tables import notes_table
+from tablewright.runtime.internal_tables import notes_table
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,

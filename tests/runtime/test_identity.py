@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tablewright.runtime.errors import ServiceProblem, Unauthenticated, Unready
-from tablewright.runtime.identity import Caller, Verifier, keys_at, parse_keys
+from tablewright.runtime.identity.tokens import Caller, Verifier, keys_at, parse_keys
 
 ISSUER = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Example"
 CLIENT = "client-1"

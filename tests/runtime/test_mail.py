@@ -19,13 +19,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
-from tablewright.runtime import carriers
-from tablewright.runtime.carriers import Carrier, FolderCarrier, SmtpCarrier
-from tablewright.runtime.events import Event
-from tablewright.runtime.mail import Delivery, Letter, Mailer, digest, is_address, sender_from
+from tablewright.runtime.events.event_log import Event
+from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.mail import mail_transport
+from tablewright.runtime.mail.event_mail import Delivery, Letter, Mailer, digest, is_address, sender_from
+from tablewright.runtime.mail.mail_transport import Carrier, FolderCarrier, SmtpCarrier
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, SettingsError
-from tablewright.runtime.tables import notes_table
 from tablewright.store import Store, Unavailable
 from tests.runtime.mail_server import MailServer
 
@@ -292,7 +292,7 @@ def talking(script: Callable[[socket.socket], None]) -> Iterator[str]:
 
 @pytest.mark.requirement("TM8")
 def test_a_server_that_says_nothing_does_not_hold_mail_up_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(carriers, "SENT_WITHIN", 0.3)
+    monkeypatch.setattr(mail_transport, "SENT_WITHIN", 0.3)
     with talking(lambda connection: _drain(connection)) as url, pytest.raises(Unavailable):
         Office(SmtpCarrier(url)).mailer.send(EVENT, LETTER)
 
@@ -300,7 +300,7 @@ def test_a_server_that_says_nothing_does_not_hold_mail_up_for_good(monkeypatch: 
 @pytest.mark.requirement("TM8")
 def test_a_server_that_answers_ever_more_slowly_is_left_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each answer comes in time, and all of them together do not."""
-    monkeypatch.setattr(carriers, "SENT_WITHIN", 0.5)
+    monkeypatch.setattr(mail_transport, "SENT_WITHIN", 0.5)
 
     def slowly(connection: socket.socket) -> None:
         pause = threading.Event()
@@ -317,7 +317,7 @@ def test_a_server_that_answers_ever_more_slowly_is_left_in_time(monkeypatch: pyt
 
 @pytest.mark.requirement("TM8")
 def test_what_was_accepted_is_sent_even_if_the_server_does_not_say_goodbye(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(carriers, "_QUIT_WITHIN", 0.3)
+    monkeypatch.setattr(mail_transport, "_QUIT_WITHIN", 0.3)
 
     def accept(connection: socket.socket) -> None:
         connection.sendall(b"220 hello\r\n")

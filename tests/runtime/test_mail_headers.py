@@ -13,10 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tablewright.runtime.carriers import recipient_of
-from tablewright.runtime.events import Event
-from tablewright.runtime.mail import ADDRESS, LONGEST_ADDRESS, Letter, Mailer, is_address, sender_from
-from tablewright.runtime.tables import notes_table
+from tablewright.runtime.events.event_log import Event
+from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.mail.event_mail import (
+    ADDRESS,
+    LONGEST_ADDRESS,
+    Letter,
+    Mailer,
+    is_address,
+    sender_from,
+)
+from tablewright.runtime.mail.mail_transport import recipient_of
 from tablewright.store import Store
 
 _PARTS = ["=?utf-8?q?", "=?us-ascii?b?", "?=", "=?", "=0d=0a", "=40", "Bcc: x@y.z", "\r\n", "\n", "\r", "\x0b", "\x1c"]

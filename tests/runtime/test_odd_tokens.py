@@ -14,9 +14,9 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tablewright.runtime import identity
 from tablewright.runtime.errors import Unauthenticated, Unready
-from tablewright.runtime.identity import Keys, Verifier, keys_at, parse_keys
+from tablewright.runtime.identity import tokens
+from tablewright.runtime.identity.tokens import Keys, Verifier, keys_at, parse_keys
 
 _NOW = 1_800_000_000.0
 _PRIVATE = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -75,7 +75,7 @@ class Dripping:
 
 
 def test_keys_that_come_too_slowly_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identity, "_FETCH_TIMEOUT", 0.3)
+    monkeypatch.setattr(tokens, "_FETCH_TIMEOUT", 0.3)
     issuer = Dripping()
     try:
         with pytest.raises(Unready):

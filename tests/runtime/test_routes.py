@@ -18,8 +18,8 @@ from pydantic.alias_generators import to_camel
 from starlette.types import ASGIApp
 from typing_extensions import TypedDict
 
-from tablewright.runtime import problems
-from tablewright.runtime.routes import ShortWay
+from tablewright.runtime.http import problems
+from tablewright.runtime.http.short_way import ShortWay
 
 
 class Colour(StrEnum):

@@ -16,9 +16,9 @@ import uvicorn
 from fastapi import APIRouter
 
 from tablewright.model import Design, Entity, Get, Keys, Table
-from tablewright.runtime.application import application
-from tablewright.runtime.connections import LIMITS, connections
-from tablewright.runtime.serve import Server
+from tablewright.runtime.http.application import application
+from tablewright.runtime.http.connections import LIMITS, connections
+from tablewright.runtime.http.serve import Server
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Background, Runtime, System
 from tests.runtime.test_up import run, up

@@ -17,10 +17,10 @@ import httpx
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.runtime.serve import wants_demo
+from tablewright.runtime.http.serve import wants_demo
+from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
-from tablewright.runtime.tables import events_table
 from tablewright.systems import NAMES, load
 from tablewright.wire.server import serve_in_thread
 

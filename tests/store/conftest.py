@@ -17,7 +17,7 @@ from tablewright.model import Entity, Table, schema_of
 from tablewright.model.schema import Item
 from tablewright.store import FolderBlobs, Store
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Backend, Request
+from tablewright.store.flow.driver import Backend, Request
 from tests.clocks import Clock
 from tests.store import endpoints
 from tests.store.members import assert_in_step, people

@@ -24,7 +24,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
-from tablewright.store.flow import Backend
+from tablewright.store.flow.driver import Backend
 from tablewright.wire.server import serve_in_thread
 
 _OF_THE_BENCHMARKS = Path(__file__).parents[2] / ".bench-cache" / "peers" / "node_modules" / "@dynoxide"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from tablewright.store import ServiceError
-from tablewright.store.flow import Flow, Request, Response, Sleep
+from tablewright.store.flow.driver import Flow, Request, Response, Sleep
 
 T = TypeVar("T")
 

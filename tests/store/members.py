@@ -24,14 +24,14 @@ from tablewright.model import (
     sharded,
     when,
 )
-from tablewright.model.rules import Expiry, Numbered, Upgrades
+from tablewright.model.declarations import Expiry, Numbered, Upgrades
 from tablewright.model.schema import Item
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.counters import COUNT
-from tablewright.store.flow import Request
-from tablewright.store.guards import OWNER, expected_guards
-from tablewright.store.idempotency import IdempotencyRecord
-from tablewright.store.visibility import is_expired
+from tablewright.store.flow.driver import Request
+from tablewright.store.read.visibility import is_expired
+from tablewright.store.write.idempotent_write import IdempotencyRecord
+from tablewright.store.write.sequence import COUNT
+from tablewright.store.write.unique_values import OWNER, expected_guards
 
 if TYPE_CHECKING:
     from tests.store.conftest import Bench

@@ -29,7 +29,7 @@ from tablewright.model import (
     sharded,
     when,
 )
-from tablewright.model.rules import Expiry
+from tablewright.model.declarations import Expiry
 
 # -- one entity, key attributes made by templates -------------------------------------------------------------------
 

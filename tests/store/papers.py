@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from tablewright.engine.values import item_size
+from tablewright.dynamo.attribute_values import item_size
 from tablewright.model import (
     Collection,
     Entity,
@@ -28,9 +28,9 @@ from tablewright.model import (
 )
 from tablewright.model.schema import Item
 from tablewright.store import Blobs, IdempotencyRecord, ServiceError, Store
+from tablewright.store.blobs.blob_references import references
 from tablewright.store.context import Context
-from tablewright.store.flow import Backend, Flow, Request, Response, Sleep, Work
-from tablewright.store.outside import references
+from tablewright.store.flow.driver import Backend, Flow, Request, Response, Sleep, Work
 
 if TYPE_CHECKING:
     from tests.store.conftest import Bench

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from tablewright.engine import Engine
 from tablewright.model import Collection, Entity, Gather, Get, Keys, Query, Table
-from tablewright.store import AsyncStore, AsyncTolerantReader, LimitExceeded, Store, TolerantReader, Unreadable, around
+from tablewright.store import AsyncStore, AsyncTolerantReader, LimitExceeded, Store, TolerantReader, Unreadable
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Request, Response
+from tablewright.store.flow.driver import Request, Response
+from tablewright.store.read import tolerant
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 threads = Table("threads", "PK", "SK")
@@ -89,7 +90,7 @@ def test_pages_are_full_and_together_have_everything_once(
     errors: list[Unreadable] = []
     cursor = None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(around, "MOST_READ", most)
+        patch.setattr(tolerant, "MOST_READ", most)
         while True:
             page = reader.page(Post.of_thread(thread_id=thread_id), limit=limit, cursor=cursor)
             looked_at = len(page.items) + len(page.unreadable)
@@ -158,7 +159,7 @@ def test_a_collection_lacks_members_but_not_the_one_that_has_to_be_there(
     store._backend.call(Request("PutItem", body))
     with pytest.raises(Unreadable, match="Thread"):
         reader.collect(Whole.of_id(thread_id="t-1"))
-    monkeypatch.setattr(around, "MOST_PAGES", 0)
+    monkeypatch.setattr(tolerant, "MOST_PAGES", 0)
     with pytest.raises(LimitExceeded, match="read what belongs to it in pages"):
         reader.collect(Whole.of_id(thread_id="t-1"))
 

@@ -8,8 +8,8 @@ import pytest
 
 from tablewright.store.backends import UNREACHABLE, BotocoreBackend
 from tablewright.store.errors import ServiceError
-from tablewright.store.flow import Request
-from tablewright.store.retry import is_transient
+from tablewright.store.flow.driver import Request
+from tablewright.store.flow.retry import is_transient
 
 CREDENTIALS = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
 

@@ -12,7 +12,7 @@ import pytest
 
 from tablewright.store import Blobs, FolderBlobs, MemoryBlobs, S3Blobs, ServiceError, Store, blobs_at, sizes_outside
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.blobs import Entry, delete_blobs, get_blobs, made_at, new_name, put_blobs
+from tablewright.store.blobs.blob_store import Entry, delete_blobs, get_blobs, made_at, new_name, put_blobs
 from tests.clocks import Clock
 from tests.store import endpoints
 from tests.store.conftest import Bench

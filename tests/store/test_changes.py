@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tablewright.engine import DynamoError, Engine
 from tablewright.model.schema import Item
-from tablewright.store.changes import applied, touched
 from tablewright.store.errors import ServiceError
-from tablewright.store.expressions import Changes, with_condition
+from tablewright.store.write.attribute_changes import applied, touched
+from tablewright.store.write.expression_builder import Changes, with_condition
 
 TABLE = {
     "TableName": "items",

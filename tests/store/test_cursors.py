@@ -14,7 +14,7 @@ from tablewright.engine import Engine
 from tablewright.model import Selection
 from tablewright.store import InvalidCursor, Page, Store
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Request, Response
+from tablewright.store.flow.driver import Request, Response
 from tests.clocks import Clock
 from tests.store.conftest import Bench
 from tests.store.models import TABLES, Call, Session, Ticket, TicketStatus
@@ -222,7 +222,7 @@ def test_an_altered_cursor_is_refused(full: Bench) -> None:
 
 @given(text=st.text())
 def test_text_that_is_no_cursor_is_refused(text: str) -> None:
-    from tablewright.store.cursors import unseal
+    from tablewright.store.read.cursor import unseal
 
     with pytest.raises(InvalidCursor):
         unseal(b"secret", ["read"], text)

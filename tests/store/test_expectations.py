@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tablewright.model import Entity, Get, Keys, ModelError, Table
-from tablewright.model.rules import Upgrades
+from tablewright.model.declarations import Upgrades
 from tablewright.store import Cancelled, Check, ConditionFailed, Delete, NotFound, Store, Update
 from tests.store.conftest import Bench
 

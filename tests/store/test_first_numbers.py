@@ -12,7 +12,7 @@ from tablewright.engine import Engine
 from tablewright.model import Entity, Keys, ModelError, Numbered, Query, Table, schema_of
 from tablewright.store import AlreadyExists, Cancelled, Create, Put, Store
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Request, Response
+from tablewright.store.flow.driver import Request, Response
 
 ledger = Table("ledger", "PK", "SK", type_attribute="kind")
 

@@ -22,8 +22,8 @@ from tablewright.store import (
     Update,
 )
 from tablewright.store.context import Context
-from tablewright.store.flow import run
-from tablewright.store.idempotency import Answered, Claim, abandon, begin, complete, fingerprint
+from tablewright.store.flow.driver import run
+from tablewright.store.write.idempotent_write import Answered, Claim, abandon, begin, complete, fingerprint
 from tests.store.conftest import Bench
 from tests.store.members import Line, Once, Player, Slot, everything, people
 from tests.store.models import Event, Ticket

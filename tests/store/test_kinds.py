@@ -36,8 +36,8 @@ from tablewright.store import (
     VersionConflict,
 )
 from tablewright.store.context import Context
-from tablewright.store.flow import Request
-from tablewright.store.writes import put
+from tablewright.store.flow.driver import Request
+from tablewright.store.write.put import put
 from tests.store.conftest import Bench
 
 rooms = Table("rooms", "PK", type_attribute="kind", ttl="ttl")

@@ -9,7 +9,7 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.model import Table
 from tablewright.store import AnyChange, BlobLost, Change, Consumer, Effects, Store, changes_of, only, sizes_outside
-from tablewright.store.flow import Request
+from tablewright.store.flow.driver import Request
 from tests.store.papers import A, B, Paper, Shelf, paper, papers
 
 

@@ -28,16 +28,16 @@ from tablewright.store import (
     Update,
     VersionConflict,
 )
-from tablewright.store.batches import write_many
+from tablewright.store.blobs.orphan_blobs import collect_orphans
 from tablewright.store.context import Context
-from tablewright.store.flow import Flow, Request, Response, Sleep, Work
-from tablewright.store.idempotency import begin, complete
-from tablewright.store.orphans import collect_orphans
-from tablewright.store.transactions import transact
-from tablewright.store.updates import update
-from tablewright.store.upkeep import repair
-from tablewright.store.upserts import upsert
-from tablewright.store.writes import create, delete, put
+from tablewright.store.flow.driver import Flow, Request, Response, Sleep, Work
+from tablewright.store.maintenance.verify_repair import repair
+from tablewright.store.write.batch_write import write_many
+from tablewright.store.write.idempotent_write import begin, complete
+from tablewright.store.write.put import create, delete, put
+from tablewright.store.write.transaction import transact
+from tablewright.store.write.update import update
+from tablewright.store.write.upsert import upsert
 from tests.clocks import Clock
 from tests.store.conftest import Bench
 from tests.store.flows import Stopped, drive

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tablewright.model import ModelError, schema_of
-from tablewright.model.rules import OUTSIDE
+from tablewright.model.declarations import OUTSIDE
 from tablewright.store import BlobLost, Fault, LimitExceeded, Remedy, Store, StoreError
-from tablewright.store.flow import Request
+from tablewright.store.flow.driver import Request
 from tests.store.papers import A, Paper, Shelf, long, paper, papers, read
 
 

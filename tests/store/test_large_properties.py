@@ -11,18 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from tablewright.dynamo.attribute_values import item_size
 from tablewright.engine import Engine
-from tablewright.engine.values import item_size
 from tablewright.model import schema_of
 from tablewright.store import Create, Delete, MemoryBlobs, Put, ServiceError, StoreError, Update, Upsert
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.batches import write_many
-from tablewright.store.flow import Flow, Sleep, Work
-from tablewright.store.outside import references
-from tablewright.store.transactions import transact
-from tablewright.store.updates import update
-from tablewright.store.upserts import upsert
-from tablewright.store.writes import create, delete, put
+from tablewright.store.blobs.blob_references import references
+from tablewright.store.flow.driver import Flow, Sleep, Work
+from tablewright.store.write.batch_write import write_many
+from tablewright.store.write.put import create, delete, put
+from tablewright.store.write.transaction import transact
+from tablewright.store.write.update import update
+from tablewright.store.write.upsert import upsert
 from tests.clocks import Clock
 from tests.store.conftest import Bench
 from tests.store.papers import THRESHOLD, Paper, Shelf, papers, shelved

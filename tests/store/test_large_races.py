@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from tablewright.store import BlobLost, Conflict, FolderBlobs, MemoryBlobs, NotFound, Page, Put, StoreError, Update
-from tablewright.store.batches import write_many
+from tablewright.store.blobs.orphan_blobs import collect_orphans
 from tablewright.store.context import Context
-from tablewright.store.flow import Flow
-from tablewright.store.lookups import get
-from tablewright.store.orphans import collect_orphans
-from tablewright.store.queries import query
-from tablewright.store.transactions import transact
-from tablewright.store.updates import update
-from tablewright.store.upserts import upsert
-from tablewright.store.writes import delete, put
+from tablewright.store.flow.driver import Flow
+from tablewright.store.read.get import get
+from tablewright.store.read.query import query
+from tablewright.store.write.batch_write import write_many
+from tablewright.store.write.put import delete, put
+from tablewright.store.write.transaction import transact
+from tablewright.store.write.update import update
+from tablewright.store.write.upsert import upsert
 from tests.clocks import Clock
 from tests.store.conftest import Bench
 from tests.store.papers import BY_ID, A, B, C, Contract, Paper, Shelf, long, papers, shelved

@@ -13,7 +13,7 @@ from tablewright.engine import Engine
 from tablewright.model import Entity, Get, Keys, Large, Table
 from tablewright.store import AsyncStore, MemoryBlobs, Store, sizes_outside
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Backend, Request
+from tablewright.store.flow.driver import Backend, Request
 from tests.store.conftest import Bench
 from tests.store.papers import THRESHOLD, A, B, Paper, Shelf, paper, papers, shelved
 

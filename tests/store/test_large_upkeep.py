@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import pytest
 
 from tablewright.model import Entity, Get, Keys, Large, Query, Table
-from tablewright.model.rules import OUTSIDE, Upgrades
+from tablewright.model.declarations import OUTSIDE, Upgrades
 from tablewright.store import FolderBlobs, Store
-from tablewright.store.flow import Request
+from tablewright.store.flow.driver import Request
 from tests.store.conftest import Bench
 from tests.store.papers import THRESHOLD, A, Shelf, paper, papers, read, shelved
 

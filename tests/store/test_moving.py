@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 
 from tablewright.engine import Engine
 from tablewright.model import Entity, Get, GlobalIndex, Keys, ModelError, Query, Table, UpdatedAt, schema_of, sharded
-from tablewright.store import Create, Delete, Put, ServiceError, Store, queries, upkeep
-from tablewright.store.flow import Flow, Request, Sleep
-from tablewright.store.transactions import transact
-from tablewright.store.writes import put
+from tablewright.store import Create, Delete, Put, ServiceError, Store
+from tablewright.store.flow.driver import Flow, Request, Sleep
+from tablewright.store.maintenance import verify_repair
+from tablewright.store.read import query
+from tablewright.store.write.put import put
+from tablewright.store.write.transaction import transact
 from tests.store.conftest import Bench
 
 NAME = "moving"
@@ -89,7 +91,7 @@ def reading(store: Store, selection: Any, limit: int, page_size: int | None, fou
     """All of a selection, by a new request with a cursor for each page."""
     cursor = None
     while True:
-        page = yield from queries.query(store._context, selection, limit=limit, page_size=page_size, cursor=cursor)
+        page = yield from query.query(store._context, selection, limit=limit, page_size=page_size, cursor=cursor)
         found.extend(page.items)
         cursor = page.cursor
         if cursor is None:
@@ -142,7 +144,7 @@ def test_whatever_is_there_throughout_is_read_once_and_in_order(
     context = store._context
     found: list[Any] = []
     flows = [
-        Running(upkeep.repair(context, new, dry_run=False, page_size=chance.randint(1, 4))),
+        Running(verify_repair.repair(context, new, dry_run=False, page_size=chance.randint(1, 4))),
         Running(reading(store, getattr(new, pattern)(state="open"), limit, page_size, found)),
         *(
             Running(transact(context, Create(new(parcel_id=f"new-{number}", day=day))))
@@ -262,7 +264,7 @@ def test_a_position_of_another_number_of_shards_is_refused(engine: Engine) -> No
 
 def test_a_read_asks_the_shards_that_items_leave_before_those_that_they_go_to(engine: Engine) -> None:
     store = opened(engine)
-    flow = queries.query(store._context, parcel(3, 2).in_order(state="open"), limit=1)
+    flow = query.query(store._context, parcel(3, 2).in_order(state="open"), limit=1)
     asked = []
     running = Running(flow)
     while True:

@@ -20,8 +20,8 @@ from tablewright.store import (
     StoreError,
     TolerantReader,
 )
-from tablewright.store.consumers import ConsumerSettings
-from tablewright.store.face import Settings
+from tablewright.store.base_store import Settings
+from tablewright.store.streams.consumer import ConsumerSettings
 
 PAGE = (Path(__file__).resolve().parent.parent.parent / "docs" / "store.md").read_text("utf-8")
 

@@ -10,9 +10,9 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.store import FolderBlobs, InvalidCursor, MemoryBlobs, Orphans, Store, Usage
-from tablewright.store.blobs import new_name
-from tablewright.store.outside import made
-from tablewright.store.writes import put
+from tablewright.store.blobs.blob_references import made
+from tablewright.store.blobs.blob_store import new_name
+from tablewright.store.write.put import put
 from tests.clocks import Clock
 from tests.store.conftest import Bench
 from tests.store.papers import A, B, Contract, Paper, Shelf, papers, shelved

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablewright.model import ModelError, Selection
-from tablewright.store import plans
 from tablewright.store.context import Context
-from tablewright.store.plans import plan_selection
-from tablewright.store.scopes import Plan
+from tablewright.store.read import read_planner
+from tablewright.store.read.read_plan import Plan
+from tablewright.store.read.read_planner import plan_selection
 from tests.store.models import Call, Event, Feedback, Session, Ticket, TicketStatus
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
@@ -71,7 +71,7 @@ def test_a_plan_does_not_depend_on_those_before_it(selections: list[Selection[An
     context = Context()
     after_others = [shown(plan_selection(context, each, keys_only=keys_only)) for each in selections]
     for selection, planned in zip(selections, after_others, strict=True):
-        plans._OUTLINES.clear()
+        read_planner._OUTLINES.clear()
         assert shown(plan_selection(context, selection, keys_only=keys_only)) == planned
 
 

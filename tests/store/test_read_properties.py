@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tablewright.engine import Engine
 from tablewright.model import Entity, Keys, Query, Selection, Table, sharded
 from tablewright.store import Store
-from tablewright.store.flow import Request
+from tablewright.store.flow.driver import Request
 
 shelf = Table("shelf", "owner", "key")
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 
 from tablewright.store.context import Context
 from tablewright.store.errors import ServiceError
-from tablewright.store.flow import Request, Response, Sleep, run
-from tablewright.store.retry import ATTEMPTS, backoff, is_transient, retrying
+from tablewright.store.flow.driver import Request, Response, Sleep, run
+from tablewright.store.flow.retry import ATTEMPTS, backoff, is_transient, retrying
 
 REQUEST = Request("GetItem", {"TableName": "t"}, "Call.by_id")
 

@@ -13,8 +13,8 @@ from tablewright.model import Entity, ExpiresAt, Get, Keys, Table
 from tablewright.store import NotFound, Store, Unreadable
 from tablewright.store.context import Context
 from tablewright.store.errors import RecordsLost, ServiceError
-from tablewright.store.flow import Flow, Request, Sleep
-from tablewright.store.streams import (
+from tablewright.store.flow.driver import Flow, Request, Sleep
+from tablewright.store.streams.change_records import (
     Change,
     ChangeKind,
     RawChange,

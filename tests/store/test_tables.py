@@ -12,8 +12,8 @@ from tablewright.model import GlobalIndex, LocalIndex, Table
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.context import Context
 from tablewright.store.errors import NotReady, ServiceError, TableMismatch
-from tablewright.store.flow import Backend, Flow, Request, Sleep, run
-from tablewright.store.tables import Aspect, Difference, Resolution, ensure_tables
+from tablewright.store.flow.driver import Backend, Flow, Request, Sleep, run
+from tablewright.store.maintenance.ensure_tables import Aspect, Difference, Resolution, ensure_tables
 from tests.store import endpoints
 
 

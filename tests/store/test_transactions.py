@@ -25,8 +25,8 @@ from tablewright.store import (
     VersionConflict,
 )
 from tablewright.store.context import Context
-from tablewright.store.flow import Request, Response, Sleep
-from tablewright.store.transactions import transact
+from tablewright.store.flow.driver import Request, Response, Sleep
+from tablewright.store.write.transaction import transact
 from tests.store.conftest import Bench
 from tests.store.flows import drive
 from tests.store.members import Account, Document, Line, Player, Slot, everything, people

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tablewright.store import AlreadyExists, NotUnique
-from tablewright.store.flow import Request
+from tablewright.store.flow.driver import Request
 from tests.store.conftest import Bench
 from tests.store.members import Account, everything, people
 from tests.store.models import Call

@@ -8,7 +8,7 @@ import pytest
 
 from tablewright.model import ModelError
 from tablewright.store import Conflict
-from tablewright.store.flow import Request
+from tablewright.store.flow.driver import Request
 from tests.store.conftest import Bench
 from tests.store.members import everything
 from tests.store.models import Call, calls

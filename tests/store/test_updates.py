@@ -18,9 +18,9 @@ from tablewright.store import (
     VersionConflict,
 )
 from tablewright.store.context import Context
-from tablewright.store.flow import Request, Response
-from tablewright.store.operations import ATTEMPTS
-from tablewright.store.updates import update
+from tablewright.store.flow.driver import Request, Response
+from tablewright.store.write.executor import ATTEMPTS
+from tablewright.store.write.update import update
 from tests.store.conftest import Bench
 from tests.store.flows import drive
 from tests.store.members import Account, Address, Document, Person, Player, Token, Visit, everything, people

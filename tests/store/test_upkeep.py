@@ -26,11 +26,11 @@ from tablewright.model import (
     sharded,
     when,
 )
-from tablewright.model.rules import Numbered, Upgrades
+from tablewright.model.declarations import Numbered, Upgrades
 from tablewright.store import AsyncStore, InvalidCursor, NotUnique, Store
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.findings import Fault, Progress, Remedy, Report
-from tablewright.store.flow import Backend, Request, Response
+from tablewright.store.flow.driver import Backend, Request, Response
+from tablewright.store.maintenance.findings import Fault, Progress, Remedy, Report
 from tests.clocks import Clock
 from tests.store import endpoints
 

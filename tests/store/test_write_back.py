@@ -25,10 +25,10 @@ from tablewright.model import (
     Upgrades,
     Version,
 )
-from tablewright.model.rules import OUTSIDE
+from tablewright.model.declarations import OUTSIDE
 from tablewright.model.schema import Item
 from tablewright.store import AsyncStore, FolderBlobs, ServiceError, Store, Unreadable
-from tablewright.store.flow import Backend, Request, Response
+from tablewright.store.flow.driver import Backend, Request, Response
 from tests.store.conftest import Bench
 from tests.store.papers import THRESHOLD, A, Shelf, shelved
 

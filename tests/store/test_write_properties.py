@@ -16,11 +16,11 @@ from tablewright.store import Create, Delete, StoreError, Update
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.store.context import Context
 from tablewright.store.errors import ServiceError
-from tablewright.store.flow import Flow, Request, Response
-from tablewright.store.transactions import transact
-from tablewright.store.updates import update
-from tablewright.store.upserts import upsert
-from tablewright.store.writes import create, delete, put
+from tablewright.store.flow.driver import Flow, Request, Response
+from tablewright.store.write.put import create, delete, put
+from tablewright.store.write.transaction import transact
+from tablewright.store.write.update import update
+from tablewright.store.write.upsert import upsert
 from tests.clocks import Clock
 from tests.store.conftest import Bench
 from tests.store.flows import Stopped, drive

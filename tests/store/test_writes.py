@@ -18,10 +18,10 @@ from tablewright.store import (
     Store,
     VersionConflict,
 )
-from tablewright.store.batches import write_many
 from tablewright.store.context import Context
-from tablewright.store.flow import Request, Response, Sleep
-from tablewright.store.retry import ATTEMPTS
+from tablewright.store.flow.driver import Request, Response, Sleep
+from tablewright.store.flow.retry import ATTEMPTS
+from tablewright.store.write.batch_write import write_many
 from tests.store.conftest import Bench
 from tests.store.flows import drive
 from tests.store.members import Account, Document, Line, Player, Token, everything, people

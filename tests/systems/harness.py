@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import uvicorn
 
-from tablewright.runtime.application import application
-from tablewright.runtime.connections import LIMITS, connections
+from tablewright.runtime.http.application import application
+from tablewright.runtime.http.connections import LIMITS, connections
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, System
 

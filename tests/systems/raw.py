@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tablewright.model import Table
-from tablewright.store.flow import Request
+from tablewright.store.flow.driver import Request
 from tests.systems.harness import Served
 
 Item = dict[str, dict[str, Any]]

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tablewright.runtime.idempotency import KeyedRequest
-from tablewright.runtime.tables import notes_table
+from tablewright.runtime.internal_tables import notes_table
 from tablewright.systems.servicedesk.model import tickets
 from tests.systems import raw
 from tests.systems.calls.planner import NOON, changed, new_id

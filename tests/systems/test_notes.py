@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tablewright.store import Unreadable
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.unreadable_items import Notes
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

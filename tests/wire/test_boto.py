@@ -17,8 +17,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, ParamValidationError
 from botocore.stub import Stubber
 
+from tablewright.dynamo.errors import InternalServerError, TransactionInProgressException
 from tablewright.engine import Engine
-from tablewright.engine.errors import InternalServerError, TransactionInProgressException
 from tablewright.wire import boto
 from tests.wire.fakes import FakeEngine
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
-from tablewright.wire.limits import Limits
+from tablewright.wire.connection_limits import Limits
 from tablewright.wire.server import serve_in_thread
 from tests.wire.fakes import FakeEngine
 from tests.wire.http import Client, request

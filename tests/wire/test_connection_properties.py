@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablewright.wire.connection import Connection
-from tablewright.wire.limits import Limits
+from tablewright.wire.connection_limits import Limits
+from tablewright.wire.endpoint import Pending, Service
 from tablewright.wire.messages import Request
 from tablewright.wire.server import EngineConnection
-from tablewright.wire.service import Pending, Service
 from tests.wire.fakes import FakeEngine
 from tests.wire.http import request
 

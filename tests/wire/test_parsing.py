@@ -13,7 +13,7 @@ from botocore.parsers import create_parser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablewright.wire.parsing import parser_for
+from tablewright.wire.response_parsing import parser_for
 
 
 @cache

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import (
+from tablewright.dynamo.errors import (
     ConditionalCheckFailedException,
     TransactionCanceledException,
     ValidationException,
 )
 from tablewright.wire.messages import accepted_coding
-from tablewright.wire.targets import OPERATIONS
+from tablewright.wire.operation_targets import OPERATIONS
 from tests.wire.fakes import FakeEngine
 from tests.wire.http import Client, Response, request
 

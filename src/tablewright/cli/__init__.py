@@ -26,22 +26,33 @@ from collections.abc import Sequence
 
 from tablewright import __version__
 from tablewright.cli import (
-    backups,
-    cost,
-    database,
-    documents,
-    evolution,
-    infrastructure,
-    lint,
-    services,
-    support,
-    systems,
+    backup_commands,
+    cost_commands,
+    database_commands,
+    document_commands,
+    engagement_commands,
+    evolution_commands,
+    infrastructure_commands,
+    lint_command,
+    service_commands,
+    support_commands,
 )
-from tablewright.cli.parsing import Parser, UsageError
+from tablewright.cli.argument_parser import Parser, UsageError
 
 __all__ = ["main"]
 
-_MODULES = (database, backups, services, support, systems, cost, documents, lint, infrastructure, evolution)
+_MODULES = (
+    database_commands,
+    backup_commands,
+    service_commands,
+    support_commands,
+    engagement_commands,
+    cost_commands,
+    document_commands,
+    lint_command,
+    infrastructure_commands,
+    evolution_commands,
+)
 
 # As the shell says it of a program that SIGPIPE has ended.
 _BROKEN_PIPE = 128 + 13

@@ -6,13 +6,13 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from tablewright.cli.parsing import UsageError
+from tablewright.cli.argument_parser import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text as Styled
 
-    from tablewright.design.pages import Block, Page
+    from tablewright.design.report.page_blocks import Block, Page
 
 
 def show(page: Page) -> None:
@@ -41,27 +41,27 @@ def console() -> Console:
 def _show(console: Console, block: Block) -> None:
     from rich.table import Table
 
-    from tablewright.design import pages
+    from tablewright.design.report import page_blocks
 
     match block:
-        case pages.Heading(text):
+        case page_blocks.Heading(text):
             console.print()
             console.print(_styled(text), style="bold")
-        case pages.Text(text):
+        case page_blocks.Text(text):
             console.print(_styled(text))
-        case pages.Bullets(items):
+        case page_blocks.Bullets(items):
             for item in items:
                 console.print("-", _styled(item))
-        case pages.Grid():
+        case page_blocks.Grid():
             table = Table()
             for column in block.columns:
                 table.add_column(column.strip(), justify="right" if column in block.right else "left")
             for row in block.rows:
                 table.add_row(*map(_styled, row))
             console.print(table)
-        case pages.Code(text) | pages.Diagram(text):
+        case page_blocks.Code(text) | page_blocks.Diagram(text):
             console.print(text, markup=False)
-        case pages.Drawing():
+        case page_blocks.Drawing():
             pass
 
 

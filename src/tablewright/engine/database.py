@@ -15,11 +15,11 @@ from typing import Protocol
 
 import orjson
 
-from tablewright.engine.errors import ResourceNotFoundException
-from tablewright.engine.keys import row_id
-from tablewright.engine.schema import Index, Table
-from tablewright.engine.storage import Storage
-from tablewright.engine.values import AttributeValue, Item, same_item
+from tablewright.dynamo.attribute_values import AttributeValue, Item, same_item
+from tablewright.dynamo.errors import ResourceNotFoundException
+from tablewright.engine.storage.group_commit import Storage
+from tablewright.engine.storage.key_encoding import row_id
+from tablewright.engine.tables.table_schema import Index, Table
 
 # sqlite3 takes a bytearray as it is; for bytes, and for None, it first looks for somebody who would adapt them.
 _blob = bytearray

@@ -20,15 +20,15 @@ from typing import Any, Self
 
 import orjson
 
-from tablewright.engine.data_folder import DamagedError, locate
+from tablewright.dynamo.errors import DynamoError, InternalServerError, UnknownOperationException
 from tablewright.engine.database import Database
-from tablewright.engine.errors import DynamoError, InternalServerError, UnknownOperationException
 from tablewright.engine.maintenance import Maintenance
 from tablewright.engine.metering import open_ledger
 from tablewright.engine.operations import OPERATIONS
 from tablewright.engine.requests import check_request
-from tablewright.engine.storage import Batch, Storage, Turn
-from tablewright.engine.verify import Report, verify
+from tablewright.engine.storage.data_folder import DamagedError, locate
+from tablewright.engine.storage.group_commit import Batch, Storage, Turn
+from tablewright.engine.storage.verify_folder import Report, verify
 
 # The writes in memory that tasks make before others get their turn.
 _IN_A_ROW = 64

@@ -19,9 +19,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tablewright.engine import backfill, backups, expiry, recovery, streams
+from tablewright.engine.backups import on_demand, point_in_time
 from tablewright.engine.database import Database
-from tablewright.engine.transactions import TOKEN_SECONDS
+from tablewright.engine.items.transactions import TOKEN_SECONDS
+from tablewright.engine.streams import shards
+from tablewright.engine.tables import index_backfill
+from tablewright.engine.ttl import time_to_live
 
 _TOKEN_INTERVAL = 60.0
 _TOKENS_AT_ONCE = 500
@@ -153,7 +156,7 @@ def _has_unfinished_index(description: dict[str, Any]) -> bool:
 
 
 def _backfill(db: Database) -> float | None:
-    return 0.0 if backfill.step(db) else None
+    return 0.0 if index_backfill.step(db) else None
 
 
 def _purge_tokens(db: Database) -> float | None:
@@ -173,9 +176,9 @@ def _purge_tokens(db: Database) -> float | None:
 
 _STEPS: tuple[Step, ...] = (
     _backfill,
-    expiry.sweep,
-    streams.upkeep,
-    recovery.trim,
-    backups.forget_expired,
+    time_to_live.sweep,
+    shards.upkeep,
+    point_in_time.trim,
+    on_demand.forget_expired,
     _purge_tokens,
 )

@@ -24,12 +24,12 @@ from typing import Any
 
 import orjson
 
-from tablewright.engine.capacity import CHARGES, Charge, write_units
+from tablewright.dynamo.attribute_values import Item, checked_item
+from tablewright.dynamo.errors import DynamoError
 from tablewright.engine.database import Database
-from tablewright.engine.errors import DynamoError
-from tablewright.engine.partiql.batch import BatchMember, attempted_units
-from tablewright.engine.schema import Table
-from tablewright.engine.values import Item, checked_item
+from tablewright.engine.items.consumed_capacity import CHARGES, Charge, write_units
+from tablewright.engine.partiql.batch_execute import BatchMember, attempted_units
+from tablewright.engine.tables.table_schema import Table
 
 VARIABLE = "TABLEWRIGHT_METER"
 

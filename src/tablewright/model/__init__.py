@@ -13,15 +13,8 @@ design      Design: a whole system, with what is written, by whom, how often: Wr
 checks      what is wrong with a declaration, as ModelError
 """
 
-from tablewright.model.attributes import EpochMillis, EpochSeconds
 from tablewright.model.collection import Collection, Gather, Gathering
-from tablewright.model.design import Accepted, Claim, Design, Need, Reaction, Touch, Traffic, Volume, Write
-from tablewright.model.entity import Entity, schema_of
-from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.keys import Template
-from tablewright.model.naming import camel_case, pascal_case, snake_case
-from tablewright.model.patterns import Get, Lookup, Query, Selection
-from tablewright.model.rules import (
+from tablewright.model.declarations import (
     Attr,
     CreatedAt,
     ExpiresAt,
@@ -37,8 +30,15 @@ from tablewright.model.rules import (
     sharded,
     when,
 )
+from tablewright.model.design import Accepted, Claim, Design, Need, Reaction, Touch, Traffic, Volume, Write
+from tablewright.model.entity import Entity, schema_of
+from tablewright.model.errors import ModelError, TemplateError
+from tablewright.model.keys.key_template import Template
+from tablewright.model.naming import camel_case, pascal_case, snake_case
+from tablewright.model.patterns import Get, Lookup, Query, Selection
 from tablewright.model.schema import Schema
 from tablewright.model.table import GlobalIndex, Index, LocalIndex, Table
+from tablewright.model.values.attribute_codec import EpochMillis, EpochSeconds
 
 __all__ = [
     "Accepted",

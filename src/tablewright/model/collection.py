@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 
 from tablewright.model.entity import Entity, schema_of
 from tablewright.model.errors import ModelError
-from tablewright.model.keys import Field, Literal
+from tablewright.model.keys.key_template import Field, Literal
 from tablewright.model.schema import Item, Schema
 
 C = TypeVar("C", bound="Collection")

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from tablewright.model.collection import Collection, Gather
 from tablewright.model.errors import ModelError
-from tablewright.model.keys import Template
+from tablewright.model.keys.key_template import Template
 from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema
 from tablewright.model.table import Table

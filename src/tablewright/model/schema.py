@@ -16,16 +16,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tablewright.model.attributes import decode
-from tablewright.model.decoding import Decoder, read_in_part, unknown_of
-from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.fields import FieldSpec
-from tablewright.model.key_makers import key_maker
-from tablewright.model.keys import AttributeValue, Item, lookup
-from tablewright.model.naming import Naming, camel_case, pascal_case, snake_case
-from tablewright.model.patterns import Get, Query
-from tablewright.model.places import Places, encoded
-from tablewright.model.rules import (
+from tablewright.model.declarations import (
     Expiry,
     KeyRule,
     Keys,
@@ -37,8 +28,17 @@ from tablewright.model.rules import (
     VersionMark,
     stable_shard,
 )
-from tablewright.model.shapes import shape_of, upgraded
+from tablewright.model.errors import ModelError, TemplateError
+from tablewright.model.items.field_layout import Places, encoded
+from tablewright.model.items.field_spec import FieldSpec
+from tablewright.model.items.item_decoding import Decoder, read_in_part, unknown_of
+from tablewright.model.items.schema_upgrades import shape_of, upgraded
+from tablewright.model.keys.fast_keys import key_maker
+from tablewright.model.keys.key_template import AttributeValue, Item, lookup
+from tablewright.model.naming import Naming, camel_case, pascal_case, snake_case
+from tablewright.model.patterns import Get, Query
 from tablewright.model.table import Index, Table
+from tablewright.model.values.attribute_codec import decode
 
 if TYPE_CHECKING:
     from tablewright.model.entity import Entity
@@ -50,7 +50,7 @@ class Schema(Places):
     """One entity of one table."""
 
     def __init__(self, entity: type[Entity], table: Table, naming: Naming, type_name: str) -> None:
-        from tablewright.model.checks import check, check_fields
+        from tablewright.model.declaration_checks import check, check_fields
 
         check_fields(entity)
         super().__init__(entity, table, naming)

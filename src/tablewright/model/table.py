@@ -21,7 +21,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from tablewright.model.errors import ModelError
-from tablewright.model.keys import PAST, SEPARATOR, AttributeValue, escape
+from tablewright.model.keys.key_template import PAST, SEPARATOR, AttributeValue, escape
 
 if TYPE_CHECKING:
     from tablewright.model.schema import Schema

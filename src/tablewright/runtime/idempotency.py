@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from tablewright.model import Keys
-from tablewright.runtime.tables import notes_table
+from tablewright.runtime.internal_tables import notes_table
 from tablewright.store import AsyncStore, Cancelled, IdempotencyRecord, InProgress, KeyMismatch, Outcome
 
 __all__ = ["KeyedRequest", "once", "under_key"]

@@ -21,14 +21,16 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tablewright.engine import Engine
 from tablewright.model import Design, Table
-from tablewright.runtime import aws, carriers, identity, local_issuer, mail
-from tablewright.runtime.identity import Caller
-from tablewright.runtime.limits import RateLimit
+from tablewright.runtime import aws_clients
+from tablewright.runtime.consumer_threads import Consuming
+from tablewright.runtime.http.rate_limit import RateLimit
+from tablewright.runtime.identity import local_issuer, tokens
+from tablewright.runtime.identity.tokens import Caller
+from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.mail import event_mail, mail_transport
 from tablewright.runtime.metrics import MeasuredBackend, Metrics
 from tablewright.runtime.settings import PREFIX, Secrets, Settings
 from tablewright.runtime.settings import SettingsError as SettingsError
-from tablewright.runtime.tables import events_table, notes_table
-from tablewright.runtime.workers import Consuming
 from tablewright.store import (
     AsyncStore,
     Backend,
@@ -104,9 +106,9 @@ class Runtime:
     blocking: Store
     metrics: Metrics
     secrets: Secrets
-    verifier: identity.Verifier
+    verifier: tokens.Verifier
     issuer: local_issuer.LocalIssuer | None
-    mailer: mail.Mailer
+    mailer: event_mail.Mailer
     limit: RateLimit
     clock: Callable[[], float] = time.time
     # Whether there is a place for large values outside of their items.
@@ -118,7 +120,7 @@ class Runtime:
     @classmethod
     def open(cls, settings: Settings, systems: Sequence[System], *, clock: Callable[[], float] = time.time) -> Self:
         """Open everything; SettingsError, or the engine's StorageError, when that is not possible."""
-        if settings.endpoint is not None and not aws.is_endpoint(settings.endpoint):
+        if settings.endpoint is not None and not aws_clients.is_endpoint(settings.endpoint):
             raise SettingsError("the endpoint of a DynamoDB is given as http://host:port or https://host")
         _import(settings.extensions)
         if settings.mode == "production" and not settings.is_embedded:
@@ -143,7 +145,7 @@ class Runtime:
             "blobs": _blobs(settings, engine),
         }
         blocking = Store(backend, **options)
-        mailer = mail.Mailer(
+        mailer = event_mail.Mailer(
             blocking,
             carrier,
             sender,
@@ -224,7 +226,7 @@ def _secret(given: Any, secrets: Secrets, name: str) -> bytes:
 
 def _identity(
     settings: Settings, secrets: Secrets, clock: Callable[[], float]
-) -> tuple[local_issuer.LocalIssuer | None, identity.Verifier]:
+) -> tuple[local_issuer.LocalIssuer | None, tokens.Verifier]:
     scope = settings.service_scope
     if settings.issuer is not None:
         if settings.audience is None:
@@ -232,33 +234,33 @@ def _identity(
                 "an issuer needs an audience: set TABLEWRIGHT_AUDIENCE to the client that tokens are for"
             )
         url = settings.jwks_url or settings.issuer.rstrip("/") + "/.well-known/jwks.json"
-        fetch = identity.keys_at(url)
-        return None, identity.Verifier(settings.issuer, settings.audience, fetch, service_scope=scope, clock=clock)
+        fetch = tokens.keys_at(url)
+        return None, tokens.Verifier(settings.issuer, settings.audience, fetch, service_scope=scope, clock=clock)
     if settings.mode == "production":
         raise SettingsError("production needs an issuer of tokens: set TABLEWRIGHT_ISSUER and TABLEWRIGHT_AUDIENCE")
     issuer = local_issuer.LocalIssuer(secrets, clock)
     audience = local_issuer.AUDIENCE
-    return issuer, identity.Verifier(local_issuer.ISSUER, audience, issuer.keys, service_scope=scope, clock=clock)
+    return issuer, tokens.Verifier(local_issuer.ISSUER, audience, issuer.keys, service_scope=scope, clock=clock)
 
 
-def _carrier(settings: Settings) -> carriers.Carrier:
+def _carrier(settings: Settings) -> mail_transport.Carrier:
     if settings.ses or settings.event_bus is not None:
-        problem = aws.problem_with(settings.region, settings.aws_endpoint)
+        problem = aws_clients.problem_with(settings.region, settings.aws_endpoint)
         if problem is not None:
             raise SettingsError(problem)
     if settings.ses:
-        return carriers.SesCarrier(settings.region, settings.aws_endpoint)
+        return mail_transport.SesCarrier(settings.region, settings.aws_endpoint)
     if settings.smtp_url is not None:
         try:
-            return carriers.SmtpCarrier(settings.smtp_url.get_secret_value())
+            return mail_transport.SmtpCarrier(settings.smtp_url.get_secret_value())
         except ValueError as error:
             raise SettingsError(f"TABLEWRIGHT_SMTP_URL: {error}") from None
-    return carriers.FolderCarrier(settings.mail_folder or _mail_folder(settings))
+    return mail_transport.FolderCarrier(settings.mail_folder or _mail_folder(settings))
 
 
 def _sender(settings: Settings) -> Address:
     try:
-        return mail.sender_from(settings.mail_from)
+        return event_mail.sender_from(settings.mail_from)
     except ValueError as error:
         raise SettingsError(f"TABLEWRIGHT_MAIL_FROM: {error}") from None
 

@@ -1,13 +1,12 @@
 """Reads and writes of a model: flows that plan, and the stores that run them, on any backend."""
 
-from tablewright.store.around import AsyncTolerantReader, TolerantPage, TolerantReader
 from tablewright.store.async_store import AsyncStore
 from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
-from tablewright.store.blobs import Blobs, FolderBlobs, MemoryBlobs, blobs_at, blobs_of
-from tablewright.store.checkpoints import Bookkeeping, Checkpoint, DeadLetter
-from tablewright.store.consumers import AsyncConsumer, Consumer
+from tablewright.store.blobs.blob_references import sizes_outside
+from tablewright.store.blobs.blob_store import Blobs, FolderBlobs, MemoryBlobs, blobs_at, blobs_of
+from tablewright.store.blobs.orphan_blobs import Orphans, Usage
+from tablewright.store.blobs.s3_blob_store import S3Blobs
 from tablewright.store.context import CapacityHook
-from tablewright.store.effects import Effects
 from tablewright.store.errors import (
     AlreadyExists,
     BlobLost,
@@ -32,17 +31,13 @@ from tablewright.store.errors import (
     Unreadable,
     VersionConflict,
 )
-from tablewright.store.findings import Fault, Finding, Progress, Remedy, Report
-from tablewright.store.flow import Backend, Request, Response
-from tablewright.store.idempotency import IdempotencyRecord, Outcome
-from tablewright.store.operations import Operation
-from tablewright.store.orphans import Orphans, Usage
-from tablewright.store.outside import sizes_outside
-from tablewright.store.queries import Page
-from tablewright.store.rebuilds import RebuildProgress
-from tablewright.store.s3_blobs import S3Blobs
+from tablewright.store.flow.driver import Backend, Request, Response
+from tablewright.store.maintenance.ensure_tables import Aspect, Difference, Resolution
+from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report
+from tablewright.store.read.query import Page
+from tablewright.store.read.tolerant import AsyncTolerantReader, TolerantPage, TolerantReader
 from tablewright.store.store import Store
-from tablewright.store.streams import (
+from tablewright.store.streams.change_records import (
     AnyChange,
     Change,
     ChangeFilter,
@@ -54,12 +49,17 @@ from tablewright.store.streams import (
     readable,
     wanting,
 )
-from tablewright.store.tables import Aspect, Difference, Resolution
-from tablewright.store.transactions import Absent, Check
-from tablewright.store.updates import Update
-from tablewright.store.upserts import Upsert
-from tablewright.store.workers import Handler, Pass
-from tablewright.store.writes import Create, Delete, Put
+from tablewright.store.streams.checkpoint import Bookkeeping, Checkpoint, DeadLetter
+from tablewright.store.streams.consumer import AsyncConsumer, Consumer
+from tablewright.store.streams.effects import Effects
+from tablewright.store.streams.rebuild import RebuildProgress
+from tablewright.store.streams.stream_worker import Handler, Pass
+from tablewright.store.write.executor import Operation
+from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
+from tablewright.store.write.put import Create, Delete, Put
+from tablewright.store.write.transaction import Absent, Check
+from tablewright.store.write.update import Update
+from tablewright.store.write.upsert import Upsert
 
 __all__ = [
     "Absent",

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from tablewright.engine import DynamoError, Engine
 from tablewright.store.errors import ServiceError, StoreError
-from tablewright.store.flow import Request, Response
+from tablewright.store.flow.driver import Request, Response
 
 # The code of what the service did not answer at all.
 UNREACHABLE = "ConnectionError"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tablewright.model import Table
-from tablewright.store.blobs import Blobs
+from tablewright.store.blobs.blob_store import Blobs
 
 # Told of every response: the access pattern ("Call.upcoming"), the operation, and DynamoDB's ConsumedCapacity.
 CapacityHook = Callable[[str, str, Any], None]

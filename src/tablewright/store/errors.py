@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tablewright.store.tables import Difference
+    from tablewright.store.maintenance.ensure_tables import Difference
 
 
 class StoreError(Exception):

@@ -18,28 +18,19 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from tablewright.model import Collection, Entity, Gathering, Lookup, Selection, Table
-from tablewright.store import (
-    batches,
-    idempotency,
-    large,
-    lookups,
-    orphans,
-    queries,
-    transactions,
-    updates,
-    upkeep,
-    upserts,
-    writes,
-)
-from tablewright.store.face import Face
-from tablewright.store.findings import Report
-from tablewright.store.flow import Flow, run
-from tablewright.store.idempotency import IdempotencyRecord, Outcome
-from tablewright.store.operations import Operation
-from tablewright.store.orphans import Orphans, OrphansHook
-from tablewright.store.queries import Page
-from tablewright.store.tables import Difference, ensure_tables
-from tablewright.store.upkeep import ProgressHook
+from tablewright.store.base_store import Face
+from tablewright.store.blobs import offload, orphan_blobs
+from tablewright.store.blobs.orphan_blobs import Orphans, OrphansHook
+from tablewright.store.flow.driver import Flow, run
+from tablewright.store.maintenance import verify_repair
+from tablewright.store.maintenance.ensure_tables import Difference, ensure_tables
+from tablewright.store.maintenance.findings import Report
+from tablewright.store.maintenance.verify_repair import ProgressHook
+from tablewright.store.read import get, query
+from tablewright.store.read.query import Page
+from tablewright.store.write import batch_write, idempotent_write, put, transaction, update, upsert
+from tablewright.store.write.executor import Operation
+from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
@@ -81,7 +72,7 @@ class Store(Face):
     ) -> Report:
         """Compare what is stored with the model, all of a table or one entity of it; nothing is changed."""
         return self._run(
-            upkeep.verify(
+            verify_repair.verify(
                 self._context,
                 target,
                 cursor=cursor,
@@ -103,7 +94,7 @@ class Store(Face):
     ) -> Report:
         """Mend what ``verify`` finds; a dry run, unless told otherwise, only tells it."""
         return self._run(
-            upkeep.repair(
+            verify_repair.repair(
                 self._context,
                 target,
                 dry_run=dry_run,
@@ -119,14 +110,14 @@ class Store(Face):
         target: Table | type[Entity],
         *,
         dry_run: bool = True,
-        grace: timedelta = orphans.GRACE,
+        grace: timedelta = orphan_blobs.GRACE,
         cursor: str | None = None,
         limit: int | None = None,
         on_progress: OrphansHook | None = None,
     ) -> Orphans:
         """Remove blobs that nothing refers to; a dry run, unless told otherwise, only counts them (see ``orphans``)."""
         return self._run(
-            orphans.collect_orphans(
+            orphan_blobs.collect_orphans(
                 self._context,
                 target,
                 dry_run=dry_run,
@@ -141,11 +132,11 @@ class Store(Face):
 
     def get(self, lookup: Lookup[E], *, consistent: bool | None = None) -> E | None:
         """One entity, or None."""
-        return self._run(lookups.get(self._context, lookup, consistent=consistent))
+        return self._run(get.get(self._context, lookup, consistent=consistent))
 
     def get_many(self, wanted: Sequence[Lookup[E]], *, consistent: bool | None = None) -> list[E | None]:
         """Any number of entities by primary key, in the order of the lookups."""
-        return self._run(lookups.get_many(self._context, wanted, consistent=consistent))
+        return self._run(get.get_many(self._context, wanted, consistent=consistent))
 
     def query(
         self,
@@ -158,7 +149,7 @@ class Store(Face):
     ) -> Page[E]:
         """A page of a selection: up to ``limit`` items, or without one what a page of the service has."""
         return self._run(
-            queries.query(
+            query.query(
                 self._context, selection, limit=limit, cursor=cursor, page_size=page_size, consistent=consistent
             )
         )
@@ -175,7 +166,7 @@ class Store(Face):
     ) -> Page[E]:
         """A page of all items of an entity; ``segment=(0, 4)`` is the first of four parts that can be read at once."""
         return self._run(
-            queries.scan(
+            query.scan(
                 self._context,
                 entity,
                 limit=limit,
@@ -188,11 +179,11 @@ class Store(Face):
 
     def count(self, selection: Selection[E], *, consistent: bool | None = None) -> int:
         """How many items a selection has; all of them are read for that."""
-        return self._run(queries.count(self._context, selection, consistent=consistent))
+        return self._run(query.count(self._context, selection, consistent=consistent))
 
     def collect(self, gathering: Gathering[C], *, consistent: bool | None = None) -> C | None:
         """Several kinds of entities that share a partition, by one query; None without those that must be there."""
-        return self._run(queries.collect(self._context, gathering, consistent=consistent))
+        return self._run(query.collect(self._context, gathering, consistent=consistent))
 
     def pages(
         self,
@@ -206,7 +197,7 @@ class Store(Face):
         """Page after page of a selection, or of all items of an entity; ``limit`` items in each but the last."""
         reading, entity = self._reading(source, page_size, cursor, consistent)
         while not reading.ended:
-            page = self._run(queries.read_page(reading, entity, limit))
+            page = self._run(query.read_page(reading, entity, limit))
             if page.items:
                 yield page
 
@@ -221,28 +212,28 @@ class Store(Face):
         """Item after item of a selection, or of all items of an entity; ``limit`` in all."""
         reading, entity = self._reading(source, page_size, None, consistent)
         while not reading.ended and limit != 0:
-            items = self._run(queries.read_some(reading, entity, limit))
+            items = self._run(query.read_some(reading, entity, limit))
             limit = None if limit is None else limit - len(items)
             yield from items
 
     def load(self, entity: E) -> E:
         """Give an entity its large values that were not read with it, as in the changes of a stream."""
-        self._run(large.load(self._context, entity))
+        self._run(offload.load(self._context, entity))
         return entity
 
     # -- writing ------------------------------------------------------------------------------------------------
 
     def put(self, entity: E) -> E:
         """Store a whole item, whatever was there; a versioned one only over the version that was read."""
-        return self._run(writes.put(self._context, entity))
+        return self._run(put.put(self._context, entity))
 
     def create(self, entity: E) -> E:
         """Store a new item; AlreadyExists if there is one."""
-        return self._run(writes.create(self._context, entity))
+        return self._run(put.create(self._context, entity))
 
     def upsert(self, entity: E) -> E:
         """Create an item, or set the fields of the one that is there."""
-        return self._run(upserts.upsert(self._context, entity))
+        return self._run(upsert.upsert(self._context, entity))
 
     def update(
         self,
@@ -259,7 +250,7 @@ class Store(Face):
     ) -> E:
         """Change some fields of an item that is there (see ``Update``); its keys follow, even to another place."""
         return self._run(
-            updates.update(
+            update.update(
                 self._context,
                 target,
                 nested=nested,
@@ -274,15 +265,15 @@ class Store(Face):
 
     def delete(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> bool:
         """Delete an item; says whether there was one."""
-        return self._run(writes.delete(self._context, target, expect=expect))
+        return self._run(put.delete(self._context, target, expect=expect))
 
     def transact(self, *operations: Operation) -> None:
         """Several writes, all or none: Create, Put, Update, Delete, Check, Absent."""
-        return self._run(transactions.transact(self._context, *operations))
+        return self._run(transaction.transact(self._context, *operations))
 
     def write_many(self, entities: Iterable[Entity] = (), *, delete: Iterable[Entity | Lookup[Any]] = ()) -> None:
         """Put and delete any number of items, each for itself."""
-        return self._run(batches.write_many(self._context, entities, delete=delete))
+        return self._run(batch_write.write_many(self._context, entities, delete=delete))
 
     def execute_once(
         self,
@@ -291,14 +282,14 @@ class Store(Face):
         request: Any,
         work: Callable[[], Outcome],
         *,
-        lease: timedelta = idempotency.LEASE,
+        lease: timedelta = idempotent_write.LEASE,
     ) -> Any:
         """Carry a request out once, however often it comes: its answer (see ``idempotency``)."""
-        claim = self._run(idempotency.begin(self._context, record, key, request, lease=lease))
-        if isinstance(claim, idempotency.Answered):
+        claim = self._run(idempotent_write.begin(self._context, record, key, request, lease=lease))
+        if isinstance(claim, idempotent_write.Answered):
             return claim.response
         try:
-            return self._run(idempotency.complete(self._context, claim, work()))
+            return self._run(idempotent_write.complete(self._context, claim, work()))
         except BaseException:
-            self._run(idempotency.abandon(self._context, claim))
+            self._run(idempotent_write.abandon(self._context, claim))
             raise

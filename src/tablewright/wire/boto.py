@@ -31,11 +31,11 @@ from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.parsers import create_parser
 
-from tablewright.engine.errors import DynamoError, InternalServerError
+from tablewright.dynamo.errors import DynamoError, InternalServerError
+from tablewright.wire.endpoint import EngineLike, Pending
 from tablewright.wire.messages import http_date, next_request_id
-from tablewright.wire.parsing import Parser, parser_for
-from tablewright.wire.service import EngineLike, Pending
-from tablewright.wire.targets import OPERATIONS
+from tablewright.wire.operation_targets import OPERATIONS
+from tablewright.wire.response_parsing import Parser, parser_for
 
 __all__ = ["client", "patch", "resource", "streams_client"]
 

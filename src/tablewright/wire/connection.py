@@ -27,7 +27,7 @@ from typing import Protocol, cast
 
 import httptools
 
-from tablewright.wire.limits import Limits
+from tablewright.wire.connection_limits import Limits
 from tablewright.wire.messages import Request
 
 

@@ -22,11 +22,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from tablewright.wire.clients import Clients
 from tablewright.wire.connection import Connection, Promised
-from tablewright.wire.limits import Limits
+from tablewright.wire.connection_limits import Limits
+from tablewright.wire.connection_registry import Clients
+from tablewright.wire.endpoint import EngineLike, Pending, Service
 from tablewright.wire.messages import Request, render_refusal
-from tablewright.wire.service import EngineLike, Pending, Service
 from tablewright.wire.sigv4 import accept_any
 
 _log = logging.getLogger("tablewright.wire")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablewright.engine.expressions import cache
+from tablewright.dynamo.expressions import compile_cache
 
 
 class Compiler:
@@ -18,20 +18,20 @@ class Compiler:
 
 def test_a_text_is_compiled_once() -> None:
     compiler = Compiler()
-    keeping = cache.kept(compiler.compiled)
+    keeping = compile_cache.kept(compiler.compiled)
     assert keeping("a = :v") is keeping("a = :v")
     assert keeping("x" * 1000) is keeping("x" * 1000)
     assert compiler.asked == ["a = :v", "x" * 1000]
 
 
 def test_other_names_are_another_program() -> None:
-    keeping = cache.kept(Compiler().compiled)
+    keeping = compile_cache.kept(Compiler().compiled)
     assert keeping("#a = :v", (("#a", "x"),)) is not keeping("#a = :v", (("#a", "y"),))
 
 
 def test_what_is_huge_is_not_kept() -> None:
     compiler = Compiler()
-    keeping = cache.kept(compiler.compiled)
+    keeping = compile_cache.kept(compiler.compiled)
     huge = (("#a", "x" * 20_000),)
     keeping("#a = :v", huge)
     keeping("#a = :v", huge)
@@ -40,8 +40,8 @@ def test_what_is_huge_is_not_kept() -> None:
 
 def test_the_oldest_is_forgotten_first() -> None:
     compiler = Compiler()
-    keeping = cache.kept(compiler.compiled)
-    texts = [str(number) for number in range(cache._SHORT_KEPT + 1)]
+    keeping = compile_cache.kept(compiler.compiled)
+    texts = [str(number) for number in range(compile_cache._SHORT_KEPT + 1)]
     for text in texts:
         keeping(text)
     compiler.asked.clear()
@@ -52,9 +52,9 @@ def test_the_oldest_is_forgotten_first() -> None:
 
 def test_long_texts_do_not_drive_out_short_ones() -> None:
     compiler = Compiler()
-    keeping = cache.kept(compiler.compiled)
+    keeping = compile_cache.kept(compiler.compiled)
     keeping("a = :v")
-    for number in range(cache._LONG_KEPT * 2):
+    for number in range(compile_cache._LONG_KEPT * 2):
         keeping(f"{number} {'x' * 1000}")
     compiler.asked.clear()
     keeping("a = :v")

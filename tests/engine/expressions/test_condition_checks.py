@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import ValidationException
-from tablewright.engine.expressions import compile_condition, condition_from_node
-from tablewright.engine.expressions.nodes import Between, Compare, In, Literal, Path
+from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.expressions import compile_condition, condition_from_node
+from tablewright.dynamo.expressions.nodes import Between, Compare, In, Literal, Path
 
 NAMES = {"#a": "a", "#b": "b"}
 VALUES: dict[str, dict[str, Any]] = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.expressions import compile_condition, condition_from_node
-from tablewright.engine.expressions.nodes import And, Compare, Function, Literal, Not, Path
+from tablewright.dynamo.expressions import compile_condition, condition_from_node
+from tablewright.dynamo.expressions.nodes import And, Compare, Function, Literal, Not, Path
 
 Value = dict[str, Any]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import ValidationException
-from tablewright.engine.expressions import bind_bounds, compile_key_condition
+from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.expressions import bind_bounds, compile_key_condition
 
 NAMES = {"#pk": "pk", "#sk": "sk"}
 VALUES: dict[str, dict[str, Any]] = {

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import RequestValidationException, ValidationException
-from tablewright.engine.expressions import (
+from tablewright.dynamo.attribute_values import NESTED_TOO_DEEPLY, AttributeValue, checked
+from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo.expressions import (
     check_expression_attributes,
     check_parameters,
     check_placeholders,
 )
-from tablewright.engine.expressions.placeholders import hash_order
-from tablewright.engine.values import NESTED_TOO_DEEPLY, AttributeValue, checked
+from tablewright.dynamo.expressions.placeholders import hash_order
 
 
 def canonical(value: AttributeValue) -> AttributeValue:

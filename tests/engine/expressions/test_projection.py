@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import ValidationException
-from tablewright.engine.expressions import compile_projection
+from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.expressions import compile_projection
 
 ITEM: dict[str, dict[str, Any]] = {
     "pk": {"S": "p"},

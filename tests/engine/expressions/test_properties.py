@@ -11,15 +11,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablewright.engine.errors import ValidationException
-from tablewright.engine.expressions import (
+from tablewright.dynamo.attribute_values import canonical_number, checked
+from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.expressions import (
     bind_bounds,
     compile_condition,
     compile_key_condition,
     compile_projection,
     compile_update,
 )
-from tablewright.engine.values import canonical_number, checked
 
 Value = dict[str, Any]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tablewright.engine.errors import RequestValidationException, ValidationException
-from tablewright.engine.expressions import compile_condition, compile_projection, compile_update
-from tablewright.engine.expressions.reserved import RESERVED_WORDS, is_reserved
+from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo.expressions import compile_condition, compile_projection, compile_update
+from tablewright.dynamo.expressions.reserved_words import RESERVED_WORDS, is_reserved
 
 NAMES = {"#a": "a", "#b": "b"}
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.errors import RequestValidationException, ValidationException
-from tablewright.engine.expressions import compile_update
+from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo.expressions import compile_update
 
 Value = dict[str, Any]
 Item = dict[str, Value]

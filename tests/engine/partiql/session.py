@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import DynamoError
 from tablewright.engine import Engine
-from tablewright.engine.errors import DynamoError
 from tests.clocks import Clock
 from tests.engine.table_requests import attributes, index, key, on_demand
 

@@ -11,8 +11,8 @@ import botocore
 import pytest
 
 from tablewright.engine.requests import STREAMS_OPERATIONS
-from tablewright.engine.requests.attribute_value import AttributeValue
-from tablewright.engine.requests.shapes import List, Map, Shape, String, Struct
+from tablewright.engine.requests.input_shapes import List, Map, Shape, String, Struct
+from tablewright.engine.requests.value_shape import AttributeValue
 from tests.engine.requests.refusals import INPUTS
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablewright.engine.errors import DynamoError
+from tablewright.dynamo.errors import DynamoError
 from tablewright.engine.requests import check_request, examine_request
-from tablewright.engine.requests.attribute_value import AttributeValue
-from tablewright.engine.requests.shapes import Boolean, List, Map, Number, Shape, String, Struct
+from tablewright.engine.requests.input_shapes import Boolean, List, Map, Number, Shape, String, Struct
+from tablewright.engine.requests.value_shape import AttributeValue
 from tests.engine.requests.refusals import INPUTS
 
 JUNK = st.sampled_from([None, True, 0, 1, 2.5, "", "a", "AA==", [], {}, [None], {"S": "a"}, {"TableName": 1}])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.attribute_values import NESTED_TOO_DEEPLY
 from tablewright.engine.requests import check_request
-from tablewright.engine.values import NESTED_TOO_DEEPLY
 from tests.engine.requests.refusals import KEY, put, serialization_error, validation_error
 
 CLASS_CAST = (

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import InternalServerError
 from tablewright.engine import Engine
-from tablewright.engine.errors import InternalServerError
 from tests.engine.table_requests import NEW_AND_OLD_IMAGES, attributes, index, on_demand
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import InternalServerError
 from tablewright.engine import Engine
 from tablewright.engine.database import Database
-from tablewright.engine.errors import InternalServerError
 from tablewright.engine.operations import OPERATIONS
 from tests.engine.storage.conftest import Waiter, keys, put, putting
 

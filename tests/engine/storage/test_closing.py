@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.engine.data_folder import StorageError
+from tablewright.engine.storage.data_folder import StorageError
 from tests.engine.storage.conftest import Waiter, create, keys, put, putting
 from tests.threads import run_threads
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.engine import Engine, data_folder
-from tablewright.engine.data_folder import FORMAT_VERSION, DamagedError, StorageError
+from tablewright.engine import Engine
+from tablewright.engine.storage import data_folder
+from tablewright.engine.storage.data_folder import FORMAT_VERSION, DamagedError, StorageError
 from tests.engine.storage.conftest import create, put
 
 DATABASE = "tablewright.db"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import InternalServerError
 from tablewright.engine import Engine
-from tablewright.engine.errors import InternalServerError
 from tests.engine.storage.conftest import keys, put
 
 RECOVERY = {"PointInTimeRecoveryEnabled": True}

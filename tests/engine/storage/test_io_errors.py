@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import InternalServerError
 from tablewright.engine import Engine
-from tablewright.engine.data_folder import WriteAheadLog
-from tablewright.engine.errors import InternalServerError
+from tablewright.engine.storage.data_folder import WriteAheadLog
 from tests.engine.storage.conftest import Disk, Waiter, definition, keys, put, putting
 from tests.threads import run_threads
 

@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from tablewright.dynamo.errors import (
+    ConditionalCheckFailedException,
+    InternalServerError,
+    ResourceNotFoundException,
+)
 from tablewright.engine import Engine
-from tablewright.engine.errors import ConditionalCheckFailedException, InternalServerError, ResourceNotFoundException
 from tests.engine.storage.conftest import Disk, Waiter, create, definition, keys, put, putting
 
 

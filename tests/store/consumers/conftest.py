@@ -14,10 +14,10 @@ from tablewright.engine import Engine
 from tablewright.model import Entity, ExpiresAt, Expiry, Get, Keys, Table, UpdatedAt, Version
 from tablewright.store import Store
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.consumers import Consumer
-from tablewright.store.effects import Effects
-from tablewright.store.flow import Backend, Request, Response
-from tablewright.store.streams import AnyChange, Change, ShardReader, describe_stream
+from tablewright.store.flow.driver import Backend, Request, Response
+from tablewright.store.streams.change_records import AnyChange, Change, ShardReader, describe_stream
+from tablewright.store.streams.consumer import Consumer
+from tablewright.store.streams.effects import Effects
 from tests.clocks import Clock
 from tests.store import endpoints
 

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from tablewright.store import NotFound, ServiceError, Unavailable
-from tablewright.store.effects import Effects
-from tablewright.store.flow import Request, Response
-from tablewright.store.streams import AnyChange, Change
-from tablewright.store.writes import Create
+from tablewright.store.flow.driver import Request, Response
+from tablewright.store.streams.change_records import AnyChange, Change
+from tablewright.store.streams.effects import Effects
+from tablewright.store.write.put import Create
 from tests.store.consumers.conftest import Desk, Event, Failing, Ticket, count
 
 

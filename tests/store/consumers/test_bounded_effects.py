@@ -10,8 +10,8 @@ import pytest
 from pydantic import Field
 
 from tablewright.model import Entity, Get, Keys, ModelError, Table
-from tablewright.store.effects import Effects
-from tablewright.store.streams import AnyChange
+from tablewright.store.streams.change_records import AnyChange
+from tablewright.store.streams.effects import Effects
 from tests.store.consumers.conftest import Desk, Tally, metrics
 
 

@@ -11,9 +11,9 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.model import ModelError
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.effects import Effects
-from tablewright.store.streams import AnyChange, only
-from tablewright.store.writes import Create
+from tablewright.store.streams.change_records import AnyChange, only
+from tablewright.store.streams.effects import Effects
+from tablewright.store.write.put import Create
 from tests.clocks import Clock
 from tests.store.consumers.conftest import Counter, Crash, Desk, Event, Failing, Reading, Tally, Ticket
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from tablewright.model import ModelError, Table
-from tablewright.store.consumers import Consumer
-from tablewright.store.effects import Effects
-from tablewright.store.streams import AnyChange
+from tablewright.store.streams.change_records import AnyChange
+from tablewright.store.streams.consumer import Consumer
+from tablewright.store.streams.effects import Effects
 from tests.store.consumers.conftest import Desk, count, tickets
 
 

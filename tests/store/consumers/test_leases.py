@@ -13,12 +13,12 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.store import ServiceError, Store
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.consumers import Consumer
-from tablewright.store.effects import Effects
 from tablewright.store.errors import Cancelled
-from tablewright.store.flow import Request, Response
-from tablewright.store.operations import execute_all
-from tablewright.store.streams import AnyChange
+from tablewright.store.flow.driver import Request, Response
+from tablewright.store.streams.change_records import AnyChange
+from tablewright.store.streams.consumer import Consumer
+from tablewright.store.streams.effects import Effects
+from tablewright.store.write.executor import execute_all
 from tests.clocks import Clock
 from tests.store.consumers.conftest import Desk, Failing, Still, count, metrics, tickets
 

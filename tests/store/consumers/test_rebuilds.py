@@ -11,11 +11,11 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.store import InProgress, NotFound
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.effects import Effects
 from tablewright.store.errors import LeaseLost, RebuildUnfinished
-from tablewright.store.flow import Flow, Request, Response, run
-from tablewright.store.rebuilds import rebuild
-from tablewright.store.streams import AnyChange
+from tablewright.store.flow.driver import Flow, Request, Response, run
+from tablewright.store.streams.change_records import AnyChange
+from tablewright.store.streams.effects import Effects
+from tablewright.store.streams.rebuild import rebuild
 from tests.clocks import Clock
 from tests.store.consumers.conftest import Counter, Crash, Desk, Failing, count
 

@@ -12,10 +12,10 @@ import pytest
 
 from tablewright.model import ModelError, Table
 from tablewright.store import AsyncStore, Store
-from tablewright.store.consumers import AsyncConsumer, Consumer
-from tablewright.store.effects import Effects
-from tablewright.store.flow import Sleep
-from tablewright.store.streams import AnyChange
+from tablewright.store.flow.driver import Sleep
+from tablewright.store.streams.change_records import AnyChange
+from tablewright.store.streams.consumer import AsyncConsumer, Consumer
+from tablewright.store.streams.effects import Effects
 from tests.store.consumers.conftest import Counter, Desk, count, metrics, tickets
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from tablewright.store.effects import Effects
 from tablewright.store.errors import RecordsLost
-from tablewright.store.flow import Request, Response
-from tablewright.store.streams import AnyChange
+from tablewright.store.flow.driver import Request, Response
+from tablewright.store.streams.change_records import AnyChange
+from tablewright.store.streams.effects import Effects
 from tests.store.consumers.conftest import Counter, Desk, Failing
 
 

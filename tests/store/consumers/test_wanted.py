@@ -10,8 +10,8 @@ import pytest
 
 from tablewright.model import Entity, Keys, Table
 from tablewright.store import Unreadable, changes_in, readable, wanting
-from tablewright.store.effects import Effects
-from tablewright.store.streams import AnyChange, Change, RawChange, Record
+from tablewright.store.streams.change_records import AnyChange, Change, RawChange, Record
+from tablewright.store.streams.effects import Effects
 from tests.store.consumers.conftest import Desk, Ticket, count
 
 BROKEN = {"PK": {"S": "TICKET#9"}, "SK": {"S": "TICKET"}, "kind": {"S": "Ticket"}, "status": {"N": "9"}}

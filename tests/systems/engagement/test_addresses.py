@@ -7,15 +7,15 @@ from typing import Any
 import httpx
 import pytest
 
-from tablewright.systems.engagement.addresses import is_public, parsed
-from tablewright.systems.engagement.channels import WebhookAdapter
 from tablewright.systems.engagement.configuration import ScoringModel
-from tablewright.systems.engagement.deliveries import Deliveries
+from tablewright.systems.engagement.delivery.channels import WebhookAdapter
+from tablewright.systems.engagement.delivery.deliveries import Deliveries
+from tablewright.systems.engagement.delivery.network_addresses import is_public, parsed
+from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal
 from tablewright.systems.engagement.model import RunState, Subject
-from tablewright.systems.engagement.outbound import Outbound, Refusal
-from tablewright.systems.engagement.pipeline import Pipeline, Plan
-from tablewright.systems.engagement.prospects import Prospect
-from tablewright.systems.engagement.scoring import Scorer
+from tablewright.systems.engagement.scoring.pipeline import Pipeline, Plan
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.scores import Scorer
 from tests.systems.engagement.web import Web
 from tests.systems.engagement.workshop import Workshop, new_id, program, write
 from tests.systems.harness import Served

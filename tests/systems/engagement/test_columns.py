@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from tablewright.systems.engagement.configuration import FilesConnector
-from tablewright.systems.engagement.connectors import Sources
 from tablewright.systems.engagement.model import Candidate, Checkpoint, RunState
+from tablewright.systems.engagement.sources.connectors import Sources
 from tests.systems.engagement.workshop import Workshop, program, write
 
 ZONED = "TIMESTAMPTZ '2026-01-02 03:04:05.5+02'"

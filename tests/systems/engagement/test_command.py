@@ -27,7 +27,7 @@ from tablewright.systems.engagement.model import (
     programs,
     scores,
 )
-from tablewright.systems.engagement.samples import write_customers
+from tablewright.systems.engagement.sources.demo_customers import write_customers
 from tests.systems.engagement.workshop import NOON, program
 
 # What a run may take, however many customers there are.

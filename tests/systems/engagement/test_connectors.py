@@ -12,12 +12,12 @@ from urllib.request import Request, urlopen
 import duckdb
 import pytest
 
-from tablewright.systems.engagement import samples
 from tablewright.systems.engagement.configuration import AthenaConnector, FilesConnector
-from tablewright.systems.engagement.connectors import Sources, selected
 from tablewright.systems.engagement.model import Candidate, Checkpoint, RunState
-from tablewright.systems.engagement.prospects import Prospect
-from tablewright.systems.engagement.rows import IN_ORDER, Unreadable
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.sources import demo_customers
+from tablewright.systems.engagement.sources.connectors import Sources, selected
+from tablewright.systems.engagement.sources.row_chunks import IN_ORDER, Unreadable
 from tests.systems.engagement.workshop import Workshop, program, write
 
 START = Checkpoint()
@@ -139,9 +139,9 @@ def test_customers_who_do_not_fit_are_errors_and_others_go_on(workshop: Workshop
 
 
 def test_made_up_customers_are_always_the_same(tmp_path: Path) -> None:
-    samples.write_customers(tmp_path / "a.csv", 50)
-    samples.write_customers(tmp_path / "b.csv", 50)
-    samples.write_customers(tmp_path / "c.parquet", 50)
+    demo_customers.write_customers(tmp_path / "a.csv", 50)
+    demo_customers.write_customers(tmp_path / "b.csv", 50)
+    demo_customers.write_customers(tmp_path / "c.parquet", 50)
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
     queries = [f"SELECT * FROM '{tmp_path / name}' ORDER BY customer_id" for name in ("a.csv", "c.parquet")]
     first, second = (duckdb.sql(query).fetchall() for query in queries)
@@ -174,7 +174,7 @@ KEYS = [(f"tablewright_{name}", "varchar") for name in ("customer", "subject_typ
 
 @pytest.mark.requirement("CE8")
 def test_a_program_runs_over_athena(workshop: Workshop, athena: str) -> None:
-    from tablewright.systems.engagement.runs import Runs
+    from tablewright.systems.engagement.runs.batch_run import Runs
 
     columns = [*KEYS, ("customer_id", "varchar"), ("points", "double"), ("vip", "boolean"), ("visits", "integer")]
     rows: list[list[str | None]] = [
@@ -216,7 +216,7 @@ def test_athena_is_asked_for_what_is_behind_the_checkpoint(athena: str) -> None:
 
 
 def test_an_athena_that_cannot_be_reached_fails_the_run_and_says_so(workshop: Workshop) -> None:
-    from tablewright.systems.engagement.runs import Runs
+    from tablewright.systems.engagement.runs.batch_run import Runs
 
     made = workshop.put(program(dataConnectors=[{"type": "athena", "query": "SELECT 1"}]))
     runs = Runs(workshop.pipeline(), Sources(workshop.folder, "us-east-1", "http://127.0.0.1:9"), workshop.clock)

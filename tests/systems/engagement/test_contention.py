@@ -10,11 +10,11 @@ import pytest
 
 from tablewright.runtime.errors import Clash
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Request, Response
-from tablewright.systems.engagement.connectors import Sources
+from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.engagement.model import Candidate, Run, RunState
 from tablewright.systems.engagement.reactive import Event, Reactive
-from tablewright.systems.engagement.runs import Runs
+from tablewright.systems.engagement.runs.batch_run import Runs
+from tablewright.systems.engagement.sources.connectors import Sources
 from tests.systems.engagement.workshop import Workshop, program, write
 from tests.systems.harness import at_once
 

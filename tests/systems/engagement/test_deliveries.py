@@ -16,9 +16,9 @@ import pytest
 
 from tablewright.store import Unavailable
 from tablewright.systems import load
-from tablewright.systems.engagement.channels import Message
 from tablewright.systems.engagement.configuration import Channel
-from tablewright.systems.engagement.deliveries import Deliveries, Summary
+from tablewright.systems.engagement.delivery.channels import Message
+from tablewright.systems.engagement.delivery.deliveries import Deliveries, Summary
 from tablewright.systems.engagement.model import (
     Contacts,
     Delivery,

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from tablewright.design import iam
-from tablewright.design.policy_evaluation import is_allowed
+from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.model import Table
 from tablewright.store import AsyncStore
 from tablewright.systems.engagement.configuration import Configuration
-from tablewright.systems.engagement.deliveries import Deliveries
-from tablewright.systems.engagement.ledger import LEASE
+from tablewright.systems.engagement.delivery.deliveries import Deliveries
 from tablewright.systems.engagement.model import Preferences, Program, Subject, candidates, design, programs, scores
 from tablewright.systems.engagement.reactive import Event, Reactive
-from tablewright.systems.engagement.runner import Runner
+from tablewright.systems.engagement.runs.background import Runner
+from tablewright.systems.engagement.runs.run_records import LEASE
 from tablewright.systems.engagement.service import Engagement
 from tests.design.test_iam_against_store import ARN
 from tests.design.test_iam_of_systems import NotingAsync

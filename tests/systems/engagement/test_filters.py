@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablewright.runtime.errors import Invalid
-from tablewright.systems.engagement.conditions import compiled
-from tablewright.systems.engagement.filters import Filter, FilterContext, filter_, is_quiet
 from tablewright.systems.engagement.model import Candidate, ChannelEntry, Contacts, Preferences, QuietHours
-from tablewright.systems.engagement.prospects import Prospect
+from tablewright.systems.engagement.scoring.filter_chain import Filter, FilterContext, filter_, is_quiet
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.rule_conditions import compiled
 from tests.systems.engagement.workshop import Workshop, program, write
 
 ADA = {"age": 36, "country": "IT", "vip": True, "spent": Decimal("12.5"), "tags": ["a", "b"], "left": None}

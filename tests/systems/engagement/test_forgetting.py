@@ -6,9 +6,9 @@ import pytest
 
 from tablewright.runtime.errors import Clash, Missing
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Request, Response
-from tablewright.systems.engagement.ledger import LEASE
+from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.engagement.model import Run, RunState
+from tablewright.systems.engagement.runs.run_records import LEASE
 from tests.systems.engagement.workshop import Workshop, program, write
 
 

@@ -13,13 +13,13 @@ import pytest
 
 from tablewright.runtime.errors import Invalid
 from tablewright.systems.engagement.configuration import ScoringModel
+from tablewright.systems.engagement.delivery.outbound_http import Outbound
 from tablewright.systems.engagement.model import Candidate, Run, RunState, Subject
-from tablewright.systems.engagement.outbound import Outbound
-from tablewright.systems.engagement.pipeline import Pipeline
-from tablewright.systems.engagement.prospects import Prospect
 from tablewright.systems.engagement.reactive import Event, Reactive
-from tablewright.systems.engagement.remote import ATTEMPTS, FAILURES, REST, Endpoints
-from tablewright.systems.engagement.scoring import ModelFailed, Scorer
+from tablewright.systems.engagement.scoring.http_models import ATTEMPTS, FAILURES, REST, Endpoints
+from tablewright.systems.engagement.scoring.pipeline import Pipeline
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.scores import ModelFailed, Scorer
 from tests.systems.engagement.web import Asked, Reply, Web
 from tests.systems.engagement.workshop import Workshop, program, write
 
@@ -283,7 +283,7 @@ def test_an_endpoint_that_there_was_no_time_to_ask_has_not_failed() -> None:
 
 @pytest.mark.requirement("CE8")
 def test_a_function_that_raises_or_miscounts_is_an_error_of_its_customers(workshop: Workshop) -> None:
-    from tablewright.systems.engagement.scoring import model
+    from tablewright.systems.engagement.scoring.scores import model
 
     @model("test-broken")
     def broken(prospects: Any) -> list[Any]:

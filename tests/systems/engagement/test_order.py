@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tablewright.store import Create, Store
 from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.model import Candidate, ChannelEntry, Metadata, ModelScore, Subject, candidates
-from tablewright.systems.engagement.pipeline import entry_of
-from tablewright.systems.engagement.scoring import combined
+from tablewright.systems.engagement.scoring.pipeline import entry_of
+from tablewright.systems.engagement.scoring.scores import combined
 from tests.systems.engagement.workshop import NOON
 
 SCORES = st.one_of(

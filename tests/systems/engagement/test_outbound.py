@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tablewright.systems.engagement.outbound import Outbound, Refusal, Unanswered
+from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal, Unanswered
 from tests.systems.engagement.web import Web, unruly
 
 

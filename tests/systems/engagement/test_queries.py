@@ -8,11 +8,11 @@ import duckdb
 import pytest
 
 from tablewright.systems.engagement.configuration import FilesConnector
-from tablewright.systems.engagement.connectors import Sources
-from tablewright.systems.engagement.files import opened
 from tablewright.systems.engagement.model import Checkpoint
-from tablewright.systems.engagement.queries import check_query
-from tablewright.systems.engagement.rows import Unreadable
+from tablewright.systems.engagement.sources.connectors import Sources
+from tablewright.systems.engagement.sources.file_connector import opened
+from tablewright.systems.engagement.sources.query_checks import check_query
+from tablewright.systems.engagement.sources.row_chunks import Unreadable
 from tests.systems.engagement.workshop import write
 
 ROWS = [("a", 1, "IT", 1)]

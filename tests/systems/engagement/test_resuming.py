@@ -13,13 +13,13 @@ import pytest
 
 from tablewright.runtime.errors import Clash
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Request, Response
-from tablewright.systems.engagement.connectors import Sources
-from tablewright.systems.engagement.ledger import LEASE, Held
+from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.engagement.model import Candidate, Run, RunState, Slot
-from tablewright.systems.engagement.prospects import Prospect
-from tablewright.systems.engagement.runs import Runs
-from tablewright.systems.engagement.scoring import model
+from tablewright.systems.engagement.runs.batch_run import Runs
+from tablewright.systems.engagement.runs.run_records import LEASE, Held
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.scores import model
+from tablewright.systems.engagement.sources.connectors import Sources
 from tests.systems.engagement.workshop import Died, Mortal, Workshop, program, write
 from tests.systems.harness import wait_for
 

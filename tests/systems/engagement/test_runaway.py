@@ -19,11 +19,11 @@ import pytest
 from tablewright.store import Create, Store
 from tablewright.systems import load
 from tablewright.systems.engagement.configuration import Configuration, FilesConnector
-from tablewright.systems.engagement.connectors import Sources
-from tablewright.systems.engagement.files import opened
 from tablewright.systems.engagement.model import Checkpoint, Program, ProgramVersion, Run, RunState, Slot, design
-from tablewright.systems.engagement.rows import Halted, Unreadable
-from tablewright.systems.engagement.runs import Runs
+from tablewright.systems.engagement.runs.batch_run import Runs
+from tablewright.systems.engagement.sources.connectors import Sources
+from tablewright.systems.engagement.sources.file_connector import opened
+from tablewright.systems.engagement.sources.row_chunks import Halted, Unreadable
 from tests.systems.engagement.web import Asked, Reply, Web
 from tests.systems.engagement.workshop import NOON, Workshop, program, write
 from tests.systems.harness import Served, serving, wait_for
@@ -104,7 +104,7 @@ def test_the_time_is_of_each_step_and_not_of_the_run(tmp_path: Path) -> None:
 
 
 def test_a_query_has_a_part_of_the_memory_and_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablewright.systems.engagement.files._MOST_ON_DISK", 20_000_000)
+    monkeypatch.setattr("tablewright.systems.engagement.sources.file_connector._MOST_ON_DISK", 20_000_000)
     write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
     connector = FilesConnector.model_validate({"type": "files", "tables": {"c": "c.csv"}, "query": "SELECT * FROM c"})
     with opened(connector, tmp_path, {"c": tmp_path / "c.csv"}, within=60, halted=lambda: False) as rows:
@@ -169,7 +169,7 @@ def test_a_query_ends_with_the_process_that_wanted_it(tmp_path: Path) -> None:
     program = (
         "from pathlib import Path\n"
         "from tablewright.systems.engagement.configuration import FilesConnector\n"
-        "from tablewright.systems.engagement.connectors import Sources\n"
+        "from tablewright.systems.engagement.sources.connectors import Sources\n"
         f"connector = FilesConnector(type='files', tables={{'c': 'c.csv'}}, query={ENDLESS!r})\n"
         f"Sources(Path({str(tmp_path)!r})).count(connector)\n"
     )

@@ -15,9 +15,9 @@ import pytest
 
 from tablewright.store import Create
 from tablewright.systems.engagement.model import ModelScore, Program, Score
-from tablewright.systems.engagement.prospects import Prospect
-from tablewright.systems.engagement.runner import MOST_AT_ONCE
-from tablewright.systems.engagement.scoring import model
+from tablewright.systems.engagement.runs.background import MOST_AT_ONCE
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.scores import model
 from tablewright.systems.engagement.service import MOST_PROGRAMS
 from tests.systems.engagement.workshop import Programme, new_id, program
 from tests.systems.harness import Served, at_once, wait_for

@@ -11,11 +11,11 @@ import pytest
 from tablewright.store import AsyncStore
 from tablewright.store.backends import EmbeddedBackend
 from tablewright.systems.engagement.configuration import Configuration
-from tablewright.systems.engagement.deliveries import Deliveries
-from tablewright.systems.engagement.ledger import LEASE
+from tablewright.systems.engagement.delivery.deliveries import Deliveries
 from tablewright.systems.engagement.model import Program, Run, RunState, Schedule, ScheduleKind, Slot
-from tablewright.systems.engagement.runner import Runner
-from tablewright.systems.engagement.schedule import next_due
+from tablewright.systems.engagement.runs.background import Runner
+from tablewright.systems.engagement.runs.cron_schedule import next_due
+from tablewright.systems.engagement.runs.run_records import LEASE
 from tablewright.systems.engagement.service import Engagement
 from tests.systems.engagement.test_deliveries import Post
 from tests.systems.engagement.workshop import Workshop, program, write

@@ -13,9 +13,8 @@ import httpx
 import pytest
 
 from tablewright.model import Table
-from tablewright.store.flow import Request
-from tablewright.systems.engagement.deliveries import Deliveries
-from tablewright.systems.engagement.ledger import LEASE
+from tablewright.store.flow.driver import Request
+from tablewright.systems.engagement.delivery.deliveries import Deliveries
 from tablewright.systems.engagement.model import (
     Preferences,
     Program,
@@ -28,7 +27,8 @@ from tablewright.systems.engagement.model import (
     programs,
     scores,
 )
-from tablewright.systems.engagement.runner import Runner
+from tablewright.systems.engagement.runs.background import Runner
+from tablewright.systems.engagement.runs.run_records import LEASE
 from tests.systems.engagement.test_deliveries import Post
 from tests.systems.engagement.workshop import Programme, Workshop, new_id, program, write
 from tests.systems.harness import Served, wait_for

@@ -16,9 +16,9 @@ from tablewright.engine import Engine
 from tablewright.model import Entity
 from tablewright.store import Create, Store
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Backend, Request, Response
+from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.systems.engagement.configuration import Configuration
-from tablewright.systems.engagement.connectors import Sources
+from tablewright.systems.engagement.delivery.outbound_http import Outbound
 from tablewright.systems.engagement.model import (
     Candidate,
     ChannelEntry,
@@ -29,12 +29,12 @@ from tablewright.systems.engagement.model import (
     programs,
     scores,
 )
-from tablewright.systems.engagement.outbound import Outbound
-from tablewright.systems.engagement.pipeline import Pipeline
-from tablewright.systems.engagement.prospects import Prospect
-from tablewright.systems.engagement.remote import Endpoints
-from tablewright.systems.engagement.runs import Runs
-from tablewright.systems.engagement.scoring import Scorer, model
+from tablewright.systems.engagement.runs.batch_run import Runs
+from tablewright.systems.engagement.scoring.http_models import Endpoints
+from tablewright.systems.engagement.scoring.pipeline import Pipeline
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.scores import Scorer, model
+from tablewright.systems.engagement.sources.connectors import Sources
 from tests.systems.harness import Served, wait_for
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tablewright.design.aws_cli import script
-from tablewright.design.infrastructure import Deployment
+from tablewright.design.infra.aws_cli import script
+from tablewright.design.infra.table_requests import Deployment
 from tablewright.design.lint import lint
 from tablewright.systems import servicedesk
 from tablewright.systems.servicedesk.model import design, tickets

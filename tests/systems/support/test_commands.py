@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tablewright.cli import main
-from tablewright.runtime.tables import notes_table
+from tablewright.runtime.internal_tables import notes_table
 from tablewright.store import FolderBlobs, Store
-from tablewright.store.flow import Request
+from tablewright.store.flow.driver import Request
 from tablewright.systems import load
-from tablewright.systems.support import upkeep
+from tablewright.systems.support import maintenance_jobs
 from tablewright.systems.support.model import Metric, Status, Ticket, design, tickets
 from tests.systems.harness import Served, serving, wait_for
 from tests.systems.support.test_payloads import Died, MortalBlobs
@@ -53,7 +53,7 @@ def test_metrics_are_rebuilt_in_a_data_folder(data: Path, capsys: pytest.Capture
     assert new_tickets(data) == 5
     # And one that was cut short does not have to be waited for.
     with Store.open(data) as store, pytest.raises(KeyboardInterrupt):
-        upkeep.rebuild_metrics(store, lambda done, total: (_ for _ in ()).throw(KeyboardInterrupt))
+        maintenance_jobs.rebuild_metrics(store, lambda done, total: (_ for _ in ()).throw(KeyboardInterrupt))
     assert main(["support", "rebuild-metrics", "--data", str(data)]) == 0
     assert new_tickets(data) == 5
 
@@ -78,7 +78,7 @@ def test_metrics_are_rebuilt_by_the_process_that_has_the_folder(
 @pytest.mark.requirement("SU11")
 def test_a_rebuild_that_a_process_was_killed_in_is_begun_again_by_the_next(data: Path) -> None:
     with Store.open(data) as store, pytest.raises(KeyboardInterrupt):
-        upkeep.rebuild_metrics(store, lambda done, total: (_ for _ in ()).throw(KeyboardInterrupt))
+        maintenance_jobs.rebuild_metrics(store, lambda done, total: (_ for _ in ()).throw(KeyboardInterrupt))
     with serving(load("support"), data=data, batch_window=0) as served:
         staff = served.client("op_1", "Operators", path="/support")
         opened(staff)
@@ -113,7 +113,7 @@ def test_how_far_it_is_is_never_more_than_all(data: Path) -> None:
                     text = "x" * 100_000
                     store.create(Ticket(ticket_id=f"more-{next(many)}", customer_id="c", symptom_text="s", data=text))
 
-        for work in (upkeep.migrate_shards, upkeep.rebuild_metrics):
+        for work in (maintenance_jobs.migrate_shards, maintenance_jobs.rebuild_metrics):
             told.clear()
             work(store, tell)
             work(store, tell)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tablewright.design import iam
-from tablewright.design.policy_evaluation import is_allowed
+from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.store import AsyncStore
 from tablewright.systems.support.model import Status, design
 from tablewright.systems.support.service import Support

@@ -12,12 +12,12 @@ from uuid import uuid4
 import duckdb
 import pytest
 
-from tablewright.runtime.tables import notes_table
+from tablewright.runtime.internal_tables import notes_table
 from tablewright.store import Create, Store, Unavailable
-from tablewright.store.flow import Request, Response
+from tablewright.store.flow.driver import Request, Response
 from tablewright.systems import load
-from tablewright.systems.support.export import Export, ExportError
 from tablewright.systems.support.model import Event, Feedback, Status, Ticket, design
+from tablewright.systems.support.training_export import Export, ExportError
 from tests.systems.harness import Clock, serving, wait_for
 from tests.systems.support.test_support import moved, opened
 
@@ -202,7 +202,7 @@ def test_a_folder_that_cannot_be_written_loses_nothing(
     exported(store, tmp_path)
     make(store, "t-2")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tablewright.systems.support.export.os.link", full_disk)
+        patch.setattr("tablewright.systems.support.training_export.os.link", full_disk)
         with pytest.raises(Unavailable, match="No space left on device"):
             exported(store, tmp_path)
     assert exported(store, tmp_path, alone=True) == 1

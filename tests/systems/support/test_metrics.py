@@ -9,9 +9,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tablewright.runtime.tables import notes_table
+from tablewright.runtime.internal_tables import notes_table
 from tablewright.store import Consumer
-from tablewright.systems.support.counting import count
+from tablewright.systems.support.metric_counters import count
 from tablewright.systems.support.model import Metric, Ticket, tickets
 from tests.systems.harness import Served, wait_for
 from tests.systems.support.test_support import helped, moved, opened

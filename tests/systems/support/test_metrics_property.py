@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablewright.engine import Engine
-from tablewright.runtime.tables import notes_table
+from tablewright.runtime.internal_tables import notes_table
 from tablewright.store import (
     AsyncStore,
     Consumer,
@@ -30,12 +30,12 @@ from tablewright.store import (
     StoreError,
 )
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Flow, Sleep
-from tablewright.store.rebuilds import rebuild
-from tablewright.systems.support.counting import NAMES, contribution, count
+from tablewright.store.flow.driver import Flow, Sleep
+from tablewright.store.streams.rebuild import rebuild
+from tablewright.systems.support.maintenance_jobs import CONSUMER
+from tablewright.systems.support.metric_counters import NAMES, contribution, count
 from tablewright.systems.support.model import FOLLOWING, Feedback, Metric, Status, Ticket, design, tickets
 from tablewright.systems.support.service import Support
-from tablewright.systems.support.upkeep import CONSUMER
 
 LEASE = timedelta(seconds=30)
 EVENTS = ["create", "create", "move", "move", "move", "escalate", "feedback", "delete", "withdraw", "expire"]

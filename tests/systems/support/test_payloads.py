@@ -11,13 +11,13 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tablewright.runtime.tables import notes_table
+from tablewright.runtime.internal_tables import notes_table
 from tablewright.store import Blobs, Create, FolderBlobs, Store, Update
-from tablewright.store.blobs import Entry
-from tablewright.store.flow import Backend, Request, Response
+from tablewright.store.blobs.blob_store import Entry
+from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.systems import load
+from tablewright.systems.support.maintenance_jobs import OrphanCollector, collect_orphans
 from tablewright.systems.support.model import Ticket, design
-from tablewright.systems.support.upkeep import OrphanCollector, collect_orphans
 from tests.systems.harness import Clock, Served, serving, wait_for
 from tests.systems.support.test_support import moved, opened
 

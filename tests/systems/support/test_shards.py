@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tablewright.model import schema_of
-from tablewright.store import plans
+from tablewright.store.read import read_planner
 from tablewright.systems.support.model import STATUS_SHARDS, Ticket
 from tests.systems.harness import Served, wait_for
 from tests.systems.support.test_support import moved, opened
@@ -26,7 +26,7 @@ def deploy(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int | None], None]
     def deploy(shards: int, was: int | None) -> None:
         monkeypatch.setitem(schema.rules, "GSI2PK", replace(schema.rules["GSI2PK"], shards=shards, was=was))
         # What was worked out of the model before.
-        monkeypatch.setattr(plans, "_OUTLINES", {})
+        monkeypatch.setattr(read_planner, "_OUTLINES", {})
 
     return deploy
 

@@ -11,10 +11,10 @@ from tablewright.engine import Engine
 from tablewright.runtime.errors import Clash
 from tablewright.store import AsyncStore
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.systems.support import turns
+from tablewright.systems.support import ticket_lock
 from tablewright.systems.support.model import design
 from tablewright.systems.support.service import Support
-from tablewright.systems.support.turns import Turns
+from tablewright.systems.support.ticket_lock import Turns
 
 
 @pytest.mark.requirement("SU5", "SU17")
@@ -47,7 +47,7 @@ def test_nothing_is_kept_of_tickets_that_nobody_waits_for() -> None:
 
 
 def test_a_turn_that_does_not_come_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "_WITHIN", 0.01)
+    monkeypatch.setattr(ticket_lock, "_WITHIN", 0.01)
 
     async def work() -> None:
         made = Turns()

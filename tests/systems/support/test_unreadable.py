@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from tablewright.systems import load
-from tablewright.systems.support.export import Export
 from tablewright.systems.support.model import Metric, metrics, tickets
+from tablewright.systems.support.training_export import Export
 from tests.systems.harness import Served, serving, wait_for
 from tests.systems.raw import Item, ask, items
 from tests.systems.support.test_support import moved, opened

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.runtime.application import prepare
 from tablewright.runtime.errors import Forbidden
-from tablewright.runtime.identity import MEMBERS, Caller
+from tablewright.runtime.http.application import prepare
+from tablewright.runtime.identity.tokens import MEMBERS, Caller
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
 from tablewright.systems.tasks import system

@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 from tablewright.model import Table
-from tablewright.runtime.carriers import SmtpCarrier
-from tablewright.runtime.events import Event
-from tablewright.runtime.mail import Mailer, sender_from
+from tablewright.runtime.events.event_log import Event
+from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.mail.event_mail import Mailer, sender_from
+from tablewright.runtime.mail.mail_transport import SmtpCarrier
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
-from tablewright.runtime.tables import events_table, notes_table
 from tablewright.store import Check, Consumer, Create, Store
-from tablewright.store.flow import Backend, Request, Response
+from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.systems.tasks import handlers, system
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, task_management
 from tests.runtime.mail_server import MailServer

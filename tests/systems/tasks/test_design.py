@@ -10,11 +10,11 @@ import pytest
 
 from tablewright.design.lint import lint
 from tablewright.engine import Engine
-from tablewright.runtime.events import Event
-from tablewright.runtime.identity import Caller
+from tablewright.runtime.events.event_log import Event
+from tablewright.runtime.identity.tokens import Caller
 from tablewright.store import AsyncStore, Store, TolerantReader
 from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow import Request, Response
+from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.tasks.handlers import letters_about
 from tablewright.systems.tasks.model import (
     Assignment,

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from tablewright.runtime.events import Event
+from tablewright.runtime.events.event_log import Event
 from tests.systems.harness import wait_for
 from tests.systems.tasks.team import TASK, Team
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablewright.systems.tasks import letters
+from tablewright.systems.tasks import mail_templates
 from tablewright.systems.tasks.model import Group, Priority, Status, Task, User
 
 TASK = Task(
@@ -20,7 +20,7 @@ ADA = User(user_id="ada", email="ada@example.org", groups=frozenset({Group.ADMIN
 
 
 def test_an_assignment() -> None:
-    letter = letters.assigned(TASK, GRACE, "ada")
+    letter = mail_templates.assigned(TASK, GRACE, "ada")
     assert (letter.recipient, letter.subject) == ("grace@example.org", "Assigned to you: Fix the login page")
     assert letter.text == (
         "A task was assigned to you: Fix the login page\n\n"
@@ -31,11 +31,11 @@ def test_an_assignment() -> None:
         "It asks for the password twice.\n\n"
         "-- \nYou get this because the task was assigned to you.\n"
     )
-    assert "Assigned by:  you\n" in letters.assigned(TASK, ADA, "ada").text
+    assert "Assigned by:  you\n" in mail_templates.assigned(TASK, ADA, "ada").text
 
 
 def test_a_status() -> None:
-    letter = letters.status_changed(TASK, ADA, "OPEN", "IN_PROGRESS", "grace")
+    letter = mail_templates.status_changed(TASK, ADA, "OPEN", "IN_PROGRESS", "grace")
     assert (letter.recipient, letter.subject) == ("ada@example.org", "In progress: Fix the login page")
     assert letter.text == (
         "A task is in progress: Fix the login page\n\n"
@@ -44,11 +44,11 @@ def test_a_status() -> None:
         "Task:         t-1\n\n"
         "-- \nYou get this because you created the task.\n"
     )
-    own = letters.status_changed(TASK, GRACE, "OPEN", "IN_PROGRESS", "grace").text
+    own = mail_templates.status_changed(TASK, GRACE, "OPEN", "IN_PROGRESS", "grace").text
     assert "Changed by:   you\n" in own
     assert own.endswith("You get this because the task is assigned to you.\n")
 
 
 @pytest.mark.parametrize("status", list(Status))
 def test_every_status_has_words(status: Status) -> None:
-    assert letters.status_changed(TASK, GRACE, "OPEN", status, "ada").text
+    assert mail_templates.status_changed(TASK, GRACE, "OPEN", status, "ada").text

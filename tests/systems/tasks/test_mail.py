@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tablewright.runtime.tables import events_table, notes_table
+from tablewright.runtime.internal_tables import events_table, notes_table
 from tablewright.store import Consumer
 from tablewright.systems import load
 from tablewright.systems.tasks import handlers

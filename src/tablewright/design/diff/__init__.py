@@ -26,8 +26,8 @@ limits      bounds of values, tighter or looser
 from __future__ import annotations
 
 from tablewright.design.diff.change import Change, Kind, gravest, named_changes
-from tablewright.design.diff.tables import table_changes
-from tablewright.design.snapshot import Snapshot
+from tablewright.design.diff.snapshot import Snapshot
+from tablewright.design.diff.table_changes import table_changes
 
 __all__ = ["Change", "Kind", "changes", "gravest"]
 

@@ -23,8 +23,8 @@ reads, writes, tenants
 documents   arns, document: the policy
 """
 
-from tablewright.design.iam.documents import arns, document, words
-from tablewright.design.iam.resources import Grant, Resource, Tenant
-from tablewright.design.iam.roles import all_grants, consumer_grants, grants
+from tablewright.design.iam.grants import Grant, Resource, Tenant
+from tablewright.design.iam.policy_document import arns, document, words
+from tablewright.design.iam.role_grants import all_grants, consumer_grants, grants
 
 __all__ = ["Grant", "Resource", "Tenant", "all_grants", "arns", "consumer_grants", "document", "grants", "words"]

@@ -16,14 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablewright.design.lint import figures, hand_made, key_values, limits, partitions, reading, writing
-from tablewright.design.lint.findings import RULES, Finding, Found, Rule, Severity, rule
-from tablewright.design.lint.view import View
+from tablewright.design.lint import (
+    composed_key_rules,
+    figure_rules,
+    key_value_rules,
+    limit_rules,
+    partition_rules,
+    read_rules,
+    write_rules,
+)
+from tablewright.design.lint.design_view import View
+from tablewright.design.lint.lint_findings import RULES, Finding, Found, Rule, Severity, rule
 from tablewright.model import Design, ModelError
 
 __all__ = ["FAMILIES", "RULES", "Finding", "Found", "Rule", "Severity", "lint", "refused", "rule"]
 
-FAMILIES = (key_values, hand_made, reading, writing, partitions, limits, figures)
+FAMILIES = (key_value_rules, composed_key_rules, read_rules, write_rules, partition_rules, limit_rules, figure_rules)
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "advice")
 

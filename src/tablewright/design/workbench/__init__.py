@@ -10,8 +10,8 @@ inference   what entities there are, how their keys are made, what types their a
 writing     source: the Python module
 """
 
-from tablewright.design.workbench.exporting import losses, model
-from tablewright.design.workbench.reading import parse, read
-from tablewright.design.workbench.writing import source
+from tablewright.design.workbench.python_module import source
+from tablewright.design.workbench.workbench_export import losses, model
+from tablewright.design.workbench.workbench_file import parse, read
 
 __all__ = ["losses", "model", "parse", "read", "source"]

@@ -12,8 +12,8 @@ Below this package nothing knows of PartiQL: a SELECT is a ``Reading``, a write 
 conditions and updates are programs of the expression language.
 """
 
-from tablewright.engine.partiql.batch import batch_execute_statement
-from tablewright.engine.partiql.execute import execute_statement
-from tablewright.engine.partiql.transaction import execute_transaction
+from tablewright.engine.partiql.batch_execute import batch_execute_statement
+from tablewright.engine.partiql.execute_statement import execute_statement
+from tablewright.engine.partiql.execute_transaction import execute_transaction
 
 __all__ = ["batch_execute_statement", "execute_statement", "execute_transaction"]

@@ -6,29 +6,29 @@ value (``root``, ``root[0]``, ``root[0].name``).
 
 from __future__ import annotations
 
-from tablewright.engine.errors import ValidationException
-from tablewright.engine.expressions.nodes import Literal, Path, PathPart, Placeholder
-from tablewright.engine.expressions.paths import MAX_INDEX, MAX_PATH_DEPTH
-from tablewright.engine.partiql import lexer, syntax
-from tablewright.engine.partiql.errors import refused
+from tablewright.dynamo.attribute_values import MAX_NESTING, AttributeValue, canonical_number
+from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.expressions.document_paths import MAX_INDEX, MAX_PATH_DEPTH
+from tablewright.dynamo.expressions.nodes import Literal, Path, PathPart, Placeholder
+from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.statements import placeholder
-from tablewright.engine.values import MAX_NESTING, AttributeValue, canonical_number
+from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree
 
 _KINDS = {
-    syntax.Name: "VariableReference",
-    syntax.Path: "Path",
-    syntax.Operation: "NAry",
-    syntax.Call: "NAry",
-    syntax.Parameter: "Parameter",
-    syntax.Select: "Select",
+    syntax_tree.Name: "VariableReference",
+    syntax_tree.Path: "Path",
+    syntax_tree.Operation: "NAry",
+    syntax_tree.Call: "NAry",
+    syntax_tree.Parameter: "Parameter",
+    syntax_tree.Select: "Select",
 }
 
 
-def path(node: syntax.Name | syntax.Path) -> Path:
+def path(node: syntax_tree.Name | syntax_tree.Path) -> Path:
     """A document path."""
-    if isinstance(node, syntax.Name):
+    if isinstance(node, syntax_tree.Name):
         return Path((_name(node.text),))
-    if not isinstance(node.root, syntax.Name):
+    if not isinstance(node.root, syntax_tree.Name):
         raise refused("Unexpected path component", node.root.at)
     parts: list[PathPart] = [_name(node.root.text)]
     for step in node.steps:
@@ -47,48 +47,48 @@ def _name(text: str) -> str:
     return text
 
 
-def _index(step: syntax.Step) -> PathPart:
+def _index(step: syntax_tree.Step) -> PathPart:
     index = step.index
-    if isinstance(index, syntax.Constant):
-        if index.kind == lexer.STRING:
+    if isinstance(index, syntax_tree.Constant):
+        if index.kind == statement_lexer.STRING:
             return _name(index.text)
-        if index.kind == lexer.NUMBER and index.text.lstrip("-").isdigit():
+        if index.kind == statement_lexer.NUMBER and index.text.lstrip("-").isdigit():
             if index.text.startswith("-") or len(index.text) > 10 or int(index.text) > MAX_INDEX:
                 raise refused(f"List index is not within the allowable range; index: [{index.text}]", index.at)
             return int(index.text)
     raise refused("Unexpected path component", step.at if index is None else index.at)
 
 
-def is_value(node: syntax.Node) -> bool:
-    return isinstance(node, syntax.Constant | syntax.Sequence | syntax.Struct | syntax.Parameter)
+def is_value(node: syntax_tree.Node) -> bool:
+    return isinstance(node, syntax_tree.Constant | syntax_tree.Sequence | syntax_tree.Struct | syntax_tree.Parameter)
 
 
-def value(node: syntax.Node) -> Literal | Placeholder:
+def value(node: syntax_tree.Node) -> Literal | Placeholder:
     """A literal, or a parameter in the place of one."""
-    return placeholder(node.number) if isinstance(node, syntax.Parameter) else Literal(literal(node))
+    return placeholder(node.number) if isinstance(node, syntax_tree.Parameter) else Literal(literal(node))
 
 
-def literal(node: syntax.Node, place: str = "root", depth: int = 0) -> AttributeValue:
+def literal(node: syntax_tree.Node, place: str = "root", depth: int = 0) -> AttributeValue:
     """The attribute value that a literal stands for."""
     if depth == MAX_NESTING:
         raise refused(f"Nesting Levels have exceeded supported limits under {place}")
     match node:
-        case syntax.Constant(kind=lexer.STRING):
+        case syntax_tree.Constant(kind=statement_lexer.STRING):
             return {"S": node.text}
-        case syntax.Constant(kind=lexer.NUMBER):
+        case syntax_tree.Constant(kind=statement_lexer.NUMBER):
             return {"N": _number(node.text, place)}
-        case syntax.Constant(kind=lexer.BOOLEAN):
+        case syntax_tree.Constant(kind=statement_lexer.BOOLEAN):
             return {"BOOL": node.text == "true"}
-        case syntax.Constant(kind="null"):
+        case syntax_tree.Constant(kind="null"):
             return {"NULL": True}
-        case syntax.Sequence(is_bag=True):
+        case syntax_tree.Sequence(is_bag=True):
             return _set([literal(member, place, depth + 1) for member in node.members], place)
-        case syntax.Sequence():
+        case syntax_tree.Sequence():
             members = [literal(m, f"{place}[{i}]", depth + 1) for i, m in enumerate(node.members)]
             return {"L": members}
-        case syntax.Struct():
+        case syntax_tree.Struct():
             return {"M": _map(node, place, depth)}
-    kind = "LiteralMissing" if isinstance(node, syntax.Constant) else _KINDS.get(type(node), type(node).__name__)
+    kind = "LiteralMissing" if isinstance(node, syntax_tree.Constant) else _KINDS.get(type(node), type(node).__name__)
     raise refused(f"Unsupported data type: {kind} under key {place}", node.at)
 
 
@@ -99,10 +99,10 @@ def _number(text: str, place: str) -> str:
         raise ValidationException(f"{error.message} under {place}") from None
 
 
-def _map(node: syntax.Struct, place: str, depth: int) -> dict[str, AttributeValue]:
+def _map(node: syntax_tree.Struct, place: str, depth: int) -> dict[str, AttributeValue]:
     members: dict[str, AttributeValue] = {}
     for name, member in node.fields:
-        if not isinstance(name, syntax.Constant) or name.kind != lexer.STRING:
+        if not isinstance(name, syntax_tree.Constant) or name.kind != statement_lexer.STRING:
             raise refused("Tuple keys must be of type String", name.at)
         if name.text in members:
             raise refused(f"Duplicate keys in tuple. Key: {name.text} under {place}")

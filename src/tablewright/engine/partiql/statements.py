@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tablewright.engine.errors import ValidationException
-from tablewright.engine.expressions import Condition, Projection, Update
-from tablewright.engine.expressions.nodes import Literal, Path, Placeholder
-from tablewright.engine.expressions.parser import Invalid
-from tablewright.engine.expressions.paths import lookup, nested, top_level
-from tablewright.engine.values import AttributeValue, Item, checked
+from tablewright.dynamo.attribute_values import AttributeValue, Item, checked
+from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.expressions import Condition, Projection, Update
+from tablewright.dynamo.expressions.document_paths import lookup, nested, top_level
+from tablewright.dynamo.expressions.nodes import Literal, Path, Placeholder
+from tablewright.dynamo.expressions.parser import Invalid
 
 Values = Mapping[str, AttributeValue]
 

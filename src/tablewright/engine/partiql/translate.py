@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-from tablewright.engine.expressions import Condition, Update, condition_from_node
-from tablewright.engine.expressions.cache import kept
-from tablewright.engine.expressions.nodes import Literal, Path, Placeholder
-from tablewright.engine.partiql import lexer, syntax
+from tablewright.dynamo.expressions import Condition, Update, condition_from_node
+from tablewright.dynamo.expressions.compile_cache import kept
+from tablewright.dynamo.expressions.nodes import Literal, Path, Placeholder
 from tablewright.engine.partiql.assignments import Assignments
-from tablewright.engine.partiql.conditions import condition
-from tablewright.engine.partiql.errors import refused
 from tablewright.engine.partiql.operands import literal, path
-from tablewright.engine.partiql.parser import parse
+from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.statements import (
     Columns,
     Delete,
@@ -25,21 +22,24 @@ from tablewright.engine.partiql.statements import (
     label,
     placeholder,
 )
+from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree
+from tablewright.engine.partiql.syntax.statement_parser import parse
+from tablewright.engine.partiql.where_conditions import condition
 
 
 @kept
 def statement(text: str) -> Statement:
     """The statement of a text; raises a ValidationException."""
     node = parse(text)
-    parameters = sum(token.kind == lexer.PARAMETER for token in lexer.tokenize(text))
+    parameters = sum(token.kind == statement_lexer.PARAMETER for token in statement_lexer.tokenize(text))
     match node:
-        case syntax.Select():
+        case syntax_tree.Select():
             return _select(node, parameters)
-        case syntax.Call(at, "exists", (syntax.Select() as select,)) if at.kind == lexer.KEYWORD:
+        case syntax_tree.Call(at, "exists", (syntax_tree.Select() as select,)) if at.kind == statement_lexer.KEYWORD:
             return Exists(_select(select, parameters))
-        case syntax.Insert():
+        case syntax_tree.Insert():
             return _insert(node, parameters)
-        case syntax.Change():
+        case syntax_tree.Change():
             return _change(node, parameters)
     raise refused("Unsupported operation", node.at)
 
@@ -47,7 +47,7 @@ def statement(text: str) -> Statement:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def _source(source: syntax.Source) -> tuple[str, str | None]:
+def _source(source: syntax_tree.Source) -> tuple[str, str | None]:
     """The table and the index behind FROM."""
     if source.joined:
         raise refused("Only select from a single table or index is supported.")
@@ -59,11 +59,11 @@ def _source(source: syntax.Source) -> tuple[str, str | None]:
     return names[0], names[1] if len(names) == 2 else None
 
 
-def _names(node: syntax.Node) -> list[str]:
+def _names(node: syntax_tree.Node) -> list[str]:
     names = []
-    if isinstance(node, syntax.Name):
+    if isinstance(node, syntax_tree.Name):
         names = [node.text]
-    elif isinstance(node, syntax.Path) and isinstance(node.root, syntax.Name):
+    elif isinstance(node, syntax_tree.Path) and isinstance(node.root, syntax_tree.Name):
         names = [node.root.text]
         for step in node.steps:
             if step.name is None:
@@ -79,27 +79,27 @@ def _names(node: syntax.Node) -> list[str]:
 # -- statements ------------------------------------------------------------------------------------
 
 
-def _select(node: syntax.Select, parameters: int) -> Select:
+def _select(node: syntax_tree.Select, parameters: int) -> Select:
     if node.unsupported is not None:
         clause, at = node.unsupported
         raise refused(f"Unsupported clause: {clause}", at)
     table, index = _source(node.source)
     order = []
     for term in node.order:
-        if not isinstance(term.node, syntax.Name):
+        if not isinstance(term.node, syntax_tree.Name):
             raise refused("Argument to ORDER BY must be an attribute name", term.node.at)
         order.append((term.node.text, term.descending))
     return Select(table, index, _columns(node.items), _where(node.where), tuple(order), parameters)
 
 
-def _columns(items: tuple[syntax.Item, ...]) -> Columns | None:
-    if isinstance(items[0].node, syntax.Star):
+def _columns(items: tuple[syntax_tree.Item, ...]) -> Columns | None:
+    if isinstance(items[0].node, syntax_tree.Star):
         return None
     paths: list[Path] = []
     for item in items:
         if item.alias is not None:
             raise refused("Aliasing is not supported")
-        if not isinstance(item.node, syntax.Name | syntax.Path):
+        if not isinstance(item.node, syntax_tree.Name | syntax_tree.Path):
             raise refused("Unexpected path component", item.node.at)
         paths.append(path(item.node))
     labels: set[str] = set()
@@ -110,11 +110,11 @@ def _columns(items: tuple[syntax.Item, ...]) -> Columns | None:
     return Columns(paths)
 
 
-def _where(node: syntax.Node | None) -> Condition | None:
+def _where(node: syntax_tree.Node | None) -> Condition | None:
     return None if node is None else condition_from_node(condition(node))
 
 
-def _insert(node: syntax.Insert, parameters: int) -> Insert:
+def _insert(node: syntax_tree.Insert, parameters: int) -> Insert:
     names = _names(node.target)
     if len(names) > 1:
         raise refused(
@@ -122,24 +122,24 @@ def _insert(node: syntax.Insert, parameters: int) -> Insert:
         )
     if node.returning is not None:
         raise refused("RETURNING is not supported in INSERT")
-    if isinstance(node.value, syntax.Parameter):
+    if isinstance(node.value, syntax_tree.Parameter):
         return Insert(names[0], placeholder(node.value.number), parameters)
-    if not isinstance(node.value, syntax.Struct):
+    if not isinstance(node.value, syntax_tree.Struct):
         raise refused("Item to insert must be a map", node.value.at)
     attributes: dict[str, Literal | Placeholder] = {}
     for name, value in node.value.fields:
-        if not isinstance(name, syntax.Constant) or name.kind != lexer.STRING:
+        if not isinstance(name, syntax_tree.Constant) or name.kind != statement_lexer.STRING:
             raise refused("Tuple keys must be of type String", name.at)
         if name.text in attributes:
             raise refused(f"Duplicate keys in tuple. Key: {name.text} under root")
         attributes[name.text] = (
-            placeholder(value.number) if isinstance(value, syntax.Parameter) else Literal(literal(value))
+            placeholder(value.number) if isinstance(value, syntax_tree.Parameter) else Literal(literal(value))
         )
     return Insert(names[0], attributes, parameters)
 
 
-def _change(node: syntax.Change, parameters: int) -> Statement:
-    if isinstance(node.source.node, syntax.Star):
+def _change(node: syntax_tree.Change, parameters: int) -> Statement:
+    if isinstance(node.source.node, syntax_tree.Star):
         raise refused("Unexpected from source", node.at)
     table, index = _source(node.source)
     where = _where(node.where)
@@ -155,7 +155,7 @@ def _change(node: syntax.Change, parameters: int) -> Statement:
         return Delete(table, index, where, returning, parameters)
     assignments = Assignments()
     for operation in node.operations:
-        if isinstance(operation, syntax.Insert):
+        if isinstance(operation, syntax_tree.Insert):
             raise refused("Only one operation is allowed in a statement.")
         assignments.add(operation)
     update = Update(assignments.actions, {})

@@ -16,13 +16,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablewright.engine.errors import RequestValidationException, UnknownOperationException, ValidationException
+from tablewright.dynamo.errors import (
+    RequestValidationException,
+    UnknownOperationException,
+    ValidationException,
+)
 from tablewright.engine.requests.backup_inputs import BACKUP_INPUTS
+from tablewright.engine.requests.common_shapes import Input
+from tablewright.engine.requests.input_shapes import Check, Path, Violations
 from tablewright.engine.requests.item_inputs import ITEM_INPUTS
-from tablewright.engine.requests.shapes import Check, Path, Violations
 from tablewright.engine.requests.table_inputs import STREAM_INPUTS, TABLE_INPUTS
-from tablewright.engine.requests.table_name import TableName, table_name_of
-from tablewright.engine.requests.vocabulary import Input
+from tablewright.engine.requests.table_name_shape import TableName, table_name_of
 
 __all__ = ["DYNAMODB_OPERATIONS", "STREAMS_OPERATIONS", "check_request", "examine_request", "table_name_of"]
 

@@ -5,7 +5,8 @@ Order of members and of enumerations: no record of the service's order is known;
 
 from __future__ import annotations
 
-from tablewright.engine.requests.shapes import Number, Shape, String, Struct, Timestamp
+from tablewright.engine.requests.common_shapes import BOOLEAN, TABLE_NAME, operation_input
+from tablewright.engine.requests.input_shapes import Number, Shape, String, Struct, Timestamp
 from tablewright.engine.requests.table_inputs import (
     BILLING_MODE,
     GLOBAL_INDEXES,
@@ -16,8 +17,7 @@ from tablewright.engine.requests.table_inputs import (
     VECTOR_INDEXES,
     table_input,
 )
-from tablewright.engine.requests.table_name import NAME_PATTERN
-from tablewright.engine.requests.vocabulary import BOOLEAN, TABLE_NAME, operation_input
+from tablewright.engine.requests.table_name_shape import NAME_PATTERN
 
 _NAME = String(min=3, max=255, pattern=NAME_PATTERN)
 _BACKUP_ARN = String(min=37, max=1024)

@@ -7,9 +7,7 @@ operation states in words of its own (sizes, key schemas, combinations of member
 
 from __future__ import annotations
 
-from tablewright.engine.requests.attribute_value import ATTRIBUTE_VALUE, AttributeMap
-from tablewright.engine.requests.shapes import List, Map, Number, Shape, String, Struct
-from tablewright.engine.requests.vocabulary import (
+from tablewright.engine.requests.common_shapes import (
     BOOLEAN,
     INDEX_NAME,
     POSITIVE_INTEGER,
@@ -18,6 +16,8 @@ from tablewright.engine.requests.vocabulary import (
     Input,
     operation_input,
 )
+from tablewright.engine.requests.input_shapes import List, Map, Number, Shape, String, Struct
+from tablewright.engine.requests.value_shape import ATTRIBUTE_VALUE, AttributeMap
 
 _ATTRIBUTE_MAP = AttributeMap()
 _ATTRIBUTE_VALUES = List(ATTRIBUTE_VALUE)

@@ -6,9 +6,7 @@ their ARN before anything else, in their own words, so only the tags themselves 
 
 from __future__ import annotations
 
-from tablewright.engine.requests.shapes import List, Number, Shape, String, Struct, Timestamp
-from tablewright.engine.requests.table_name import NAME_PATTERN
-from tablewright.engine.requests.vocabulary import (
+from tablewright.engine.requests.common_shapes import (
     BOOLEAN,
     INDEX_NAME,
     POSITIVE_INTEGER,
@@ -17,6 +15,8 @@ from tablewright.engine.requests.vocabulary import (
     Input,
     operation_input,
 )
+from tablewright.engine.requests.input_shapes import List, Number, Shape, String, Struct, Timestamp
+from tablewright.engine.requests.table_name_shape import NAME_PATTERN
 
 
 def table_input(name: str, members: dict[str, Shape], required: tuple[str, ...] = ()) -> Input:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tablewright.runtime.errors import Missing
-from tablewright.runtime.identity import ADMINS, CUSTOMERS, MEMBERS
+from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, MEMBERS
 from tablewright.runtime.system import DemoUser, Runtime, System, Tell
 from tablewright.systems.calls.api import router
 from tablewright.systems.calls.model import Status, design
 from tablewright.systems.calls.service import Calls
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.unreadable_items import Notes
 
 __all__ = ["system"]
 

@@ -19,15 +19,15 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.errors import Forbidden
-from tablewright.runtime.identity import ADMINS, CUSTOMERS, MEMBERS, SERVICES, Caller
-from tablewright.runtime.problems import documented
+from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime.http.problems import documented
+from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, MEMBERS, SERVICES, Caller
 from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import MOST_VERSIONS, Call, Status
 from tablewright.systems.calls.service import Bounds, Calls
-from tablewright.systems.times import EPOCH, LAST_MILLIS
-from tablewright.systems.unreadable import NoteList, TellingRouter, UnreadableItem, shown
+from tablewright.systems.key_times import EPOCH, LAST_MILLIS
+from tablewright.systems.unreadable_items import NoteList, TellingRouter, UnreadableItem, shown
 
 router = TellingRouter("service")
 

@@ -28,7 +28,7 @@ from tablewright.model import (
     Write,
     camel_case,
 )
-from tablewright.systems.times import KeyMillis
+from tablewright.systems.key_times import KeyMillis
 
 MOST_VERSIONS = 10**15
 

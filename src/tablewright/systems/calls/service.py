@@ -35,8 +35,8 @@ from tablewright.store import (
     Unreadable,
 )
 from tablewright.systems.calls.model import Call, Status
-from tablewright.systems.times import EPOCH
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.key_times import EPOCH
+from tablewright.systems.unreadable_items import Notes
 
 _MILLISECOND = timedelta(milliseconds=1)
 # Calls that are created under an idempotency key have an id that follows from it.

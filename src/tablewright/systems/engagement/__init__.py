@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from tablewright.runtime.errors import Clash
-from tablewright.runtime.identity import ADMINS, MEMBERS, SERVICES
+from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES
 from tablewright.runtime.system import Background, DemoUser, Runtime, System, Tell
-from tablewright.systems.engagement import samples
 from tablewright.systems.engagement.api import router
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import Run, design
 from tablewright.systems.engagement.platform import Platform
+from tablewright.systems.engagement.sources import demo_customers
 
 __all__ = ["system"]
 
@@ -65,7 +65,7 @@ async def _demo(runtime: Runtime, platform: Platform, tell: Tell) -> None:
     """What is there already, after a fill that was cut short, is finished."""
     file = platform.sources.folder / _FILE
     if not file.exists():
-        await asyncio.to_thread(samples.write_customers, file, _CUSTOMERS)
+        await asyncio.to_thread(demo_customers.write_customers, file, _CUSTOMERS)
     with suppress(Clash):
         configuration = Configuration.model_validate(_DEMO)
         await platform.engagement.put_program("coffee", "EU", configuration, expected=0, by="demo")

@@ -12,15 +12,15 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
-from tablewright.runtime.identity import ADMINS, MEMBERS, SERVICES, Caller
-from tablewright.runtime.problems import documented
+from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime.http.problems import documented
+from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES, Caller
 from tablewright.systems.engagement import views
 from tablewright.systems.engagement.configuration import Name
 from tablewright.systems.engagement.model import Program, Subject
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.reactive import Event, Reaction
-from tablewright.systems.unreadable import NoteList, TellingRouter, shown, told
+from tablewright.systems.unreadable_items import NoteList, TellingRouter, shown, told
 
 # Seconds that a request to deliver takes; what is left is delivered by the next.
 _DELIVER_WITHIN = 20.0

@@ -18,9 +18,9 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 from pydantic.alias_generators import to_camel
 
-from tablewright.runtime.json import JsonObject, in_json
-from tablewright.systems.engagement.addresses import parsed
-from tablewright.systems.engagement.schedule import check_cron, check_time_zone
+from tablewright.runtime.http.json_values import JsonObject, in_json
+from tablewright.systems.engagement.delivery.network_addresses import parsed
+from tablewright.systems.engagement.runs.cron_schedule import check_cron, check_time_zone
 
 # Names of programs, marketplaces, models and channels: they are parts of addresses.
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"

@@ -31,7 +31,7 @@ transaction as the candidate. Scores in keys are in a form that sorts as numbers
 from __future__ import annotations
 
 from tablewright.model import Accepted, Design, Need, Touch, Traffic, Volume, Write
-from tablewright.systems.engagement.entities.candidates import (
+from tablewright.systems.engagement.entities.candidate_entities import (
     MOST_REJECTIONS,
     Candidate,
     ChannelEntry,
@@ -41,7 +41,7 @@ from tablewright.systems.engagement.entities.candidates import (
     Score,
     Subject,
 )
-from tablewright.systems.engagement.entities.deliveries import (
+from tablewright.systems.engagement.entities.delivery_entities import (
     CONTACT_DAYS,
     MOST_CONTACTS,
     Contacts,
@@ -52,8 +52,14 @@ from tablewright.systems.engagement.entities.deliveries import (
     QuietHours,
     Quota,
 )
-from tablewright.systems.engagement.entities.programs import Program, ProgramVersion
-from tablewright.systems.engagement.entities.runs import (
+from tablewright.systems.engagement.entities.engagement_tables import (
+    MOST_CHANNELS,
+    candidates,
+    programs,
+    scores,
+)
+from tablewright.systems.engagement.entities.program_entities import Program, ProgramVersion
+from tablewright.systems.engagement.entities.run_entities import (
     MOST_SAMPLES,
     Checkpoint,
     Counts,
@@ -64,7 +70,6 @@ from tablewright.systems.engagement.entities.runs import (
     ScheduleKind,
     Slot,
 )
-from tablewright.systems.engagement.entities.tables import MOST_CHANNELS, candidates, programs, scores
 
 __all__ = [
     "CONTACT_DAYS",

@@ -7,23 +7,23 @@ from pathlib import Path
 from tablewright.runtime.errors import Clash, Invalid
 from tablewright.runtime.system import Runtime
 from tablewright.store import Cancelled, Outcome, TolerantReader
-from tablewright.systems.engagement.channels import adapters
 from tablewright.systems.engagement.configuration import Configuration, FilesConnector
-from tablewright.systems.engagement.connectors import Sources
-from tablewright.systems.engagement.deliveries import Deliveries
-from tablewright.systems.engagement.filters import Chain
-from tablewright.systems.engagement.ledger import Held
+from tablewright.systems.engagement.delivery.channels import adapters
+from tablewright.systems.engagement.delivery.deliveries import Deliveries
+from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal
 from tablewright.systems.engagement.model import Program, Run, RunState
 from tablewright.systems.engagement.once import carried_out_once
-from tablewright.systems.engagement.outbound import Outbound, Refusal
-from tablewright.systems.engagement.pipeline import Pipeline
 from tablewright.systems.engagement.reactive import Reactive
-from tablewright.systems.engagement.remote import Endpoints
-from tablewright.systems.engagement.runner import Runner
-from tablewright.systems.engagement.runs import Runs
-from tablewright.systems.engagement.scoring import Scorer
+from tablewright.systems.engagement.runs.background import Runner
+from tablewright.systems.engagement.runs.batch_run import Runs
+from tablewright.systems.engagement.runs.run_records import Held
+from tablewright.systems.engagement.scoring.filter_chain import Chain
+from tablewright.systems.engagement.scoring.http_models import Endpoints
+from tablewright.systems.engagement.scoring.pipeline import Pipeline
+from tablewright.systems.engagement.scoring.scores import Scorer
 from tablewright.systems.engagement.service import Engagement
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.engagement.sources.connectors import Sources
+from tablewright.systems.unreadable_items import Notes
 
 
 class Platform:

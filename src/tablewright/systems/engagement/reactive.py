@@ -29,9 +29,9 @@ from tablewright.store import (
 )
 from tablewright.systems.engagement.model import Candidate, Program, Subject
 from tablewright.systems.engagement.once import carried_out_once
-from tablewright.systems.engagement.pipeline import Assessment, Pipeline, Plan, is_rejected_by_hand
-from tablewright.systems.engagement.prospects import Prospect, plain
-from tablewright.systems.unreadable import told
+from tablewright.systems.engagement.scoring.pipeline import Assessment, Pipeline, Plan, is_rejected_by_hand
+from tablewright.systems.engagement.scoring.prospects import Prospect, plain
+from tablewright.systems.unreadable_items import told
 
 # Seconds that models have for an event, those of all programs together.
 BUDGET = 2.0

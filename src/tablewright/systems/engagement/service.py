@@ -25,7 +25,6 @@ from tablewright.store import (
     VersionConflict,
 )
 from tablewright.systems.engagement.configuration import Configuration
-from tablewright.systems.engagement.filters import MANUAL
 from tablewright.systems.engagement.model import (
     MOST_REJECTIONS,
     Candidate,
@@ -41,9 +40,10 @@ from tablewright.systems.engagement.model import (
     Score,
     Subject,
 )
-from tablewright.systems.engagement.pipeline import entry_of
-from tablewright.systems.engagement.schedule import is_schedule, next_due
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.engagement.runs.cron_schedule import is_schedule, next_due
+from tablewright.systems.engagement.scoring.filter_chain import MANUAL
+from tablewright.systems.engagement.scoring.pipeline import entry_of
+from tablewright.systems.unreadable_items import Notes
 
 _ATTEMPTS = 6
 _PAGE = 100

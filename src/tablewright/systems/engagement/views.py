@@ -10,10 +10,10 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from tablewright.runtime import ids
-from tablewright.runtime.json import Shown
+from tablewright.runtime.http import path_ids
+from tablewright.runtime.http.json_values import Shown
 from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings, TimeZone
-from tablewright.systems.engagement.deliveries import Summary
+from tablewright.systems.engagement.delivery.deliveries import Summary
 from tablewright.systems.engagement.model import (
     Candidate,
     ChannelEntry,
@@ -32,13 +32,13 @@ from tablewright.systems.engagement.model import (
     Subject,
 )
 from tablewright.systems.engagement.reactive import Reaction
-from tablewright.systems.numbers import Whole
-from tablewright.systems.unreadable import UnreadableItem
+from tablewright.systems.json_numbers import Whole
+from tablewright.systems.unreadable_items import UnreadableItem
 
 # Customers and subjects are named by others.
-Id = Annotated[ids.Id, Field(examples=["12345"])]
-SubjectType = Annotated[ids.Step, Field(min_length=1, max_length=50, examples=["product"])]
-SubjectId = Annotated[ids.Step, Field(min_length=1, max_length=150, examples=["ABC"])]
+Id = Annotated[path_ids.Id, Field(examples=["12345"])]
+SubjectType = Annotated[path_ids.Step, Field(min_length=1, max_length=50, examples=["product"])]
+SubjectId = Annotated[path_ids.Step, Field(min_length=1, max_length=150, examples=["ABC"])]
 LARGEST_CONTEXT = 2_000
 LEFT_OUT: Any = Field(default_factory=list, description="items of the list that cannot be read, and are left out")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tablewright.runtime.identity import MEMBERS, SERVICES
+from tablewright.runtime.identity.tokens import MEMBERS, SERVICES
 from tablewright.runtime.system import DemoUser, Runtime, System, Tell
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.model import Status, design
 from tablewright.systems.servicedesk.service import ServiceDesk
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.unreadable_items import Notes
 
 __all__ = ["system"]
 

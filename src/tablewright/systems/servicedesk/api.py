@@ -11,14 +11,14 @@ from fastapi import Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
-from tablewright.model.attributes import time_text
-from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
-from tablewright.runtime.identity import ADMINS, MEMBERS, SERVICES, Caller
-from tablewright.runtime.json import SEEN
-from tablewright.runtime.problems import documented
+from tablewright.model.values.attribute_codec import time_text
+from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime.http.json_values import SEEN
+from tablewright.runtime.http.problems import documented
+from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES, Caller
 from tablewright.systems.servicedesk.model import Comment, Status, Ticket
 from tablewright.systems.servicedesk.service import ServiceDesk
-from tablewright.systems.unreadable import NoteList, TellingRouter, UnreadableItem, shown
+from tablewright.systems.unreadable_items import NoteList, TellingRouter, UnreadableItem, shown
 
 router = TellingRouter("desk")
 

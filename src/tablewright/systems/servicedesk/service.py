@@ -24,7 +24,7 @@ from tablewright.store import (
 )
 from tablewright.systems.servicedesk.model import FOLLOWING, Comment, Status, Ticket
 from tablewright.systems.servicedesk.privacy import Masked, caller_id, mask
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.unreadable_items import Notes
 
 # Tickets that are created under an idempotency key have an id that follows from it.
 _NAMESPACE = UUID("6f1c2c61-3b0f-5d5a-9d5e-6f0a2b7f3f11")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from tablewright.runtime.identity import ADMINS, CUSTOMERS
+from tablewright.runtime.consumer_threads import Consuming
+from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS
 from tablewright.runtime.system import Background, DemoUser, Runtime, System, Tell
-from tablewright.runtime.workers import Consuming
 from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
-from tablewright.systems.support.counting import COUNTED, count
-from tablewright.systems.support.desk import Desk
-from tablewright.systems.support.export import BATCH_SIZE, EXPORTED, Export, FirstExport
-from tablewright.systems.support.export import WINDOW as EXPORT_WINDOW
+from tablewright.systems.support.facade import Desk
+from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
+from tablewright.systems.support.metric_counters import COUNTED, count
 from tablewright.systems.support.model import Priority, Status, design, tickets
 from tablewright.systems.support.service import Support
-from tablewright.systems.support.upkeep import CONSUMER, OrphanCollector
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.support.training_export import BATCH_SIZE, EXPORTED, Export, FirstExport
+from tablewright.systems.support.training_export import WINDOW as EXPORT_WINDOW
+from tablewright.systems.unreadable_items import Notes
 
 __all__ = ["settle_of", "system"]
 

@@ -18,18 +18,18 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query, Request
 from starlette.responses import StreamingResponse
 
-from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, runtime_of, service_of
 from tablewright.runtime.errors import Forbidden, Invalid, Missing
-from tablewright.runtime.identity import ADMINS, CUSTOMERS, SERVICES, Caller
-from tablewright.runtime.ids import Id, is_id
-from tablewright.runtime.json import Shown
-from tablewright.runtime.problems import documented
+from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, runtime_of, service_of
+from tablewright.runtime.http.json_values import Shown
+from tablewright.runtime.http.path_ids import Id, is_id
+from tablewright.runtime.http.problems import documented
+from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, SERVICES, Caller
 from tablewright.store import Unreadable
 from tablewright.systems.support import views
-from tablewright.systems.support.desk import Desk
+from tablewright.systems.support.facade import Desk
 from tablewright.systems.support.model import Feedback, Status, Ticket
 from tablewright.systems.support.service import Support
-from tablewright.systems.unreadable import NoteList, TellingRouter, shown
+from tablewright.systems.unreadable_items import NoteList, TellingRouter, shown
 
 OPERATORS = "Operators"
 ENGINEERS = "Engineers"

@@ -30,7 +30,7 @@ from tablewright.store import (
     Unreadable,
     Update,
 )
-from tablewright.systems.support import counting
+from tablewright.systems.support import metric_counters
 from tablewright.systems.support.model import (
     FOLLOWING,
     CacheEntry,
@@ -45,8 +45,8 @@ from tablewright.systems.support.model import (
     Status,
     Ticket,
 )
-from tablewright.systems.support.turns import Turns
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.support.ticket_lock import Turns
+from tablewright.systems.unreadable_items import Notes
 
 _LONGEST_SESSION = timedelta(days=30)
 _LONGEST_CACHED = timedelta(days=1)
@@ -389,11 +389,13 @@ class Support:
 
     async def dashboard(self) -> Dashboard:
         """All metrics, by one batch read."""
-        found = await self._store.get_many([Metric.by_name(metric_name=name) for name in counting.NAMES])
-        by_name = {name: metric or Metric(metric_name=name) for name, metric in zip(counting.NAMES, found, strict=True)}
-        resolution, satisfaction = by_name[counting.RESOLUTION], by_name[counting.SATISFACTION]
+        found = await self._store.get_many([Metric.by_name(metric_name=name) for name in metric_counters.NAMES])
+        by_name = {
+            name: metric or Metric(metric_name=name) for name, metric in zip(metric_counters.NAMES, found, strict=True)
+        }
+        resolution, satisfaction = by_name[metric_counters.RESOLUTION], by_name[metric_counters.SATISFACTION]
         return Dashboard(
-            tickets_by_status={status: by_name[counting.by_status(status)].count_value for status in Status},
+            tickets_by_status={status: by_name[metric_counters.by_status(status)].count_value for status in Status},
             average_resolution_seconds=_average(resolution.total_time, resolution.count_value),
             resolved=resolution.count_value,
             average_rating=_average(Decimal(satisfaction.total_ratings), satisfaction.count_value),

@@ -10,14 +10,14 @@ from typing import Annotated, Any, NotRequired
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from tablewright.runtime.ids import Id
-from tablewright.runtime.json import JsonObject, Shown, Text
+from tablewright.runtime.http.json_values import JsonObject, Shown, Text
+from tablewright.runtime.http.path_ids import Id
 from tablewright.store import Unreadable, sizes_outside
-from tablewright.systems.numbers import Whole
+from tablewright.systems.json_numbers import Whole
+from tablewright.systems.support.maintenance_jobs import JobState
 from tablewright.systems.support.model import Case, Event, Feedback, Priority, Status, Ticket
 from tablewright.systems.support.service import Dashboard
-from tablewright.systems.support.upkeep import JobState
-from tablewright.systems.unreadable import UnreadableItem, shown
+from tablewright.systems.unreadable_items import UnreadableItem, shown
 
 LEFT_OUT: Any = Field(default_factory=list, description="items of the list that cannot be read, and are left out")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 
 from tablewright.runtime.errors import Clash
-from tablewright.runtime.identity import ADMINS, MEMBERS, Caller
+from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
 from tablewright.runtime.system import DemoUser, Runtime, System, Tell
 from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
 from tablewright.systems.tasks.model import Group, Priority, Status, design
 from tablewright.systems.tasks.service import Tasks
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.unreadable_items import Notes
 
 __all__ = ["system"]
 

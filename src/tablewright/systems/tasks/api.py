@@ -10,15 +10,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
-from tablewright.runtime.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
-from tablewright.runtime.identity import ADMINS, MEMBERS, Caller
-from tablewright.runtime.ids import no_way
-from tablewright.runtime.json import SEEN
-from tablewright.runtime.mail import ADDRESS, LONGEST_ADDRESS
-from tablewright.runtime.problems import documented
+from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime.http.json_values import SEEN
+from tablewright.runtime.http.path_ids import no_way
+from tablewright.runtime.http.problems import documented
+from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
+from tablewright.runtime.mail.event_mail import ADDRESS, LONGEST_ADDRESS
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
 from tablewright.systems.tasks.service import Tasks
-from tablewright.systems.unreadable import NoteList, TellingRouter, UnreadableItem, shown
+from tablewright.systems.unreadable_items import NoteList, TellingRouter, UnreadableItem, shown
 
 tasks_router = TellingRouter("tasks", tags=["tasks"])
 users_router = TellingRouter("tasks", tags=["users"])

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tablewright.runtime.events import Event, events_in, published, publisher
-from tablewright.runtime.mail import Letter
+from tablewright.runtime.consumer_threads import Consuming
+from tablewright.runtime.events.event_log import Event, events_in, published, publisher
+from tablewright.runtime.internal_tables import events_table
+from tablewright.runtime.mail.event_mail import Letter
 from tablewright.runtime.system import Runtime
-from tablewright.runtime.tables import events_table
-from tablewright.runtime.workers import Consuming
 from tablewright.store import (
     AnyChange,
     Change,
@@ -30,9 +30,9 @@ from tablewright.store import (
     Unreadable,
     wanting,
 )
-from tablewright.systems.tasks import letters
+from tablewright.systems.tasks import mail_templates
 from tablewright.systems.tasks.model import Assignment, FullTask, Task, User, UserStatus, task_management
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.unreadable_items import Notes
 
 SOURCE = "tasks"
 _MAILED = ("TaskAssigned", "TaskStatusUpdated")
@@ -92,7 +92,7 @@ def letters_about(reader: TolerantReader, event: Event) -> Iterator[Letter]:
         if task is not None:
             users, unreadable = _active(reader, [detail["userId"]])
             for user in users:
-                yield letters.assigned(task, user, detail["assignedBy"])
+                yield mail_templates.assigned(task, user, detail["assignedBy"])
             _raise_first(unreadable)
     elif event.type == "TaskStatusUpdated":
         full, lost = reader.collect(FullTask.of_task(task_id=detail["taskId"]), consistent=True)
@@ -100,7 +100,7 @@ def letters_about(reader: TolerantReader, event: Event) -> Iterator[Letter]:
             concerned = [*(each.assigned_to for each in full.assignments), full.task.created_by]
             users, unreadable = _active(reader, concerned)
             for user in users:
-                yield letters.status_changed(
+                yield mail_templates.status_changed(
                     full.task, user, detail["oldStatus"], detail["newStatus"], detail["updatedBy"]
                 )
             _raise_first([*lost, *unreadable])

@@ -39,7 +39,7 @@ from tablewright.model import (
     Write,
     pascal_case,
 )
-from tablewright.systems.times import KeyMillis
+from tablewright.systems.key_times import KeyMillis
 
 task_management = Table(
     "TaskManagement",

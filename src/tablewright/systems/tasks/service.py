@@ -20,8 +20,8 @@ from uuid import UUID, uuid4, uuid5
 
 from tablewright.runtime.errors import Clash, Forbidden, Invalid, Missing
 from tablewright.runtime.idempotency import under_key
-from tablewright.runtime.identity import ADMINS, Caller
-from tablewright.runtime.mail import is_address
+from tablewright.runtime.identity.tokens import ADMINS, Caller
+from tablewright.runtime.mail.event_mail import is_address
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -49,7 +49,7 @@ from tablewright.systems.tasks.model import (
     User,
     UserStatus,
 )
-from tablewright.systems.unreadable import Notes
+from tablewright.systems.unreadable_items import Notes
 
 # Tasks that are created under an idempotency key have an id that follows from it.
 _NAMESPACE = UUID("0c7b7a52-5be5-4a55-8a43-3d1f4f9a7c04")

@@ -1,0 +1,158 @@
+"""Backups of a data folder's tables: make one, list them, restore one or a point in time.
+
+The commands work on the folder itself. While a server has it, any AWS client does the same through that.
+"""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.database_commands import counted, existing_folder, open_engine
+
+if TYPE_CHECKING:
+    from tablewright.engine import Engine
+
+# A backup's name may be this long, and the time is a part of it.
+_MAX_NAME = 255
+_IN_USE = "the folder must not be in use by a server: there, use an AWS client"
+
+
+def register(commands: Commands) -> None:
+    backup = commands.add_parser("backup", help="back up a table of a data folder", epilog=_IN_USE)
+    backup.add_argument("table", metavar="TABLE", help="the table's name")
+    _add_data(backup)
+    backup.add_argument("--name", help="name of the backup (default: the table's, and the time)")
+    backup.set_defaults(command=_backup, parser=backup)
+
+    listing = commands.add_parser("backups", help="list the backups in a data folder", epilog=_IN_USE)
+    listing.add_argument("table", metavar="TABLE", nargs="?", help="only those of this table")
+    _add_data(listing)
+    listing.set_defaults(command=_list, parser=listing)
+
+    restore = commands.add_parser(
+        "restore", help="restore a backup, or a table as it was, as a new table", epilog=_IN_USE
+    )
+    restore.add_argument(
+        "source", metavar="SOURCE", help="ARN of a backup, or the name of a table with point-in-time recovery"
+    )
+    _add_data(restore)
+    restore.add_argument("--to", required=True, metavar="NAME", help="name of the new table")
+    restore.add_argument(
+        "--at",
+        type=_time,
+        metavar="TIME",
+        help="the time to go back to, as 2026-11-15T18:30:00Z; local time without the Z (default: the latest)",
+    )
+    restore.set_defaults(command=_restore, parser=restore)
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", default="data", metavar="DIR", help="data folder (default: ./data)")
+
+
+def _time(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError(f"a time is written as 2026-11-15T18:30:00Z, not {text!r}") from None
+
+
+def _backup(options: argparse.Namespace) -> int:
+    with open_engine(existing_folder(options.data)) as engine:
+        name = options.name
+        if name is None:
+            stamp = f"-{datetime.now(UTC):%Y-%m-%dT%H.%M.%SZ}"
+            name = options.table[: _MAX_NAME - len(stamp)] + stamp
+        made = _call(engine, "CreateBackup", TableName=options.table, BackupName=name)["BackupDetails"]
+        told = _call(engine, "DescribeBackup", BackupArn=made["BackupArn"])["BackupDescription"]
+    items = counted(told["SourceTableDetails"]["ItemCount"], "item")
+    print(f"Backed up {options.table} ({items}) as {made['BackupName']}")
+    print(made["BackupArn"])
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    request: dict[str, Any] = {"BackupType": "ALL"}
+    if options.table is not None:
+        request["TableName"] = options.table
+    found = 0
+    with open_engine(existing_folder(options.data)) as engine:
+        while True:
+            page = _call(engine, "ListBackups", **request)
+            found += len(page["BackupSummaries"])
+            for backup in page["BackupSummaries"]:
+                made = _shown(backup["BackupCreationDateTime"])
+                until = f", until {_shown(backup['BackupExpiryDateTime'])}" if "BackupExpiryDateTime" in backup else ""
+                print(f"{made}  {backup['TableName']}  {backup['BackupName']}{until}  {backup['BackupArn']}")
+            if "LastEvaluatedBackupArn" not in page:
+                break
+            request["ExclusiveStartBackupArn"] = page["LastEvaluatedBackupArn"]
+    if not found:
+        print("There are no backups" + ("" if options.table is None else f" of {options.table}"))
+    return 0
+
+
+def _restore(options: argparse.Namespace) -> int:
+    is_backup = options.source.startswith("arn:")
+    if is_backup and options.at is not None:
+        raise UsageError("a backup has one time; leave --at away, or name the table instead of the backup")
+    with open_engine(existing_folder(options.data)) as engine:
+        if is_backup:
+            told = _call(engine, "RestoreTableFromBackup", BackupArn=options.source, TargetTableName=options.to)
+        else:
+            when = {"UseLatestRestorableTime": True} if options.at is None else {"RestoreDateTime": options.at}
+            told = _restore_to(engine, options.source, TargetTableName=options.to, **when)
+        print(f"Restoring {options.source} as {options.to} ...", flush=True)
+        engine.sweep()
+        table = _call(engine, "DescribeTable", TableName=options.to)["Table"]
+    then = _shown(told["TableDescription"]["RestoreSummary"]["RestoreDateTime"])
+    print(f"{options.to} has {counted(table['ItemCount'], 'item')}, as of {then}")
+    return 0
+
+
+def _restore_to(engine: Engine, source: str, **request: Any) -> dict[str, Any]:
+    from tablewright.dynamo.errors import (
+        DynamoError,
+        InvalidRestoreTimeException,
+        PointInTimeRecoveryUnavailableException,
+    )
+
+    try:
+        return engine.call("RestoreTableToPointInTime", {"SourceTableName": source, **request})
+    except PointInTimeRecoveryUnavailableException:
+        raise UsageError(
+            f"point-in-time recovery is not enabled for {source}; "
+            "give the ARN of one of its backups, which `tablewright backups` lists"
+        ) from None
+    except InvalidRestoreTimeException:
+        described = _call(engine, "DescribeContinuousBackups", TableName=source)["ContinuousBackupsDescription"]
+        window = described["PointInTimeRecoveryDescription"]
+        earliest, latest = window["EarliestRestorableDateTime"], window["LatestRestorableDateTime"]
+        raise UsageError(f"{source} can be restored to times from {_shown(earliest)} to {_shown(latest)}") from None
+    except DynamoError as error:
+        raise UsageError(_plain(error)) from None
+
+
+def _call(engine: Engine, operation: str, **request: Any) -> dict[str, Any]:
+    from tablewright.engine import DynamoError
+
+    try:
+        return engine.call(operation, request)
+    except DynamoError as error:
+        raise UsageError(_plain(error)) from None
+
+
+def _plain(error: Any) -> str:
+    """An error that the user can put right, with what to do about the two that come most often."""
+    advice = {
+        "TableAlreadyExistsException": "; choose another name with --to, or delete that table first",
+        "BackupNotFoundException": "; `tablewright backups` lists those that there are",
+    }
+    return f"{error.message}{advice.get(error.code, '')}"
+
+
+def _shown(moment: float) -> str:
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,200 @@
+"""What a design costs: ``plan`` from its traffic, ``meter`` from what a program consumes of the embedded engine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tablewright.cli.argument_parser import Commands, UsageError
+
+if TYPE_CHECKING:
+    from tablewright.design.cost.monthly_bill import CostPlan
+    from tablewright.design.cost.prices import Prices
+    from tablewright.model import Design
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def register(commands: Commands) -> None:
+    plan = commands.add_parser(
+        "plan",
+        help="capacity and monthly cost of a design",
+        epilog="exit codes: 0 done, 1 a partition key is too hot, 2 something to put right",
+    )
+    plan.add_argument("design", metavar="PATH", help="module or file of the design, such as shop.model or ./model.py")
+    plan.add_argument("--prices", metavar="FILE", help="another price list (default: the one that comes along)")
+    plan.add_argument("--target", type=int, default=70, metavar="PERCENT", help="of autoscaling (default: 70)")
+    plan.add_argument("--backups", type=int, default=0, metavar="N", help="full backups that are kept (default: 0)")
+    plan.add_argument("--no-free-tier", action="store_true", help="as if others had used up the account's free tier")
+    plan.add_argument("--metered", metavar="FILE", help="traffic of a run that `meter --save FILE` kept")
+    plan.add_argument(
+        "--stands-for",
+        type=_duration,
+        metavar="TIME",
+        help="how much time the metered run stands for: 90s, 15m, 1h, 30d (default: as long as it took)",
+    )
+    plan.add_argument("--html", metavar="FILE", help="write it to a page as well")
+    plan.add_argument("--json", action="store_true", help="for machines")
+    plan.set_defaults(command=_plan, parser=plan)
+
+    meter = commands.add_parser(
+        "meter",
+        help="run a program and tell what it consumed of the embedded engine",
+        epilog="everything behind -- is the command; its exit code is that of meter",
+    )
+    meter.add_argument("--prices", metavar="FILE", help="another price list (default: the one that comes along)")
+    meter.add_argument("--keys", type=int, default=10, metavar="N", help="how many of the hottest keys (default: 10)")
+    meter.add_argument("--save", metavar="FILE", help="keep what was noted, for `plan --metered`")
+    meter.add_argument("--html", metavar="FILE", help="write it to a page with charts as well")
+    meter.add_argument("--json", action="store_true", help="for machines; what the program prints goes to stderr")
+    meter.add_argument("program", nargs="+", metavar="COMMAND", help="the program and its arguments")
+    meter.set_defaults(command=_meter, parser=meter)
+
+
+def _duration(text: str) -> Decimal:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text)
+    if found is None or not Decimal(found[1]):
+        raise argparse.ArgumentTypeError(f"a time is a number with s, m, h or d behind it, such as 15m, not {text!r}")
+    return Decimal(found[1]) * _SECONDS[found[2]]
+
+
+def _prices(path: str | None) -> Prices:
+    from tablewright.design.cost.prices import PricesError, load_prices
+
+    try:
+        return load_prices(path)
+    except PricesError as error:
+        raise UsageError(str(error)) from None
+
+
+# -- plan -----------------------------------------------------------------------------------------------------------
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from tablewright.cli.terminal import show
+    from tablewright.design.cost.cost_report import cost_json, cost_page
+    from tablewright.design.cost.forecast import hot_keys
+    from tablewright.design.design_loading import DesignError, load
+    from tablewright.model import ModelError
+
+    prices = _prices(options.prices)
+    try:
+        plans = [_planned(design, prices, options) for design in load(options.design)]
+    except (DesignError, ModelError) as error:
+        raise UsageError(str(error)) from None
+    if options.html is not None:
+        _write_page(options.html, plans)
+    if options.json:
+        print(json.dumps([cost_json(plan) for plan in plans], indent=2))
+    else:
+        for plan in plans:
+            show(cost_page(plan))
+    return int(any(key.is_too_hot for plan in plans for key in hot_keys(plan)))
+
+
+def _planned(design: Design, prices: Prices, options: argparse.Namespace) -> CostPlan:
+    from tablewright.design.cost.demand import busiest_keys, metered
+    from tablewright.design.cost.meter_report import RunError, read_run
+    from tablewright.design.cost.monthly_bill import Options, plan_costs
+
+    if not 20 <= options.target <= 90:
+        raise UsageError(f"--target is a percentage from 20 to 90, not {options.target}")
+    if options.backups < 0:
+        raise UsageError("--backups is a number of copies, 0 or more")
+    settings = Options(options.target, not options.no_free_tier, options.backups)
+    if options.metered is None:
+        if options.stands_for is not None:
+            raise UsageError("--stands-for is about a metered run: give one with --metered FILE")
+        return plan_costs(design, prices, settings)
+    try:
+        run = read_run(options.metered)
+    except RunError as error:
+        raise UsageError(str(error)) from None
+    seconds = options.stands_for or Decimal(str(run.seconds))
+    if not seconds:
+        raise UsageError("the metered run is too short to tell how often things happen; say --stands-for TIME")
+    demands = metered(design, run, seconds)
+    if not demands:
+        names = ", ".join(table.name for table in design.tables)
+        raise UsageError(f"the metered run asked nothing of the tables of {design.name}: {names}")
+    return plan_costs(design, prices, settings, demands, busy_keys=busiest_keys(design, run, seconds))
+
+
+def _write_page(path: str, plans: list[CostPlan]) -> None:
+    from tablewright.design.cost.cost_report import cost_blocks
+    from tablewright.design.report.html_page import to_html
+    from tablewright.design.report.page_blocks import Heading, Page
+
+    if len(plans) == 1:
+        page = Page(f"{plans[0].design.name}: capacity and cost", [*cost_blocks(plans[0])])
+    else:
+        blocks = [block for plan in plans for block in (Heading(plan.design.name), *cost_blocks(plan, 3))]
+        page = Page("Capacity and cost", blocks)
+    _write(path, to_html(page))
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+    print(f"written to {path}", file=sys.stderr)
+
+
+# -- meter ----------------------------------------------------------------------------------------------------------
+
+
+def _meter(options: argparse.Namespace) -> int:
+    import tempfile
+
+    from tablewright.cli.terminal import show
+    from tablewright.design.cost.meter_report import read_run, run_json, run_page
+    from tablewright.design.report.html_page import to_html
+
+    prices = _prices(options.prices)
+    if options.keys < 0:
+        raise UsageError("--keys is a number of keys, 0 or more")
+    with tempfile.TemporaryDirectory(prefix="tablewright-") as folder:
+        noted = Path(folder, "run.jsonl") if options.save is None else Path(options.save).absolute()
+        try:
+            noted.write_bytes(b"")
+        except OSError as error:
+            raise UsageError(f"{noted} cannot be written: {error.strerror}") from None
+        status = _run(options.program, noted, quiet=options.json)
+        run = read_run(noted)
+    page = run_page(run, prices, options.keys, f"Metered: {' '.join(options.program)}")
+    if options.json:
+        print(json.dumps(run_json(run, prices, options.keys), indent=2))
+    else:
+        show(page)
+        if not run.requests:
+            print("nothing was asked of an embedded engine; is the program using another endpoint?", file=sys.stderr)
+    if options.html is not None:
+        _write(options.html, to_html(page))
+    return status
+
+
+def _run(command: list[str], noted: Path, *, quiet: bool) -> int:
+    """Run a program to its end; an interrupt is the program's to answer."""
+    import subprocess
+
+    from tablewright.engine.metering import VARIABLE
+
+    environment = {**os.environ, VARIABLE: str(noted)}
+    try:
+        process = subprocess.Popen(command, env=environment, stdout=sys.stderr.fileno() if quiet else None)
+    except OSError as error:
+        raise UsageError(f"{command[0]} cannot be run: {error.strerror}") from None
+    while True:
+        try:
+            status = process.wait()
+            break
+        except KeyboardInterrupt:
+            continue
+    return 128 - status if status < 0 else status

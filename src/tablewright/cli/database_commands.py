@@ -1,0 +1,216 @@
+"""The database: ``serve`` it over HTTP, ``verify`` a data folder."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import ipaddress
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageError, port
+
+if TYPE_CHECKING:
+    from tablewright.engine import Engine
+    from tablewright.wire.messages import Request
+    from tablewright.wire.server import Server
+
+
+def register(commands: Commands) -> None:
+    serve = commands.add_parser("serve", help="serve DynamoDB's protocol over HTTP")
+    storage = serve.add_mutually_exclusive_group()
+    storage.add_argument("--data", default="data", metavar="DIR", help="data folder (default: ./data)")
+    storage.add_argument("--memory", action="store_true", help="keep everything in memory")
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    serve.add_argument("--port", type=port, default=8000, help="port, 0 for any free one (default: 8000)")
+    serve.add_argument(
+        "--credentials",
+        metavar="FILE",
+        help="verify every signature against the keys in FILE, in the format of ~/.aws/credentials"
+        " (default: accept any credentials)",
+    )
+    serve.set_defaults(command=_serve, parser=serve)
+
+    verify = commands.add_parser(
+        "verify",
+        help="prove that a data folder is whole",
+        epilog="exit codes: 0 whole, 1 damaged, 2 there is nothing to verify, or it is in use",
+    )
+    verify.add_argument("data", metavar="DIR", help="data folder, not in use by a server")
+    verify.set_defaults(command=_verify, parser=verify)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    import logging
+
+    from tablewright.wire.server import Server, run
+    from tablewright.wire.sigv4 import CredentialsFileError, Verifier, accept_any, read_credentials
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    folder = None if options.memory else _locate(options.data)
+    authenticate: Callable[[Request], None] = accept_any
+    if options.credentials is not None:
+        try:
+            authenticate = Verifier(read_credentials(Path(os.path.expanduser(options.credentials))))
+        except CredentialsFileError as error:
+            raise UsageError(str(error)) from None
+    _allow_many_connections()
+
+    def started(server: Server) -> None:
+        _greet(server.url, folder, options.host, options.credentials)
+
+    check_address(options.host, options.port)
+    with open_engine(folder) as engine:
+        try:
+            run(
+                lambda: Server(engine, host=options.host, port=options.port, authenticate=authenticate),
+                started,
+            )
+        except OSError as error:
+            raise UsageError(_why_not_listening(options.host, options.port, error)) from None
+    _say("Tablewright stopped")
+    return 0
+
+
+def _greet(url: str, folder: Path | None, host: str, credentials: str | None) -> None:
+    where = "a database in memory" if folder is None else folder.absolute()
+    access = "any credentials are accepted" if credentials is None else f"verifying signatures with {credentials}"
+    _say(f"Tablewright serves {where} at {url} ({access}); Ctrl-C stops it")
+    settings = "AWS_DEFAULT_REGION=us-east-1"
+    if credentials is None:
+        settings = f"AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any {settings}"
+    # An address that stands for all of this machine's is none to connect to.
+    reachable = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    _say(f"Try: {settings} aws dynamodb list-tables --endpoint-url {reachable}")
+    if credentials is None and not _is_loopback(host):
+        print(
+            f"tablewright: warning: listening on {host} with any credentials accepted:"
+            " whoever reaches it can read and change everything; --credentials FILE verifies signatures",
+            file=sys.stderr,
+        )
+
+
+def _say(text: str) -> None:
+    """Prints a line; a reader that has gone away (``| head -1``) is no reason to stop serving."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _verify(options: argparse.Namespace) -> int:
+    import logging
+
+    # What background work stumbles over in damaged data is in the report as well, and without a traceback.
+    logging.getLogger("tablewright").addHandler(logging.NullHandler())
+    folder = existing_folder(options.data)
+    with open_engine(folder) as engine:
+        report = engine.verify()
+    for problem in report.problems:
+        print(f"problem: {problem}")
+    found = [
+        counted(report.tables, "table"),
+        counted(report.items, "item"),
+        counted(report.index_entries, "index entry", "index entries"),
+        counted(report.stream_records, "stream record"),
+    ]
+    if report.history_records:
+        found.append(counted(report.history_records, "change that can be undone", "changes that can be undone"))
+    if report.backups:
+        found.append(counted(report.backups, "backup"))
+    counts = ", ".join(found)
+    if report.ok:
+        print(f"{folder} is whole: {counts}")
+        return 0
+    print(f"{folder} is damaged: {counts}; restore a copy of it that is whole")
+    return 1
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def existing_folder(path: str) -> Path:
+    """A data folder that is there already; nothing is made or changed."""
+    from tablewright.engine.storage.data_folder import holds_database
+
+    folder = _locate(path)
+    if not folder.exists():
+        raise UsageError(f"there is no data folder at {folder}")
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is a file, not a folder")
+    if not holds_database(folder):
+        raise UsageError(f"there is no Tablewright database in {folder}")
+    return folder
+
+
+def _locate(path: str) -> Path:
+    from tablewright.engine.storage.data_folder import StorageError, locate
+
+    try:
+        return locate(path)
+    except StorageError as error:
+        raise UsageError(str(error)) from None
+
+
+def open_engine(folder: Path | None) -> Engine:
+    from tablewright.engine import DamagedError, Engine, StorageError
+
+    try:
+        return Engine.open(folder)
+    except DamagedError as error:
+        raise DamagedDataError(str(error)) from None
+    except (StorageError, OSError) as error:
+        raise UsageError(str(error)) from None
+
+
+def check_address(host: str, port: int) -> None:
+    """Refuses an address that cannot be had before a data folder is made for it."""
+    import socket
+
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in found:
+            try:
+                probe = socket.socket(family, kind, protocol)
+            except OSError:
+                continue  # the name has an address of a family that this machine does not have
+            with probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                probe.bind(address)
+    except OSError as error:
+        raise UsageError(_why_not_listening(host, port, error)) from None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _why_not_listening(host: str, port: int, error: OSError) -> str:
+    # The event loop puts the system's text at the end of one of its own.
+    text = error.strerror or str(error)
+    if error.errno == errno.EADDRINUSE or "in use" in text:
+        return f"port {port} of {host} is in use; stop what uses it, or choose another with --port"
+    if error.errno == errno.EACCES:
+        return f"port {port} may not be opened by this user; choose one above 1023 with --port"
+    return f"cannot listen on {host}:{port}: {text.rpartition(': ')[2]}"
+
+
+def _allow_many_connections() -> None:
+    """Room for the server's bound on connections, where the system allows it."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 4096 if hard == resource.RLIM_INFINITY else min(4096, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

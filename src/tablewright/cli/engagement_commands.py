@@ -1,0 +1,152 @@
+"""What the systems have to do at length: ``engagement run`` and ``engagement demo-data``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tablewright.cli.argument_parser import Commands, Parser, UsageError
+
+if TYPE_CHECKING:
+    from tablewright.cli.progress import Steps
+    from tablewright.systems.engagement.model import Run
+    from tablewright.systems.engagement.platform import Platform
+
+
+def register(commands: Commands) -> None:
+    _engagement(commands.add_parser("engagement", help="run a program of engagement, or make customers to try it with"))
+
+
+# -- engagement ---------------------------------------------------------------------------------------------------
+
+
+def _engagement(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+
+    run = commands.add_parser(
+        "run",
+        help="carry out a batch run of a program, or take up the one that was cut short",
+        epilog="Ctrl-C stops it where it is; the next call goes on from there.",
+    )
+    run.add_argument("program", metavar="PROGRAM", help="the program's id")
+    run.add_argument("--marketplace", required=True, metavar="NAME", help="the marketplace that it is for")
+    run.add_argument("--data", metavar="DIR", help="data folder (default: ./data)")
+    run.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
+    run.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
+    run.add_argument("--json", action="store_true", help="print the record of the run as JSON")
+    run.set_defaults(command=_run, parser=run)
+
+    data = commands.add_parser("demo-data", help="make customers to try a program with, always the same")
+    data.add_argument("--customers", type=int, default=1_000, metavar="N", help="how many (default: 1000)")
+    data.add_argument("--out", required=True, metavar="FILE", help="a .csv or .parquet file, which is replaced")
+    data.set_defaults(command=_demo_data, parser=data)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tablewright.cli.progress import Steps
+    from tablewright.cli.service_commands import open_runtime, read_settings
+
+    settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
+    from tablewright.runtime.errors import ServiceProblem
+    from tablewright.store import StoreError
+    from tablewright.systems import load
+    from tablewright.systems.engagement.platform import Platform
+
+    systems = load("engagement")
+    if settings.is_embedded and not settings.data.exists():
+        raise UsageError(f"there is no data folder {settings.data}; give one with --data")
+    with Steps() as steps:
+        steps.begin("opening the database")
+        runtime = open_runtime(settings, systems)
+        try:
+            runtime.blocking.ensure_tables(*systems[0].tables)
+            ended = _carried_out(Platform(runtime), options, steps, alone=settings.is_embedded)
+        except ServiceProblem as problem:
+            raise UsageError(str(problem)) from None
+        except StoreError as error:
+            raise UsageError(f"the database refused: {error}") from None
+        finally:
+            runtime.close()
+    _tell(ended, as_json=options.json)
+    return 0 if ended.state == "completed" else 130 if ended.state == "running" else 1
+
+
+def _carried_out(platform: Platform, options: argparse.Namespace, steps: Steps, *, alone: bool) -> Run:
+    import signal
+    import threading
+    from concurrent.futures import ThreadPoolExecutor
+
+    program = platform.program(options.program, options.marketplace)
+    if alone:
+        platform.runs.free_slots()
+    unfinished = platform.unfinished(program)
+    leaving = threading.Event()
+    before = {number: signal.signal(number, lambda *_: leaving.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        steps.begin("resuming the run that was cut short" if unfinished is not None else "running")
+        held = platform.runs.begin(program) if unfinished is None else platform.runs.resume(unfinished)
+
+        def work() -> Run:
+            return platform.runs.execute(
+                held,
+                leaving=leaving,
+                tell=lambda run: steps.tell("customers", run.counts.read, run.total or run.counts.read),
+            )
+
+        # Signals come to this thread, which has nothing to do but to notice them; a query may take its time.
+        with ThreadPoolExecutor(1) as executor:
+            return executor.submit(work).result()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell(run: Run, *, as_json: bool) -> None:
+    counts = run.counts
+    if as_json:
+        told = {
+            "runId": run.run_id,
+            "state": run.state,
+            "counts": counts.model_dump(),
+            "errors": run.errors,
+            "failure": run.failure,
+        }
+        print(json.dumps(told))
+        return
+    state = "is cut short; call this again to go on" if run.state == "running" else run.state
+    print(
+        f"run {run.run_id} {state}: {counts.read} customers, {counts.candidates} candidates, "
+        f"{counts.rejected} rejected, {counts.failed} failed"
+    )
+    for reason, number in sorted(run.errors.items(), key=lambda each: -each[1])[:5]:
+        print(f"  {number} times: {reason}")
+    if run.failure is not None:
+        print(f"tablewright: {run.failure}; put it right and call this again", file=sys.stderr)
+
+
+def _demo_data(options: argparse.Namespace) -> int:
+    from tablewright.cli.progress import Steps
+
+    path = Path(options.out)
+    if path.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"--out names a .csv or a .parquet file, which {path.name} is not")
+    if not 1 <= options.customers <= 100_000_000:
+        raise UsageError("--customers is at least 1 and at most 100000000")
+    try:
+        from tablewright.systems.engagement.sources import demo_customers
+    except ModuleNotFoundError as error:
+        raise UsageError(f"this needs {error.name}: pip install 'tablewright[systems]'") from None
+
+    with Steps() as steps:
+        steps.begin(f"writing {path}")
+        try:
+            demo_customers.write_customers(
+                path, options.customers, lambda done: steps.tell("customers", done, options.customers)
+            )
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+    print(f"{options.customers} customers are in {path}")
+    return 0

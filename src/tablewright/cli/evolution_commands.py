@@ -1,0 +1,195 @@
+"""``diff``: what changes between two versions of a design. ``workbench``: to NoSQL Workbench, and from it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tablewright.cli.argument_parser import Commands, UsageError
+from tablewright.cli.infrastructure_commands import add_design, chosen
+
+if TYPE_CHECKING:
+    from tablewright.design.diff import Change
+    from tablewright.design.diff.snapshot import Snapshot
+
+_STYLES = {"free": "green", "new index": "cyan", "backfill": "yellow", "re-key": "bold yellow", "unsafe": "bold red"}
+
+
+def register(commands: Commands) -> None:
+    diff = commands.add_parser(
+        "diff",
+        help="show what changes between two versions of a design, and what it takes",
+        epilog="exit codes: 0 nothing but free changes, or those accepted; 1 a change takes work, or is unsafe; "
+        "2 a design cannot be loaded",
+    )
+    diff.add_argument("old", metavar="OLD", help="module or file of a design, or a snapshot (.json)")
+    diff.add_argument("new", nargs="?", metavar="NEW", help="the same, of the version after it")
+    diff.add_argument("--snapshot", action="store_true", help="print the snapshot of one design, to be kept")
+    diff.add_argument(
+        "--accept",
+        action="append",
+        default=[],
+        metavar="PLACE",
+        help="a change that is taken care of, by its place; may be repeated",
+    )
+    diff.add_argument("--json", action="store_true", help="for machines")
+    diff.set_defaults(command=_diff, parser=diff)
+
+    workbench = commands.add_parser("workbench", help="write a design for NoSQL Workbench, or a model from its file")
+    actions = workbench.add_subparsers(required=True, metavar="ACTION")
+    export = actions.add_parser("export", help="a design as a data model of NoSQL Workbench, with sample items")
+    add_design(export)
+    export.add_argument("--json", action="store_true", help="the model, and what it has no place for, in one document")
+    export.set_defaults(command=_export, parser=export)
+    import_ = actions.add_parser("import", help="a data model of NoSQL Workbench as a Python model to start from")
+    import_.add_argument("file", type=Path, metavar="FILE", help="data model, exported in Workbench's own format")
+    import_.set_defaults(command=_import, parser=import_)
+
+
+# -- diff -----------------------------------------------------------------------------------------------------------
+
+
+def _diff(options: argparse.Namespace) -> int:
+    if options.snapshot:
+        if options.new is not None:
+            raise UsageError("a snapshot is of one design: tablewright diff --snapshot PATH")
+        print(_snapshot_text(options.old), end="")
+        return 0
+    if options.new is None:
+        raise UsageError("say the old and the new version: tablewright diff OLD NEW")
+    found = _compared(_snapshots(options.old), _snapshots(options.new), options.old)
+    accepted = set(options.accept)
+    unknown = accepted - {change.place for changes in found.values() for change in changes}
+    if unknown:
+        raise UsageError(f"nothing changes at {', '.join(sorted(unknown))}, so there is nothing to accept there")
+    waiting = [
+        change
+        for changes in found.values()
+        for change in changes
+        if change.kind != "free" and change.place not in accepted
+    ]
+    if options.json:
+        print(_as_json(found, accepted, ok=not waiting))
+    else:
+        _show(found, accepted)
+    return 1 if waiting else 0
+
+
+def _snapshot_text(path: str) -> str:
+    from tablewright.design.design_loading import DesignError, load
+    from tablewright.design.diff import snapshot
+
+    try:
+        return snapshot.text(load(path))
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+
+
+def _snapshots(path: str) -> dict[str, Snapshot]:
+    """The designs of a version, by name."""
+    from tablewright.design.design_loading import DesignError, load
+    from tablewright.design.diff import snapshot
+
+    try:
+        found = (
+            snapshot.read(Path(path))
+            if path.endswith(".json")
+            else [snapshot.snapshot(design) for design in load(path)]
+        )
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+    return {each["name"]: each for each in found}
+
+
+def _compared(old: dict[str, Snapshot], new: dict[str, Snapshot], place: str) -> dict[str, list[Change]]:
+    from tablewright.design.diff import changes
+
+    if len(old) == len(new) == 1:
+        # A design that has another name is still the same.
+        pairs = [(next(iter(new)), next(iter(old.values())), next(iter(new.values())))]
+    else:
+        pairs = [(name, old.get(name, {"tables": {}}), new.get(name, {"tables": {}})) for name in {**old, **new}]
+    try:
+        return {name: changes(before, after) for name, before, after in pairs}
+    except (KeyError, TypeError, AttributeError):
+        raise UsageError(f"{place} is damaged: write the snapshot anew, from the old version of the model") from None
+
+
+def _as_json(found: dict[str, list[Change]], accepted: set[str], *, ok: bool) -> str:
+    designs = {
+        name: [
+            {
+                "kind": change.kind,
+                "place": change.place,
+                "what": change.what,
+                "steps": list(change.steps),
+                "accepted": change.place in accepted,
+            }
+            for change in changes
+        ]
+        for name, changes in found.items()
+    }
+    return json.dumps({"ok": ok, "changes": designs}, indent=2)
+
+
+def _show(found: dict[str, list[Change]], accepted: set[str]) -> None:
+    from tablewright.cli.terminal import console
+
+    screen = console()
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for name, changes in found.items():
+        for change in changes:
+            head = Text.assemble((change.kind, _STYLES[change.kind]), "  ", (change.place, "bold"), f"  {change.what}")
+            if change.place in accepted and change.kind != "free":
+                head.append("  (accepted)", style="dim")
+            screen.print(head, soft_wrap=True)
+            for number, step in enumerate(change.steps, 1):
+                screen.print(Padding(Text(f"{number}. {step}"), (0, 0, 0, 4), expand=False))
+        screen.print(Text(f"{name}: {_summary(changes)}", style="bold"))
+
+
+def _summary(changes: list[Change]) -> str:
+    counts: dict[str, int] = {}
+    for change in changes:
+        counts[change.kind] = counts.get(change.kind, 0) + 1
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing changes"
+
+
+# -- workbench ------------------------------------------------------------------------------------------------------
+
+
+def _export(options: argparse.Namespace) -> int:
+    from tablewright.design import workbench
+    from tablewright.design.design_loading import DesignError
+    from tablewright.model import ModelError
+
+    design = chosen(options)
+    try:
+        content = workbench.model(design, datetime.now(UTC))
+    except (DesignError, ModelError) as error:
+        raise UsageError(str(error)) from None
+    lost = workbench.losses(design)
+    if options.json:
+        print(json.dumps({"model": content, "lost": lost}, indent=2))
+        return 0
+    print(json.dumps(content, indent=2))
+    for each in lost:
+        print(f"tablewright: warning: NoSQL Workbench has no place for this: {each}", file=sys.stderr)
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    from tablewright.design import workbench
+    from tablewright.design.design_loading import DesignError
+
+    try:
+        print(workbench.source(workbench.read(options.file)), end="")
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+    return 0

@@ -1,0 +1,269 @@
+"""``infra``: what makes a design's tables in an account. ``iam``: the least policy of each role."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tablewright.cli.argument_parser import Commands, UsageError
+
+if TYPE_CHECKING:
+    from tablewright.design.iam import Grant, Tenant
+    from tablewright.design.infra.table_requests import Deployment
+    from tablewright.design.report.page_blocks import Block, Page
+    from tablewright.model import Design, Table
+
+_FORMATS = ("cloudformation", "cli", "boto3", "terraform")
+# How far capacity is scaled where it is not said.
+_SCALE = 10
+
+
+def register(commands: Commands) -> None:
+    infra = commands.add_parser("infra", help="write what makes a design's tables: templates, commands, requests")
+    add_design(infra)
+    infra.add_argument("--format", choices=_FORMATS, default="cloudformation", help="default: cloudformation")
+    _add_place(infra)
+    infra.add_argument("--kms-key", metavar="ARN", help="key for the tables that the design wants encrypted")
+    infra.add_argument(
+        "--provisioned", nargs=2, type=int, metavar=("READ", "WRITE"), help="capacity units (default: on demand)"
+    )
+    infra.add_argument(
+        "--scale-to",
+        nargs=2,
+        type=int,
+        metavar=("READ", "WRITE"),
+        help=f"capacity units that are scaled up to (default: {_SCALE} times as many)",
+    )
+    infra.add_argument(
+        "--target", type=int, default=70, metavar="PERCENT", help="use that scaling aims at (default: 70)"
+    )
+    infra.add_argument("--policies", action="store_true", help="with a policy for each role (cloudformation only)")
+    _add_notes(infra)
+    infra.add_argument("--json", action="store_true", help="commands and requests as JSON")
+    infra.set_defaults(command=_infra, parser=infra)
+
+    iam = commands.add_parser("iam", help="show what each role may do, and write its policy")
+    add_design(iam)
+    iam.add_argument("--role", action="append", metavar="NAME", help="this role only; may be repeated")
+    iam.add_argument(
+        "--tenant",
+        metavar="FIELD[=VARIABLE]",
+        help="limit the role to items of its own tenant, told by this field (default variable: a tag of the caller)",
+    )
+    _add_notes(iam)
+    iam.add_argument("--account", metavar="ID", help="account of the tables, for --json")
+    _add_place(iam)
+    iam.add_argument(
+        "--stream-label",
+        action="append",
+        default=[],
+        metavar="TABLE=LABEL",
+        help="label of a table's stream, which is part of its ARN",
+    )
+    iam.add_argument("--json", action="store_true", help="policy documents, by role")
+    iam.set_defaults(command=_iam, parser=iam)
+
+
+def add_design(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say which design is meant."""
+    parser.add_argument("path", metavar="PATH", help="module or file of a design, such as shop.model or ./model.py")
+    parser.add_argument("--design", metavar="NAME", help="which one, where the module has several")
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--environment", metavar="NAME", help="begins the tables' names (default: as designed)")
+    parser.add_argument("--region", default="us-east-1", help="default: us-east-1")
+
+
+def _add_notes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--notes",
+        metavar="TABLE",
+        help="where consumers keep their notes (default: a table of the design whose stream they do not read)",
+    )
+
+
+def _notes(design: Design, options: argparse.Namespace) -> Table | None:
+    """The table of consumers' notes that was named: one of the design, or one of which only the name is known."""
+    from tablewright.model import ModelError, Table
+
+    if options.notes is None:
+        return None
+    known = next((table for table in design.tables if table.name == options.notes), None)
+    try:
+        return known or Table(options.notes, "PK", "SK")
+    except ModelError as error:
+        raise UsageError(f"--notes {options.notes}: {error}") from None
+
+
+def chosen(options: argparse.Namespace) -> Design:
+    """The design that the arguments mean."""
+    from tablewright.design.design_loading import DesignError, load
+
+    try:
+        designs = load(options.path)
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+    names = [design.name for design in designs]
+    if options.design is not None:
+        if options.design not in names:
+            raise UsageError(f"{options.path} has no design {options.design!r}; it has {', '.join(names)}")
+        return designs[names.index(options.design)]
+    if len(designs) > 1:
+        raise UsageError(f"{options.path} has several designs: choose one with --design, of {', '.join(names)}")
+    return designs[0]
+
+
+# -- infra ----------------------------------------------------------------------------------------------------------
+
+
+def _infra(options: argparse.Namespace) -> int:
+    from tablewright.design.design_loading import DesignError
+
+    design = chosen(options)
+    if options.policies and options.format != "cloudformation":
+        raise UsageError("--policies goes with --format cloudformation; for policies alone there is: tablewright iam")
+    if options.provisioned is None and options.scale_to is not None:
+        raise UsageError("--scale-to goes with --provisioned READ WRITE")
+    try:
+        print(_written(design, _deployment(options), options), end="")
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+    return 0
+
+
+def _deployment(options: argparse.Namespace) -> Deployment:
+    from tablewright.design.infra.table_requests import Capacity, Deployment
+
+    capacity = None
+    if options.provisioned is not None:
+        read, write = options.provisioned
+        max_read, max_write = options.scale_to or (read * _SCALE, write * _SCALE)
+        capacity = Capacity(read, write, max_read, max_write, options.target)
+    return Deployment(options.environment, options.region, capacity, options.kms_key)
+
+
+def _written(design: Design, deployment: Deployment, options: argparse.Namespace) -> str:
+    from tablewright.design import iam
+    from tablewright.design.infra import aws_cli, boto3_script, cloudformation, table_requests, terraform
+
+    if options.format == "cloudformation":
+        notes = _notes(design, options)
+        written = _json(cloudformation.template(design, deployment, policies=options.policies, notes_in=notes))
+        for role, grants in iam.all_grants(design, notes).items() if options.policies else ():
+            if not grants:
+                print(f"tablewright: warning: {role} may do nothing, so it has no policy", file=sys.stderr)
+        return written
+    if options.format == "terraform":
+        return _json(terraform.configuration(design, deployment))
+    if options.format == "cli":
+        return _json(aws_cli.commands(design, deployment)) if options.json else aws_cli.script(design, deployment)
+    if not options.json:
+        return boto3_script.script(design, deployment)
+    requests = table_requests.requests(design, deployment)
+    return _json([{"service": each.service, "operation": each.operation, "request": each.body} for each in requests])
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, indent=2) + "\n"
+
+
+# -- iam ------------------------------------------------------------------------------------------------------------
+
+
+def _iam(options: argparse.Namespace) -> int:
+    from tablewright.cli.terminal import show
+    from tablewright.design import iam
+    from tablewright.design.design_loading import DesignError
+
+    design = chosen(options)
+    try:
+        granted = _granted(design, options)
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+    if not options.json:
+        show(_page(design, granted))
+        return 0
+    if options.account is None or not (options.account.isdigit() and len(options.account) == 12):
+        raise UsageError("a policy names the account: give its 12 digits with --account")
+    for role, grants in granted.items():
+        if not grants:
+            others = [f"--role {shlex.quote(name)}" for name, allowed in granted.items() if allowed]
+            choice = f"choose others: {' '.join(others)}" if others else "leave it out of the design"
+            raise UsageError(f"{role} may do nothing, and IAM takes no policy without a statement; {choice}")
+    labels = _labels(design, options.stream_label)
+    try:
+        arn = iam.arns(options.region, options.account, environment=options.environment, stream_labels=labels)
+        policies = {role: iam.document(grants, arn) for role, grants in granted.items()}
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+    print(_json(policies), end="")
+    streams = {grant.resource.table.name for grants in granted.values() for grant in grants if grant.resource.stream}
+    for name in sorted(streams - labels.keys()):
+        print(
+            f"tablewright: part of a stream's ARN is known once it is there: say --stream-label {name}=LABEL, with the "
+            f"LatestStreamLabel of aws dynamodb describe-table, or use: tablewright infra --policies",
+            file=sys.stderr,
+        )
+    return 0
+
+
+def _granted(design: Design, options: argparse.Namespace) -> dict[str, list[Grant]]:
+    from tablewright.design import iam
+
+    tenant = _tenant(options.tenant)
+    if tenant is not None and not options.role:
+        raise UsageError(f"--tenant needs --role, of {', '.join(design.roles) or 'none'}")
+    notes = _notes(design, options)
+    if tenant is not None:
+        return {role: iam.grants(design, role, tenant) for role in options.role}
+    found = iam.all_grants(design, notes, options.role)
+    if not found:
+        raise UsageError(f"{design.name} has no roles; say who does what: Design(..., roles={{'api': [...]}})")
+    return found
+
+
+def _tenant(text: str | None) -> Tenant | None:
+    from tablewright.design.iam import Tenant
+
+    if text is None:
+        return None
+    field, _, variable = text.partition("=")
+    if variable and not (variable.startswith("${") and variable.endswith("}")):
+        raise UsageError(f"a policy variable looks like ${{cognito-identity.amazonaws.com:sub}}, not {variable!r}")
+    return Tenant(field, variable or None)
+
+
+def _labels(design: Design, given: list[str]) -> dict[str, str]:
+    found = {}
+    for text in given:
+        name, equals, label = text.partition("=")
+        if not equals or name not in {table.name for table in design.tables}:
+            known = ", ".join(table.name for table in design.tables)
+            raise UsageError(f"--stream-label {text}: say TABLE=LABEL, with a table of {known}")
+        found[name] = label
+    return found
+
+
+def _page(design: Design, granted: dict[str, list[Grant]]) -> Page:
+    from tablewright.design.report.page_blocks import Grid, Heading, Page, Text
+
+    blocks: list[Block] = []
+    for role, grants in granted.items():
+        blocks.append(Heading(role))
+        rows: dict[tuple[str, str], list[str]] = {}
+        for grant in grants:
+            rows.setdefault((str(grant.resource), grant.action), []).append(grant.reason)
+        if not rows:
+            blocks.append(Text("Nothing."))
+            continue
+        blocks.append(
+            Grid(["resource", "action", "for"], [[*key, ", ".join(reasons)] for key, reasons in rows.items()])
+        )
+        keys = sorted({key for grant in grants for key in grant.leading})
+        if keys:
+            blocks.append(Text(f"Only items whose partition key is {', '.join(f'`{key}`' for key in keys)}"))
+    return Page(f"Who may do what in {design.name}", blocks)

@@ -1,0 +1,178 @@
+"""The systems: bring them ``up``, mint a ``token``, print the ``config``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageError, port
+
+if TYPE_CHECKING:
+    from tablewright.runtime.settings import Settings
+    from tablewright.runtime.system import Runtime
+
+_GROUPS = ("Admins", "Members", "Services", "Customers", "Operators", "Engineers")
+
+
+def register(commands: Commands) -> None:
+    up = commands.add_parser(
+        "up",
+        help="run the systems, on the embedded engine or on an endpoint",
+        epilog="Settings come from TABLEWRIGHT_... and tablewright.toml as well; `tablewright config` prints them.",
+    )
+    _add_storage(up)
+    up.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
+    up.add_argument("--port", type=port, help="port, 0 for any free one (default: 8080)")
+    up.add_argument("--demo", action="store_true", help="fill a new data folder with something to look at")
+    up.add_argument("--system", action="append", metavar="NAME", help="only this system (may be given again)")
+    up.set_defaults(command=_up, parser=up)
+
+    token = commands.add_parser(
+        "token",
+        help="mint a token for development",
+        epilog=f"Groups: {', '.join(_GROUPS)}.",
+    )
+    token.add_argument("--user", required=True, help="who the token is for (the claim `sub`)")
+    token.add_argument("--group", action="append", default=[], metavar="NAME", help="a group (may be given again)")
+    token.add_argument("--email", help="the claim `email`")
+    token.add_argument("--hours", type=float, default=12.0, help="how long it is good for (default: 12)")
+    token.add_argument("--data", metavar="DIR", help="data folder whose key signs it (default: ./data)")
+    token.set_defaults(command=_token, parser=token)
+
+    config = commands.add_parser("config", help="print the settings")
+    config.add_argument("--json", action="store_true", help="as JSON")
+    config.set_defaults(command=_config, parser=config)
+
+
+def _add_storage(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", metavar="DIR", help="data folder (default: ./data)")
+    parser.add_argument("--memory", action="store_true", default=None, help="keep everything in memory")
+    parser.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
+    parser.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
+
+
+def read_settings(**given: Any) -> Settings:
+    """The settings, with those that the command line gives."""
+    try:
+        from pydantic import ValidationError
+
+        from tablewright.runtime.settings import CONFIG, PREFIX, Settings, SettingsError
+    except ModuleNotFoundError as error:
+        raise UsageError(f"the systems need {error.name}: pip install 'tablewright[systems]'") from None
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{PREFIX}{name.upper()} (or {name} in tablewright.toml): {first['msg']}") from None
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+    except (ValueError, OSError) as error:
+        file = os.environ.get(f"{PREFIX}CONFIG", CONFIG)
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{file} cannot be read: {reason}") from None
+
+
+def open_runtime(settings: Settings, systems: Any) -> Runtime:
+    """Open what systems stand on."""
+    from tablewright.engine import DamagedError, StorageError
+    from tablewright.runtime.settings import SettingsError
+    from tablewright.runtime.system import Runtime
+
+    try:
+        return Runtime.open(settings, systems)
+    except DamagedError as error:
+        raise DamagedDataError(str(error)) from None
+    except (SettingsError, StorageError) as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        reason = "it is a file" if settings.data.is_file() else error.strerror
+        raise UsageError(
+            f"the data folder {settings.data} cannot be used: {reason}; choose another with --data"
+        ) from None
+
+
+def _up(options: argparse.Namespace) -> int:
+    from tablewright.cli.database_commands import check_address
+
+    settings = read_settings(
+        data=options.data,
+        memory=options.memory,
+        endpoint=options.endpoint,
+        region=options.region,
+        host=options.host,
+        port=options.port,
+        # A terminal is for the person in front of it: requests are logged there only on demand.
+        log_level="WARNING" if sys.stderr.isatty() and "TABLEWRIGHT_LOG_LEVEL" not in os.environ else None,
+    )
+    from tablewright.cli.progress import Steps
+    from tablewright.runtime import logs
+    from tablewright.runtime.http.serve import serve
+    from tablewright.runtime.settings import SettingsError
+    from tablewright.store import StoreError
+    from tablewright.systems import NAMES, load
+
+    unknown = set(options.system or ()) - set(NAMES)
+    if unknown:
+        raise UsageError(f"there is no system {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    check_address(settings.host, settings.port)
+    logs.set_up(settings.log_level)
+    with Steps() as steps:
+        steps.begin("loading the systems")
+        systems = load(*dict.fromkeys(options.system or ()))
+        steps.begin("opening the database")
+        runtime = open_runtime(settings, systems)
+        try:
+            return serve(runtime, systems, demo=options.demo, steps=steps)
+        except StoreError as error:
+            raise UsageError(f"the database refused: {error}") from None
+        except SettingsError as error:
+            raise UsageError(str(error)) from None
+
+
+def _token(options: argparse.Namespace) -> int:
+    settings = read_settings(data=options.data)
+    if settings.mode == "production":
+        raise UsageError("tokens are minted in development only; ask the issuer of your production for one")
+    if not 0 < options.hours <= 24 * 365:
+        raise UsageError("--hours is more than 0 and at most 8760")
+    from datetime import timedelta
+
+    from tablewright.runtime.identity.local_issuer import LocalIssuer
+    from tablewright.runtime.identity.tokens import is_user_id
+    from tablewright.runtime.settings import Secrets, SettingsError
+
+    if not is_user_id(options.user):
+        raise UsageError("--user is some text, of at most 255 bytes")
+    try:
+        issuer = LocalIssuer(Secrets(settings.data))
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"the key in {settings.data} cannot be read: {error.strerror}") from None
+    unknown = [group for group in options.group if group not in _GROUPS]
+    if unknown:
+        # A system of somebody's own may have it.
+        told = f"none of the systems knows the group {', '.join(unknown)}; they know {', '.join(_GROUPS)}"
+        print(f"tablewright: {told}", file=sys.stderr)
+    lifetime = timedelta(hours=options.hours)
+    print(issuer.token(options.user, groups=options.group, email=options.email, lifetime=lifetime))
+    return 0
+
+
+def _config(options: argparse.Namespace) -> int:
+    settings = read_settings()
+    from tablewright.runtime.settings import Settings
+
+    values = settings.model_dump(mode="json")
+    if options.json:
+        import orjson
+
+        print(orjson.dumps(values, option=orjson.OPT_INDENT_2).decode())
+        return 0
+    for name, info in Settings.model_fields.items():
+        value = "" if values[name] is None else values[name]
+        print(f"{name} = {value!s:<28} # {info.description or ''}".rstrip(" #"))
+    return 0

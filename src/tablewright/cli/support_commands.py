@@ -1,0 +1,215 @@
+"""What Support has to do at length: ``support rebuild-metrics``, ``migrate-shards``, ``collect-orphans``, ``export``.
+
+On the embedded engine one process has the data folder. So while ``tablewright up`` is running, ``--url`` has that
+process do it, and shows how far it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tablewright.cli.argument_parser import Commands, Parser, UsageError
+
+if TYPE_CHECKING:
+    from tablewright.cli.progress import Steps
+    from tablewright.runtime.settings import Settings
+    from tablewright.runtime.system import Runtime
+    from tablewright.systems.support.maintenance_jobs import Tell
+
+_POLL_EVERY = 0.3
+_ANSWER_WITHIN = 30.0
+
+
+class FoundError(UsageError):
+    """Something in the data, or in another process, that has to be looked at."""
+
+    status = 1
+
+
+def register(commands: Commands) -> None:
+    support = commands.add_parser("support", help="work on all of support's data: metrics, shards, payloads, exports")
+    inner = support.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+
+    rebuild = inner.add_parser("rebuild-metrics", help="count all metrics anew from the table, while it is in use")
+    _add_place(rebuild, online=True)
+    rebuild.set_defaults(command=_job, job="rebuild-metrics", parser=rebuild)
+
+    migrate = inner.add_parser(
+        "migrate-shards",
+        help="move tickets to their shards after the number of shards was changed, while the table is in use",
+    )
+    _add_place(migrate, online=True)
+    migrate.set_defaults(command=_job, job="migrate-shards", parser=migrate)
+
+    collect = inner.add_parser("collect-orphans", help="remove payloads that no ticket refers to, older than a day")
+    _add_place(collect, online=True)
+    collect.add_argument("--dry-run", action="store_true", help="only count them")
+    collect.set_defaults(command=_job, job="collect-orphans", parser=collect)
+
+    export = inner.add_parser(
+        "export",
+        help="export tickets with their events and feedback, to train models on",
+        epilog="The first export has all tickets, later ones to the same folder those that have changed since.",
+    )
+    _add_place(export, online=False)
+    export.add_argument("--out", required=True, metavar="DIR", help="folder to export to")
+    export.add_argument("--format", choices=("jsonl", "parquet"), default="jsonl", help="of the files (default: jsonl)")
+    export.add_argument("--full", action="store_true", help="export all tickets again")
+    export.add_argument(
+        "--identified", action="store_true", help="with ids of persons, instead of keyed hashes of them"
+    )
+    export.set_defaults(command=_export, parser=export)
+
+
+def _add_place(parser: argparse.ArgumentParser, *, online: bool) -> None:
+    parser.add_argument("--data", metavar="DIR", help="data folder (default: ./data)")
+    parser.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
+    parser.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
+    if online:
+        parser.add_argument("--url", help="have the process at this address do it, such as http://127.0.0.1:8080")
+        parser.add_argument("--token", help="an Admin's token for --url (default: one of the data folder's own)")
+
+
+def _job(options: argparse.Namespace) -> int:
+    from tablewright.cli.progress import Steps
+    from tablewright.cli.service_commands import read_settings
+
+    settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
+    dry_run = getattr(options, "dry_run", False)
+    with Steps() as steps:
+        if options.url is not None:
+            outcome = _asked(settings, options, "count-orphans" if dry_run else options.job, steps)
+        else:
+            outcome = _done(settings, steps, options.job, dry_run=dry_run)
+    print(outcome)
+    return 0
+
+
+# -- here -----------------------------------------------------------------------------------------------------------
+
+
+def _done(settings: Settings, steps: Steps, job: str, *, dry_run: bool) -> str:
+    def work(runtime: Runtime, tell: Tell) -> str:
+        from tablewright.systems.support import maintenance_jobs, settle_of
+
+        if job == "rebuild-metrics":
+            alone = settings.is_embedded
+            return maintenance_jobs.rebuild_metrics(runtime.blocking, tell, settle=settle_of(runtime), alone=alone)
+        if job == "migrate-shards":
+            try:
+                return maintenance_jobs.migrate_shards(runtime.blocking, tell)
+            except maintenance_jobs.Unfinished as error:
+                raise FoundError(str(error)) from None
+        return maintenance_jobs.collect_orphans(runtime.blocking, tell, dry_run=dry_run)
+
+    return _opened(settings, steps, job.replace("-", " "), work, instead="say --url http://127.0.0.1:8080")
+
+
+def _opened(settings: Settings, steps: Steps, what: str, work: Callable[[Runtime, Tell], str], *, instead: str) -> str:
+    """Open the data, do something with it, and close it; ``instead`` is what to do when another process has it."""
+    from tablewright.cli.service_commands import open_runtime
+    from tablewright.model import ModelError
+    from tablewright.runtime.internal_tables import notes_table
+    from tablewright.store import StoreError
+    from tablewright.systems import load
+
+    if settings.is_embedded and not (settings.data / "tablewright.db").exists():
+        raise UsageError(f"there is no data in {settings.data}; give the data folder with --data")
+    systems = load("support")
+    steps.begin("opening the database")
+    try:
+        runtime = open_runtime(settings, systems)
+    except UsageError as error:
+        if "is in use" not in str(error):
+            raise
+        raise UsageError(f"{error}; if that is `tablewright up`, {instead}") from None
+    try:
+        runtime.blocking.ensure_tables(notes_table, *systems[0].tables)
+        steps.begin(what)
+        return work(runtime, lambda done, total: steps.tell(what, done, total or done))
+    except (StoreError, ModelError) as error:
+        raise UsageError(f"the database refused: {error}") from None
+    finally:
+        runtime.close()
+
+
+def _export(options: argparse.Namespace) -> int:
+    from tablewright.cli.progress import Steps
+    from tablewright.cli.service_commands import read_settings
+
+    settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
+
+    def work(runtime: Runtime, tell: Tell) -> str:
+        from tablewright.systems.support import settle_of
+        from tablewright.systems.support.training_export import Export, ExportError
+
+        try:
+            export = Export(
+                runtime.blocking,
+                Path(options.out),
+                runtime.privacy_secret,
+                runtime.now,
+                format=options.format,
+                identified=options.identified,
+            )
+            number = export.run(tell, full=options.full, alone=settings.is_embedded, settle=settle_of(runtime))
+        except ExportError as error:
+            raise UsageError(str(error)) from None
+        written = f"{number} {'ticket was' if number == 1 else 'tickets were'} written to {options.out}"
+        return f"{written}; {export.told}" if export.told else written
+
+    with Steps() as steps:
+        instead = "start it with TABLEWRIGHT_TRAINING_EXPORT=DIR, and it exports by itself"
+        outcome = _opened(settings, steps, "exporting tickets", work, instead=instead)
+    print(outcome)
+    return 0
+
+
+# -- in another process -----------------------------------------------------------------------------------------------
+
+
+def _asked(settings: Settings, options: argparse.Namespace, job: str, steps: Steps) -> str:
+    """Have the process at ``--url`` do it."""
+    path = "/support/metrics/rebuild" if job == "rebuild-metrics" else f"/support/upkeep/{job}"
+    token = options.token or _own_token(settings)
+    steps.begin(job.replace("-", " "))
+    state = _call("POST", options.url + path, token)
+    while state["running"]:
+        time.sleep(_POLL_EVERY)
+        state = _call("GET", options.url + path, token)
+        steps.tell(job.replace("-", " "), state["done"], state["total"] or state["done"])
+    if state["failed"] is not None:
+        raise FoundError(f"it failed there: {state['failed']}; the log of that process says more")
+    return str(state["outcome"])
+
+
+def _own_token(settings: Settings) -> str:
+    from datetime import timedelta
+
+    from tablewright.runtime.identity.local_issuer import LocalIssuer
+    from tablewright.runtime.identity.tokens import ADMINS
+    from tablewright.runtime.settings import Secrets
+
+    if settings.mode == "production" or settings.issuer is not None:
+        raise UsageError("--url needs the token of an Admin here: give it with --token")
+    if not settings.data.exists():
+        raise UsageError(f"there is no data folder {settings.data}, whose key would sign a token; give it with --data")
+    return LocalIssuer(Secrets(settings.data)).token("tablewright", groups=[ADMINS], lifetime=timedelta(hours=1))
+
+
+def _call(method: str, url: str, token: str) -> dict[str, Any]:
+    import httpx
+
+    try:
+        answer = httpx.request(method, url, headers={"Authorization": f"Bearer {token}"}, timeout=_ANSWER_WITHIN)
+        found = answer.json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise UsageError(f"{url} does not answer as a Tablewright does: {type(error).__name__}") from None
+    if answer.is_error or not isinstance(found, dict) or "running" not in found:
+        detail = found.get("detail") if isinstance(found, dict) else None
+        raise UsageError(f"{url} refused: {detail or answer.status_code}")
+    return found

@@ -1,0 +1,1 @@
+"""Units, demand, monthly bills, forecasts and meter reports."""

@@ -1,0 +1,357 @@
+"""The costs of a design, as a page for people and as JSON for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from tablewright.design.cost.capacity_units import USUAL_ITEMS
+from tablewright.design.cost.demand import Load
+from tablewright.design.cost.forecast import (
+    PARTITION_READS,
+    PARTITION_WRITES,
+    HotKey,
+    Size,
+    hot_keys,
+    sensitivity,
+)
+from tablewright.design.cost.monthly_bill import Bill, CostPlan, break_even, provisioned
+from tablewright.design.report.number_format import amount, bytes_text, money, percent, units_text
+from tablewright.design.report.page_blocks import Block, Bullets, Grid, Heading, Page, Text
+from tablewright.model import Query
+
+__all__ = ["cost_blocks", "cost_json", "cost_page"]
+
+
+def cost_page(plan: CostPlan) -> Page:
+    return Page(f"{plan.design.name}: capacity and cost", [*cost_blocks(plan)])
+
+
+def cost_blocks(plan: CostPlan, level: int = 2) -> Iterator[Block]:
+    """What there is to say; headings begin at a level."""
+    yield Text(
+        f"Prices of {plan.prices.region} on {plan.prices.date}, in {plan.prices.currency} for a month of 730 hours."
+    )
+    if not plan.demands:
+        kept = any(each.size for each in plan.storage)
+        yield Text(
+            "No traffic is declared: " + ("this is what storage costs." if kept else "there is nothing to count.")
+        )
+        if not kept:
+            return
+    yield from _by_subject(plan, level)
+    yield from _by_place(plan, level)
+    yield from _ways_to_pay(plan, level)
+    yield from _lines(plan.bill("on-demand"), level)
+    yield from _break_even(plan, level)
+    yield from _heat(plan, level)
+    yield from _sizes(plan, level)
+
+
+def _by_subject(plan: CostPlan, level: int) -> Iterator[Block]:
+    if not plan.demands:
+        return
+    bill = plan.bill("on-demand")
+    rows = []
+    for demand in plan.demands:
+        rows.append(
+            [
+                f"`{demand.subject}`",
+                units_text(demand.per_second),
+                units_text(demand.peak),
+                units_text(sum((units.read for units in demand.units), Decimal(0))),
+                units_text(sum((units.write for units in demand.units), Decimal(0))),
+                ", ".join(dict.fromkeys(units.place for units in demand.units)),
+                money(bill.of(subject=demand.subject)),
+            ]
+        )
+    yield Heading("Access patterns", level)
+    traffic = "the traffic of the metered run" if plan.is_metered else "the declared traffic"
+    yield Text(f"Read and write units of one use, and what {traffic} costs on demand.")
+    total = sum((bill.of(subject=demand.subject) for demand in plan.demands), Decimal(0))
+    rows.append(["total", "", "", "", "", "", money(total)])
+    yield Grid(
+        ["pattern or write", "a second", "peak", "read", "write", "of", "a month"],
+        rows,
+        ["a second", "peak", "read", "write", "a month"],
+    )
+    if plan.is_metered:
+        # It has subjects of its own, and tells of all there were.
+        return
+    assumed = [
+        subject
+        for subject in plan.design.traffic
+        if subject in plan.design.patterns
+        and isinstance(query := plan.design.patterns[subject][1], Query)
+        and query.expected is None
+    ]
+    if assumed:
+        names = ", ".join(f"`{name}`" for name in assumed)
+        yield Text(f"{names}: taken to give {USUAL_ITEMS} items, as `expected` does not say.")
+    counted = {demand.subject for demand in plan.demands}
+    silent = [f"`{name}`" for name in (*plan.design.patterns, *plan.design.writes) if name not in counted]
+    if silent:
+        whose = "their" if len(silent) > 1 else "its"
+        yield Text(f"{', '.join(silent)}: in no figure here, as {whose} traffic is not declared.")
+
+
+def _by_place(plan: CostPlan, level: int) -> Iterator[Block]:
+    bill = plan.bill("on-demand")
+    rows = []
+    for load in plan.loads:
+        index = None if load.index is None else load.index.name
+        items, size, cost = _held(plan, bill, load)
+        rows.append(
+            [
+                load.table.name if index is None else f"{load.table.name}/{index}",
+                units_text(load.read),
+                units_text(load.peak_read),
+                units_text(load.write),
+                units_text(load.peak_write),
+                f"{items:,}" if items else "-",
+                bytes_text(size) if size else "-",
+                str(plan.partitions(load.table)) if index is None else "",
+                money(cost),
+            ]
+        )
+    yield Heading("Tables and indexes", level)
+    yield Text(
+        "Units a second, and what is kept. Of a sparse index it is not known how much it keeps; a write that may bring "
+        "an item into it, or take it out, is counted as if it did."
+        + (" A local index is part of its table." if _has_local_indexes(plan) else "")
+    )
+    columns = ["table or index", "read", "read at peak", "write", "write at peak"]
+    columns += ["items", "stored", "partitions", "a month"]
+    yield Grid(columns, rows, columns[1:])
+
+
+def _held(plan: CostPlan, bill: Bill, load: Load) -> tuple[int, int, Decimal]:
+    """Items, bytes and cost of a table with its local indexes, whose capacity is the table's, or of a global index."""
+    local = () if load.index is not None else [index for index in load.table.indexes if not index.is_global]
+    parts = [load.index, *local]
+    kept = [each for each in plan.storage if each.table is load.table and each.index in parts]
+    names = [None if index is None else index.name for index in parts]
+    cost = sum((bill.of(table=load.table.name, index=name) for name in names), Decimal(0))
+    return next(each.items for each in kept if each.index is load.index), sum(each.size for each in kept), cost
+
+
+def _has_local_indexes(plan: CostPlan) -> bool:
+    return any(not index.is_global for table in plan.design.tables for index in table.indexes)
+
+
+def _ways_to_pay(plan: CostPlan, level: int) -> Iterator[Block]:
+    cheapest = plan.cheapest
+    on_demand = plan.bill("on-demand").total
+    rows = [
+        [
+            f"{bill.name} (cheapest)" if bill is cheapest else bill.name,
+            money(sum((line.cost for line in bill.lines if line.unit in _THROUGHPUT), Decimal(0))),
+            money(sum((line.cost for line in bill.lines if line.unit not in _THROUGHPUT), Decimal(0))),
+            money(bill.total),
+            money(bill.total - on_demand),
+        ]
+        for bill in plan.bills
+    ]
+    yield Heading("Ways to pay", level)
+    target = f"Provisioned is for the peak; autoscaling follows the demand at {plan.options.target} % utilisation."
+    yield Text(target + (" The free tier is taken off." if plan.options.free_tier else " Without the free tier."))
+    columns = ["mode and table class", "throughput", "storage and recovery", "a month", "against on demand"]
+    yield Grid(columns, rows, columns[1:])
+    if len(plan.design.tables) > 1:
+        yield Bullets([f"{table.name}: {plan.cheapest_for(table).name}" for table in plan.design.tables])
+
+
+_THROUGHPUT = ("requests", "unit-hours")
+
+
+def _lines(bill: Bill, level: int) -> Iterator[Block]:
+    if not bill.lines:
+        return
+    places: dict[tuple[str, str, str], tuple[Decimal, Decimal]] = {}
+    for line in bill.lines:
+        where = "account" if line.table is None else line.table if line.index is None else f"{line.table}/{line.index}"
+        known = places.get((where, line.what, line.unit), (Decimal(0), Decimal(0)))
+        places[where, line.what, line.unit] = known[0] + line.quantity, known[1] + line.cost
+    yield Heading("Bill on demand", level)
+    rows = [
+        [where, what, f"{amount(quantity)} {unit}", money(cost)]
+        for (where, what, unit), (quantity, cost) in places.items()
+    ]
+    rows.append(["total", "", "", money(bill.total)])
+    yield Grid(["for", "what", "quantity", "a month"], rows, ["quantity", "a month"])
+
+
+def _break_even(plan: CostPlan, level: int) -> Iterator[Block]:
+    yield Heading("Break-even", level)
+    read, write = break_even(plan.prices.standard)
+    yield Text(
+        f"Provisioned capacity is cheaper than on demand once {percent(read)} of its read units and {percent(write)} "
+        "of its write units are used."
+    )
+    rows = []
+    for load in plan.loads:
+        for what, mean, peak, bound in (
+            ("reads", load.read, load.peak_read, read),
+            ("writes", load.write, load.peak_write, write),
+        ):
+            if peak:
+                place = load.table.name if load.index is None else f"{load.table.name}/{load.index.name}"
+                units = provisioned(peak)
+                used = mean / units
+                cheaper = "provisioned" if used > bound else "on demand"
+                rows.append([place, what, f"{units:,}", percent(used), cheaper])
+    if rows:
+        columns = ["table or index", "units", "for the peak", "used", "cheaper"]
+        yield Grid(columns, rows, ["for the peak", "used"])
+
+
+def _heat(plan: CostPlan, level: int) -> Iterator[Block]:
+    keys = hot_keys(plan)
+    if not keys:
+        return
+    yield Heading("Hot keys", level)
+    yield Text(
+        f"The busiest partition key at peak, against {PARTITION_READS:,} read and {PARTITION_WRITES:,} write units a "
+        "second of one partition."
+    )
+    columns = ["table or index", "key", "of", "read", "write", "shards", "needed"]
+    rows = [
+        [
+            key.place,
+            key.attribute,
+            key.entity if key.key is None else f"`{key.key}`",
+            units_text(key.read),
+            units_text(key.write),
+            str(key.shards),
+            str(key.needed),
+        ]
+        for key in keys
+    ]
+    yield Grid(columns, rows, columns[3:])
+    hot = [_remedy(key) for key in keys if key.is_too_hot]
+    if hot:
+        yield Bullets(hot)
+
+
+def _remedy(key: HotKey) -> str:
+    return (
+        f"{key.place} is too hot for {key.shards} {'partition' if key.shards == 1 else 'partitions'}: declare "
+        f"`{key.attribute}=sharded(..., {key.needed})`"
+    )
+
+
+def _sizes(plan: CostPlan, level: int) -> Iterator[Block]:
+    sizes = list(sensitivity(plan))
+    if not sizes:
+        return
+    yield Heading("Item size", level)
+    yield Text("What a month costs on demand if items of an entity had another size, the free tier apart.")
+    columns = ["entity", "size", "bytes", "write units", "read units", "a month"]
+    yield Grid(columns, [_size_row(size) for size in sizes], columns[2:])
+
+
+def _size_row(size: Size) -> list[str]:
+    return [
+        size.entity,
+        size.why,
+        f"{size.size:,}",
+        str(size.write_units),
+        units_text(size.read_units),
+        money(size.cost),
+    ]
+
+
+# -- for machines ---------------------------------------------------------------------------------------------------
+
+
+def cost_json(plan: CostPlan) -> dict[str, Any]:
+    """Everything that the page says; money and units are numbers as text, exactly."""
+    read, write = break_even(plan.prices.standard)
+    return {
+        "design": plan.design.name,
+        "prices": {
+            "region": plan.prices.region,
+            "date": plan.prices.date.isoformat(),
+            "currency": plan.prices.currency,
+        },
+        "patterns": [
+            {
+                "subject": demand.subject,
+                "per_second": str(demand.per_second),
+                "peak": str(demand.peak),
+                "units": [
+                    {
+                        "table": units.table.name,
+                        "index": None if units.index is None else units.index.name,
+                        "read": str(units.read),
+                        "write": str(units.write),
+                    }
+                    for units in demand.units
+                ],
+                "monthly": str(plan.bill("on-demand").of(subject=demand.subject)),
+            }
+            for demand in plan.demands
+        ],
+        "places": [
+            {
+                "table": load.table.name,
+                "index": None if load.index is None else load.index.name,
+                "read": str(load.read),
+                "write": str(load.write),
+                "peak_read": str(load.peak_read),
+                "peak_write": str(load.peak_write),
+            }
+            for load in plan.loads
+        ],
+        "storage": [
+            {
+                "table": each.table.name,
+                "index": None if each.index is None else each.index.name,
+                "items": each.items,
+                "bytes": each.size,
+            }
+            for each in plan.storage
+        ],
+        "partitions": {table.name: plan.partitions(table) for table in plan.design.tables},
+        "bills": [
+            {
+                "mode": bill.mode,
+                "table_class": bill.table_class,
+                "total": str(bill.total),
+                "lines": [
+                    {
+                        "what": line.what,
+                        "table": line.table,
+                        "index": line.index,
+                        "subject": line.subject,
+                        "quantity": str(line.quantity),
+                        "unit": line.unit,
+                        "cost": str(line.cost),
+                    }
+                    for line in bill.lines
+                ],
+            }
+            for bill in plan.bills
+        ],
+        "cheapest": {"mode": plan.cheapest.mode, "table_class": plan.cheapest.table_class},
+        "break_even": {"read": f"{read:.4f}", "write": f"{write:.4f}"},
+        "hot_keys": [
+            {
+                "table": key.table.name,
+                "index": None if key.index is None else key.index.name,
+                "attribute": key.attribute,
+                "entity": key.entity or None,
+                "key": key.key,
+                "read": str(key.read),
+                "write": str(key.write),
+                "shards": key.shards,
+                "needed": key.needed,
+            }
+            for key in hot_keys(plan)
+        ],
+        "sizes": [
+            {"entity": size.entity, "why": size.why, "bytes": size.size, "monthly": str(size.cost)}
+            for size in sensitivity(plan)
+        ],
+    }

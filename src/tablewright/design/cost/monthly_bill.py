@@ -1,0 +1,316 @@
+"""Cost: what a design would be billed for a month, in each of the ways to pay for it.
+
+    plan = plan_costs(design)                    from the declared traffic, with the prices that come along
+    plan.bills                                   six: on demand, provisioned for the peak, provisioned with autoscaling,
+                                                 each as a Standard and as an Infrequent Access table
+    plan.cheapest.total
+
+A month has 730 hours. Storage counts 100 bytes for each item and index entry beside what is in it, in GB of 2 to the
+power of 30. A line is rounded to the cent and a total is the sum of its lines, so what is shown adds up.
+
+Provisioned capacity is for the peak of each table and global index by itself, or follows the demand at the target
+utilisation, at no less than one unit each. The free tier is the account's; what of it is left for others is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, Decimal
+from typing import Literal
+
+from tablewright.design.cost.capacity_units import Capacity
+from tablewright.design.cost.demand import BusyKey, Demand, Load, declared, loads
+from tablewright.design.cost.item_sizes import item_size
+from tablewright.design.cost.prices import Prices, TableClass, cents, load_prices
+from tablewright.model import Design, Entity, Index, Table
+
+__all__ = [
+    "HOURS",
+    "Bill",
+    "CostPlan",
+    "Line",
+    "Options",
+    "Storage",
+    "break_even",
+    "plan_costs",
+    "provisioned",
+    "storage",
+]
+
+Mode = Literal["on-demand", "provisioned", "autoscaling"]
+Class = Literal["Standard", "Infrequent Access"]
+MODES: tuple[Mode, ...] = ("on-demand", "provisioned", "autoscaling")
+CLASSES: tuple[Class, ...] = ("Standard", "Infrequent Access")
+
+HOURS = 730
+_SECONDS = HOURS * 3600
+_GB = 1024**3
+# What an item takes in storage beside its bytes, and a partition at most.
+_ITEM_OVERHEAD = 100
+_PARTITION_BYTES = 10 * _GB
+_MILLION = Decimal(1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is not said by the design: how close capacity follows demand, what is free, how many backups are kept."""
+
+    # Percent of provisioned capacity that autoscaling aims to have used.
+    target: int = 70
+    free_tier: bool = True
+    backups: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a bill. What belongs to no table is the account's."""
+
+    what: str
+    table: str | None
+    index: str | None
+    subject: str | None
+    quantity: Decimal
+    unit: str
+    cost: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a month costs in one way to pay."""
+
+    mode: Mode
+    table_class: Class
+    lines: tuple[Line, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.mode}, {self.table_class}"
+
+    @property
+    def total(self) -> Decimal:
+        return sum((line.cost for line in self.lines), Decimal("0.00"))
+
+    def of(self, **wanted: str | None) -> Decimal:
+        """The sum of some lines: ``bill.of(table="Calls", index=None)``."""
+        chosen = [line for line in self.lines if all(getattr(line, name) == value for name, value in wanted.items())]
+        return sum((line.cost for line in chosen), Decimal("0.00"))
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The items of a table or the entries of an index, and the bytes that are billed for them."""
+
+    table: Table
+    index: Index | None
+    items: int
+    size: int
+
+    @property
+    def gigabytes(self) -> Decimal:
+        return Decimal(self.size) / _GB
+
+
+@dataclass(frozen=True, slots=True)
+class CostPlan:
+    """The costs of a design, and what they were made from."""
+
+    design: Design
+    prices: Prices
+    options: Options
+    demands: tuple[Demand, ...]
+    loads: tuple[Load, ...]
+    storage: tuple[Storage, ...]
+    bills: tuple[Bill, ...] = field(default=())
+    # Of a metered run; what is declared says it in other ways.
+    busy_keys: tuple[BusyKey, ...] = field(default=())
+    is_metered: bool = False
+
+    def bill(self, mode: Mode, table_class: Class = "Standard") -> Bill:
+        return next(bill for bill in self.bills if (bill.mode, bill.table_class) == (mode, table_class))
+
+    @property
+    def cheapest(self) -> Bill:
+        """The least one; of several, the one with the least to look after."""
+        return min(self.bills, key=lambda bill: bill.total)
+
+    def cheapest_for(self, table: Table) -> Bill:
+        """The least one for a table by itself, as the way to pay is chosen for each; the free tier apart."""
+        return min(self.bills, key=lambda bill: bill.of(table=table.name))
+
+    def partitions(self, table: Table) -> int:
+        """How many partitions a table needs at least: for its bytes, and for its throughput at peak."""
+        size = sum(
+            each.size
+            for each in self.storage
+            if each.table is table and (each.index is None or not each.index.is_global)
+        )
+        load = next(load for load in self.loads if load.table is table and load.index is None)
+        return max(-(-size // _PARTITION_BYTES), provisioned(load.peak_read / 3000 + load.peak_write / 1000))
+
+
+def break_even(prices: TableClass) -> tuple[Decimal, Decimal]:
+    """The utilisation from which provisioned capacity is cheaper than on demand, for reads and for writes.
+
+    A unit that is provisioned for an hour costs what this share of its 3,600 requests would cost.
+    """
+    read = prices.read_unit_hour * _MILLION / (3600 * prices.million_reads)
+    write = prices.write_unit_hour * _MILLION / (3600 * prices.million_writes)
+    return read, write
+
+
+def plan_costs(
+    design: Design,
+    prices: Prices | None = None,
+    options: Options | None = None,
+    demands: Sequence[Demand] | None = None,
+    sizes: Mapping[type[Entity], int] | None = None,
+    busy_keys: Sequence[BusyKey] = (),
+) -> CostPlan:
+    """The costs of a design: of its declared traffic, or of other demands, or with items of other sizes."""
+    prices, options = prices or load_prices(), options or Options()
+    if not 20 <= options.target <= 90:
+        raise ValueError(f"the target utilisation is a percentage from 20 to 90, not {options.target}")
+    is_metered = demands is not None
+    demands = declared(design, sizes) if demands is None else demands
+    stored = storage(design, sizes)
+    plan = CostPlan(design, prices, options, tuple(demands), tuple(loads(design, demands)), tuple(stored))
+    bills = [
+        Bill(mode, table_class, tuple(_lines(plan, mode, table_class))) for table_class in CLASSES for mode in MODES
+    ]
+    return replace(plan, bills=tuple(bills), busy_keys=tuple(busy_keys), is_metered=is_metered)
+
+
+def storage(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> list[Storage]:
+    """What is kept, as far as volumes are declared. Guards of unique values are items of the table."""
+    capacity = Capacity(design, sizes)
+    found = []
+    for table in design.tables:
+        for index in (None, *table.indexes):
+            items = size = 0
+            for schema in table.entities:
+                volume = design.volume.get(schema.entity)
+                if volume is None or (
+                    index is not None and (not schema.covers(index) or capacity.is_sparse(schema, index))
+                ):
+                    continue
+                items += volume.items
+                size += volume.items * (capacity.entry_size(schema, index) + _ITEM_OVERHEAD)
+                for spec in schema.unique if index is None else ():
+                    guard = item_size(schema.guard_key(spec, {"S": "x" * 24})) + item_size(
+                        {"owner": {"M": {name: {"S": "x" * 24} for name in table.key}}}
+                    )
+                    items += volume.items
+                    size += volume.items * (guard + _ITEM_OVERHEAD)
+            found.append(Storage(table, index, items, size))
+    return found
+
+
+def provisioned(wanted: Decimal) -> int:
+    """The units to provision for what is wanted: whole ones, and no less than one."""
+    return max(1, int(wanted.to_integral_value(ROUND_CEILING)))
+
+
+# -- lines ----------------------------------------------------------------------------------------------------------
+
+
+def _lines(plan: CostPlan, mode: Mode, table_class: Class) -> Iterator[Line]:
+    prices = plan.prices.standard if table_class == "Standard" else plan.prices.infrequent_access
+    if mode == "on-demand":
+        yield from _requests(plan, prices)
+    else:
+        yield from _capacity(plan, prices, mode, table_class)
+    yield from _kept(plan, prices, table_class)
+    yield from _protection(plan)
+    yield from _streams(plan)
+
+
+def _requests(plan: CostPlan, prices: TableClass) -> Iterator[Line]:
+    for demand in plan.demands:
+        for units in demand.units:
+            index = None if units.index is None else units.index.name
+            for what, one, price in (
+                ("reads", units.read, prices.million_reads),
+                ("writes", units.write, prices.million_writes),
+            ):
+                if one:
+                    quantity = demand.per_second * _SECONDS * one
+                    cost = cents(quantity * price / _MILLION)
+                    yield Line(what, units.table.name, index, demand.subject, quantity, "requests", cost)
+
+
+def _capacity(plan: CostPlan, prices: TableClass, mode: Mode, table_class: Class) -> Iterator[Line]:
+    billed: list[Line] = []
+    for load in plan.loads:
+        index = None if load.index is None else load.index.name
+        for what, mean, peak, price in (
+            ("reads", load.read, load.peak_read, prices.read_unit_hour),
+            ("writes", load.write, load.peak_write, prices.write_unit_hour),
+        ):
+            wanted = peak if mode == "provisioned" else mean * 100 / plan.options.target
+            quantity = Decimal(provisioned(wanted) * HOURS)
+            billed.append(Line(what, load.table.name, index, None, quantity, "unit-hours", cents(quantity * price)))
+    yield from billed
+    if plan.options.free_tier and table_class == "Standard":
+        free = plan.prices.free
+        for what, given, price in (
+            ("reads", free.read_unit_hours, prices.read_unit_hour),
+            ("writes", free.write_unit_hours, prices.write_unit_hour),
+        ):
+            yield from _free([line for line in billed if line.what == what], given, price)
+
+
+def _kept(plan: CostPlan, prices: TableClass, table_class: Class) -> Iterator[Line]:
+    billed = []
+    for each in plan.storage:
+        if each.size:
+            index = None if each.index is None else each.index.name
+            cost = cents(each.gigabytes * prices.storage_gb_month)
+            billed.append(Line("storage", each.table.name, index, None, each.gigabytes, "GB-months", cost))
+    yield from billed
+    if plan.options.free_tier and table_class == "Standard":
+        yield from _free(billed, plan.prices.free.storage_gb, prices.storage_gb_month)
+
+
+def _protection(plan: CostPlan) -> Iterator[Line]:
+    """Recovery and backups are of the table and its local indexes."""
+    for table in plan.design.tables:
+        kept = [each for each in plan.storage if each.table is table]
+        size = sum(
+            (each.gigabytes for each in kept if each.index is None or not each.index.is_global), start=Decimal(0)
+        )
+        if table.point_in_time_recovery and size:
+            cost = cents(size * plan.prices.point_in_time_recovery_gb_month)
+            yield Line("point-in-time recovery", table.name, None, None, size, "GB-months", cost)
+        if plan.options.backups and size:
+            copies = size * plan.options.backups
+            yield Line(
+                "backups", table.name, None, None, copies, "GB-months", cents(copies * plan.prices.backup_gb_month)
+            )
+
+
+def _streams(plan: CostPlan) -> Iterator[Line]:
+    """Each consumer asks each shard once a second; Lambda's own reads cost nothing."""
+    billed = []
+    price = plan.prices.stream_reads_100k / 100_000
+    for table in plan.design.tables:
+        if table.stream is None:
+            continue
+        entities = {schema.entity for schema in table.entities}
+        readers = [each for each in plan.design.reactions if each.source == "stream" and each.entity in entities]
+        requests = Decimal(len(readers) * plan.partitions(table) * _SECONDS)
+        if requests:
+            billed.append(Line("stream reads", table.name, None, None, requests, "requests", cents(requests * price)))
+    yield from billed
+    if plan.options.free_tier:
+        yield from _free(billed, plan.prices.free.stream_reads, price)
+
+
+def _free(billed: Sequence[Line], given: Decimal, price: Decimal) -> Iterator[Line]:
+    """What is free of what was billed: all of it, to the cent, where it is not more than what is given."""
+    quantity = sum((line.quantity for line in billed), Decimal(0))
+    cost = sum((line.cost for line in billed), Decimal(0))
+    if quantity > given:
+        quantity, cost = given, min(cost, cents(given * price))
+    if quantity:
+        yield Line(f"{billed[0].what}, free tier", None, None, None, quantity, billed[0].unit, -cost)

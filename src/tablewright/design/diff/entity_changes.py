@@ -1,0 +1,199 @@
+"""Changes of entities: which there are, how their keys are made, and their older shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablewright.design.diff.change import Change, Described, Kind, named_changes
+from tablewright.design.diff.field_changes import field_changes
+from tablewright.design.diff.key_rendering import rendered_otherwise
+from tablewright.design.diff.shard_changes import spread_of
+
+__all__ = ["entity_changes"]
+
+_MAKES_ANEW = "makes guards anew, and raises counters, before anything is created"
+
+
+def entity_changes(name: str, old: Described, new: Described) -> Iterator[Change]:
+    """Changes of the entities of a table."""
+    before, after = dict(old["entities"]), dict(new["entities"])
+    renamed = _renamed(before, after)
+    for entity in {**before, **after}:
+        if entity in before and entity in after:
+            yield from _entity(entity, before[entity], after[entity], old, new)
+        elif entity in renamed:
+            yield from _rename(entity, renamed[entity], before, after, old, new)
+        elif entity in before:
+            yield Change(
+                Kind.UNSAFE,
+                entity,
+                f"no longer in {name}: its items stay, and nobody reads them",
+                ("delete or move its items with the old version, before the new one runs",),
+            )
+        elif entity not in renamed.values():
+            yield Change(Kind.FREE, entity, f"added to {name}")
+
+
+def _renamed(before: Described, after: Described) -> dict[str, str]:
+    """Entities that have another name and the same keys and attributes; some that need not be stored may be new."""
+    found: dict[str, str] = {}
+    for is_same in (_is_alike, _is_wider):
+        for name, entity in before.items():
+            if name in after or name in found:
+                continue
+            for other, described in after.items():
+                if other not in before and other not in found.values() and is_same(entity, described):
+                    found[name] = other
+                    break
+    return found
+
+
+def _is_alike(old: Described, new: Described) -> bool:
+    return _is_wider(old, new) and len(old["fields"]) == len(new["fields"])
+
+
+def _is_wider(old: Described, new: Described) -> bool:
+    """Whether an entity has all keys and attributes of another one, and no others that have to be stored."""
+    keys = [{attribute: _plain(rule) for attribute, rule in entity["keys"].items()} for entity in (old, new)]
+    before, after = ({field["attribute"]: field for field in entity["fields"].values()} for entity in (old, new))
+    return (
+        keys[0] == keys[1]
+        and all(name in after and field["types"] == after[name]["types"] for name, field in before.items())
+        and all(field["absent"] != "refused" for name, field in after.items() if name not in before)
+    )
+
+
+def _rename(
+    entity: str, other: str, before: Described, after: Described, old: Described, new: Described
+) -> Iterator[Change]:
+    was, now = before[entity]["type_name"], after[other]["type_name"]
+    steps = _steps_to_type_name(other, before[entity], now, new) if was != now else ()
+    keep = (f"keep what is stored: class {other}(Entity, ..., type_name={was!r}); or",) if steps else ()
+    yield Change(Kind.BACKFILL if steps else Kind.FREE, entity, f"renamed to {other}", (*keep, *steps))
+    yield from _entity(other, {**before[entity], "type_name": now}, after[other], old, new)
+
+
+def _steps_to_type_name(name: str, old: Described, type_name: str, new_table: Described) -> tuple[str, ...]:
+    """What another type name takes: items may have it, and guards and counters have it in their keys."""
+    steps: list[str] = []
+    if new_table["type_attribute"] is not None:
+        steps.append(f"write {type_name!r} into {new_table['type_attribute']} of all its items, with the old version")
+    if any("unique" in field or "numbered" in field for field in old["fields"].values()):
+        steps.append(f"stop the writers, deploy, then `store.repair({name}, dry_run=False)` {_MAKES_ANEW}")
+    return tuple(steps)
+
+
+def _entity(name: str, old: Described, new: Described, table: Described, new_table: Described) -> Iterator[Change]:
+    steps = _steps_to_type_name(name, old, new["type_name"], new_table) if old["type_name"] != new["type_name"] else ()
+    if steps:
+        what = "items that are stored" if new_table["type_attribute"] is not None else "its guards and counters"
+        yield Change(
+            Kind.BACKFILL,
+            f"{name}.type_name",
+            f"changes from {old['type_name']!r} to {new['type_name']!r}: {what} are not recognised",
+            (f"keep what is stored: type_name={old['type_name']!r}; or", *steps),
+        )
+    upgraded = _steps(new) - _steps(old)
+    yield from _upgrades(name, old, new)
+    yield from _keys(name, old["keys"], new["keys"], table, new_table)
+    yield from rendered_otherwise(name, old, new, table, new_table, upgraded > 0)
+    yield from field_changes(name, old, new, upgraded > 0)
+    for pattern, what in named_changes(old["patterns"], new["patterns"]):
+        yield Change(Kind.FREE, f"{name}.{pattern}", f"pattern {what}")
+
+
+def _steps(entity: Described) -> int:
+    return 0 if entity["upgrades"] is None else int(entity["upgrades"]["steps"])
+
+
+def _upgrades(name: str, old: Described, new: Described) -> Iterator[Change]:
+    place = f"{name}.upgrades"
+    before, after = old["upgrades"], new["upgrades"]
+    if before == after:
+        return
+    if before is not None and (after is None or _steps(new) < _steps(old) or before["attribute"] != after["attribute"]):
+        yield Change(
+            Kind.UNSAFE,
+            place,
+            "steps are gone: items of the shape that is stored now cannot be read",
+            ("keep all steps, and add new ones behind them",),
+        )
+    else:
+        yield Change(
+            Kind.FREE,
+            place,
+            f"{_steps(new) - _steps(old)} more: older items are upgraded as they are read",
+            (
+                "programs of the old version cannot read what the new one writes: replace all readers first",
+                f"`store.repair({name}, dry_run=False)` writes all of them back, when that is wanted",
+            ),
+        )
+
+
+def _keys(name: str, old: Described, new: Described, table: Described, new_table: Described) -> Iterator[Change]:
+    primary = (table["partition"], table["sort"])
+    kept = {attribute for index in table["indexes"].values() for attribute in [*index["partition"], *index["sort"]]}
+    now = {attribute for index in new_table["indexes"].values() for attribute in [*index["partition"], *index["sort"]]}
+    repair = f"`store.repair({name}, dry_run=False)`"
+    for attribute in {**old, **new}:
+        before, after = old.get(attribute), new.get(attribute)
+        if _plain(before) == _plain(after):
+            continue
+        place = f"{name}.keys.{attribute}"
+        what = f"{_shown(before)} becomes {_shown(after)}"
+        if attribute in primary:
+            told_apart = new_table["type_attribute"] is not None
+            yield Change(
+                Kind.RE_KEY,
+                place,
+                what,
+                (
+                    f"deploy, then {repair}: it moves each item in a transaction",
+                    "until then an item that has not been moved is not found under its new key",
+                )
+                if told_apart
+                else (
+                    "by its new keys no old item is recognised: read the items with the old version, and write each "
+                    "to its new key and away from the old one in a transaction",
+                    f"then deploy, and check with `store.verify({name})`",
+                ),
+            )
+        elif attribute in kept and attribute in now and (spread := spread_of(before, after)) is not None:
+            yield spread.change(place, what, name)
+        elif attribute in kept and attribute in now:
+            yield Change(Kind.BACKFILL, place, what, _steps_to_new_key(repair))
+        elif attribute in now:
+            yield Change(
+                Kind.BACKFILL,
+                place,
+                f"{_shown(after)} is new to older items",
+                (f"once the writers are deployed: {repair}",),
+            )
+        else:
+            yield Change(Kind.FREE, place, "no longer a key")
+
+
+def _plain(rule: Described | None) -> Described | None:
+    """A rule without what only repeats its template."""
+    return None if rule is None else {name: value for name, value in rule.items() if name != "parts"}
+
+
+def _steps_to_new_key(repair: str) -> tuple[str, ...]:
+    return (
+        "deploy the writers of the new version",
+        f"{repair} gives every item its new key",
+        "deploy the readers: before that they do not find all",
+    )
+
+
+def _shown(rule: Described | None) -> str:
+    if rule is None:
+        return "no template"
+    text = repr(rule["template"])
+    if "when" in rule:
+        text += f" when {' and '.join(sorted(rule['when']))} is in some states"
+    if "shards" in rule:
+        text += f" in {rule['shards']} shards"
+    if "was" in rule:
+        text += f", which were {rule['was']}"
+    return text

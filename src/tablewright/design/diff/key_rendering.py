@@ -1,0 +1,107 @@
+"""Keys whose template is the same, while a field in them is of a type that is written otherwise.
+
+A date that becomes a time, or seconds that become milliseconds, give the same item another key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablewright.design.diff.change import Change, Described, Kind
+from tablewright.design.diff.limit_changes import is_exact
+from tablewright.design.diff.value_types import Alternative, Type, tag_of
+
+__all__ = ["is_rendered_alike", "rendered_otherwise"]
+
+
+def rendered_otherwise(
+    name: str, old: Described, new: Described, table: Described, new_table: Described, upgraded: bool
+) -> Iterator[Change]:
+    """Key attributes that stored items would get with another value."""
+    before = {field["attribute"]: field["type"] for field in old["fields"].values()}
+    after = {field["attribute"]: field["type"] for field in new["fields"].values()}
+    primary = [attribute for attribute in (table["partition"], table["sort"]) if attribute is not None]
+    indexed = [
+        attribute
+        for index in new_table["indexes"].values()
+        for attribute in (*index["partition"], *index["sort"])
+        if attribute in table["types"]
+    ]
+    for attribute in dict.fromkeys([*primary, *indexed]):
+        changed = [
+            path
+            for path, form in _parts(attribute, old, new)
+            if (was := _type_at(before, old["models"], path)) and (now := _type_at(after, new["models"], path))
+            if not is_rendered_alike(was, now, form)
+        ]
+        if changed:
+            what = f"{' and '.join(changed)} {'is' if len(changed) == 1 else 'are'} written otherwise in it"
+            place = f"{name}.keys.{attribute}"
+            if attribute in primary:
+                yield Change(Kind.RE_KEY, place, what, _moved(name))
+            else:
+                yield Change(Kind.BACKFILL, place, what, _derived_anew(name, upgraded))
+
+
+def _parts(attribute: str, old: Described, new: Described) -> list[tuple[str, str]]:
+    """What stands in a key, and in which form: of a template that is the same, or the field that is the key itself."""
+    before, after = old["keys"].get(attribute), new["keys"].get(attribute)
+    if before is None and after is None:
+        return [(attribute, "text")]
+    if before is None or after is None or before["template"] != after["template"]:
+        return []
+    return [(path, form) for path, form in before.get("parts", ())]
+
+
+def _type_at(types: dict[str, Type], models: Described, path: str) -> Type | None:
+    """The type of what is stored at a path; None where that is not known."""
+    first, *steps = path.split(".")
+    found = types.get(first)
+    for step in steps:
+        inside = [models[each["name"]]["members"] for each in found or () if each["kind"] == "model"]
+        found = inside[0][step]["type"] if len(inside) == 1 and step in inside[0] else None
+    return found
+
+
+def _moved(name: str) -> tuple[str, ...]:
+    return (
+        "keep the type, and give the new one to another field; or:",
+        "read the items with the old version, and write each to its new key and away from the old one in a transaction "
+        "(an upgrade cannot change a primary key)",
+        f"then deploy, and check with `store.verify({name})`",
+    )
+
+
+def _derived_anew(name: str, upgraded: bool) -> tuple[str, ...]:
+    upgrade = () if upgraded else ("add a step to `Upgrades` that turns what is stored into what is accepted",)
+    return (
+        *upgrade,
+        "deploy the writers of the new version",
+        f"`store.repair({name}, dry_run=False)` gives every item its new key",
+        "deploy the readers: before that they do not find all",
+    )
+
+
+# -- how values are written ------------------------------------------------------------------------------------------
+
+
+def is_rendered_alike(old: Type, new: Type, form: str) -> bool:
+    """Whether values that one type has stored stand in a key as before, once they are of another type."""
+    after = {_rendering(each, form) for each in new if each["kind"] != "None"}
+    if "any" in after:
+        return True
+    for each in old:
+        ways = {_rendering(each, form), tag_of(each)}
+        if (each["kind"] == "choice" and tag_of(each) == "N") or (each["kind"] == "int" and is_exact(each)):
+            ways.add("float")
+        if each["kind"] not in ("None", "?") and ways.isdisjoint(after):
+            return False
+    return True
+
+
+def _rendering(alternative: Alternative, form: str) -> str:
+    """How a value is written: as text or a number is, which is as it is stored, or in a way of its own."""
+    kind = alternative["kind"]
+    if kind in ("str", "choice", "int", "Decimal") or (form == "date" and kind in ("date", "datetime")):
+        return tag_of(alternative)
+    return str(kind)

@@ -1,0 +1,230 @@
+"""A design as plain JSON, always the same for the same design: what a team commits, to compare the next version with.
+
+    snapshot(design)        tables with their settings and indexes; entities with their fields, keys and patterns;
+                            writes, roles and reactions
+
+It says what stored data depends on: attributes and their types (``value_types``), how keys are made, what an absent
+attribute means. It is read back by ``read``, which refuses what it does not know. The first version of the format said
+less of types; ``first_format`` reads it as what it says, and what it does not say is no change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic.fields import FieldInfo
+
+from tablewright.design.design_loading import DesignError
+from tablewright.design.diff import first_format
+from tablewright.design.diff.value_types import Type, Types, absence
+from tablewright.model import Design, Expiry, Index, Large, Numbered, Schema, Stamp, Table, Unique
+from tablewright.model.collection import Gather
+from tablewright.model.declarations import KeyRule, VersionMark
+from tablewright.model.items.field_spec import FieldSpec
+from tablewright.model.patterns import Get, Query
+from tablewright.model.values.attribute_codec import encode
+
+__all__ = ["Snapshot", "declared_entities", "read", "snapshot", "text"]
+
+Snapshot = dict[str, Any]
+
+_VERSION = 2
+_MARK = "tablewright-snapshot"
+_MOST_BYTES = 64 * 1024 * 1024
+
+
+def text(designs: Iterable[Design]) -> str:
+    """The file of snapshots of some designs."""
+    content = {_MARK: _VERSION, "designs": [snapshot(design) for design in designs]}
+    return json.dumps(content, indent=2, sort_keys=True) + "\n"
+
+
+def read(path: Path) -> list[Snapshot]:
+    """The snapshots in a file."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise DesignError(f"{path} is too large to be a snapshot")
+        content = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise DesignError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise DesignError(f"{path} is not JSON; write one with: tablewright diff --snapshot MODEL > {path}") from None
+    if not isinstance(content, dict) or _MARK not in content or not isinstance(content.get("designs"), list):
+        raise DesignError(f"{path} is no snapshot; write one with: tablewright diff --snapshot MODEL > {path}")
+    if content[_MARK] not in (1, _VERSION):
+        raise DesignError(f"{path} was written by another version of tablewright; write it anew from the old model")
+    for each in content["designs"]:
+        if not isinstance(each, dict) or not (
+            isinstance(each.get("name"), str) and isinstance(each.get("tables"), dict)
+        ):
+            raise DesignError(f"{path} is damaged: a design in it lacks its name or tables; write it anew")
+    designs: list[Snapshot] = content["designs"]
+    if content[_MARK] == _VERSION:
+        return designs
+    try:
+        return [first_format.read(design) for design in designs]
+    except (AttributeError, KeyError, TypeError):
+        raise DesignError(f"{path} is damaged: write the snapshot anew, from the old version of the model") from None
+
+
+def snapshot(design: Design) -> Snapshot:
+    """A design as it will be compared."""
+    return {
+        "name": design.name,
+        "tables": {table.name: _table(table) for table in design.tables},
+        "collections": {
+            collection.__name__: {
+                "members": [member.schema.entity.__name__ for member in collection.members_],
+                "patterns": {name: _pattern(each) for name, each in collection.patterns_.items()},
+            }
+            for collection in design.collections
+        },
+        "writes": {
+            name: [
+                f"{touch.action} {touch.entity.__name__}" + (f" {'+'.join(changed)}" if changed else "")
+                for touch in write.touches
+                for changed in [sorted([*touch.sets, *touch.appends])]
+            ]
+            for name, write in design.writes.items()
+        },
+        "checks": {
+            name: sorted(entity.__name__ for entity in write.checks)
+            for name, write in design.writes.items()
+            if write.checks
+        },
+        "reactions": {
+            each.name: {"entity": each.entity.__name__, "source": each.source, "effect": each.effect}
+            for each in design.reactions
+        },
+        "roles": {role: sorted(names) for role, names in design.roles.items()},
+    }
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------
+
+
+def _table(table: Table) -> dict[str, Any]:
+    return {
+        "partition": table.partition,
+        "sort": table.sort,
+        "types": {name: table.types.get(name, "S") for name in table.key_attributes},
+        "indexes": {index.name: _index(index) for index in table.indexes},
+        "type_attribute": table.type_attribute,
+        "ttl": table.ttl,
+        "stream": table.stream,
+        "point_in_time_recovery": table.point_in_time_recovery,
+        "encryption": table.encryption,
+        "deletion_protection": table.deletion_protection,
+        "tags": dict(table.tags),
+        "entities": {schema.entity.__name__: _entity(schema) for schema in declared_entities(table)},
+    }
+
+
+def declared_entities(table: Table) -> list[Schema]:
+    """The entities of a table, without those that a store declares for itself when a consumer first runs."""
+    return [schema for schema in table.entities if not schema.entity.__module__.startswith("tablewright.store.")]
+
+
+def _index(index: Index) -> dict[str, Any]:
+    return {
+        "global": index.is_global,
+        "partition": list(index.partition),
+        "sort": list(index.sort),
+        "include": None if index.include is None else sorted(index.include),
+    }
+
+
+def _entity(schema: Schema) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    types = Types()
+    for name, info in schema.entity.model_fields.items():
+        kind = types.of(info.annotation, info.metadata, schema.entity)
+        fields[name] = {**_field(schema.fields[name], info, kind), **_marks(info)}
+    upgrades = schema.upgrades
+    return {
+        "type_name": schema.type_name,
+        "fields": fields,
+        "models": types.models,
+        "keys": {attribute: _rule(rule) for attribute, rule in schema.rules.items()},
+        "patterns": {name: _pattern(pattern) for name, pattern in schema.patterns.items()},
+        "upgrades": None if upgrades is None else {"attribute": upgrades.attribute, "steps": len(upgrades.steps)},
+    }
+
+
+def _rule(rule: KeyRule) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "template": rule.template.text,
+        # The attributes that stand in it, and in which form.
+        "parts": [[part.name, part.form] for part in rule.template.fields],
+    }
+    if rule.when:
+        described["when"] = {path: sorted(json.dumps(value) for value in values) for path, values in rule.when.items()}
+    if rule.shards > 1:
+        described["shards"] = rule.shards
+    if rule.was is not None:
+        described["was"] = rule.was
+    return described
+
+
+def _pattern(pattern: Get | Query | Gather) -> dict[str, Any]:
+    described: dict[str, Any] = {"kind": type(pattern).__name__, "index": pattern.index}
+    for member in ("range", "newest_first", "consistent", "many"):
+        if getattr(pattern, member, None):
+            described[member] = getattr(pattern, member)
+    for member in ("fixed", "where"):
+        if getattr(pattern, member, None):
+            described[member] = {name: _plain(value) for name, value in getattr(pattern, member).items()}
+    if getattr(pattern, "project", ()):
+        described["project"] = sorted(pattern.project) if isinstance(pattern, Query) else []
+    return described
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple | set | frozenset):
+        return sorted(json.dumps(encode(each)) for each in value)
+    return json.dumps(encode(value))
+
+
+# -- fields ---------------------------------------------------------------------------------------------------------
+
+
+def _field(spec: FieldSpec, info: FieldInfo, kind: Type) -> dict[str, Any]:
+    types = spec.types
+    described: dict[str, Any] = {
+        "attribute": spec.attribute,
+        # The tags that values are stored under; the type tells the rest.
+        "types": sorted("?" if kind is None else kind for kind in types),
+        "type": kind,
+    }
+    # What the field is, where an item has no such attribute.
+    if "SET" in types and "NULL" not in types:
+        described["absent"] = "empty"
+    elif info.is_required():
+        described["absent"] = "None" if "NULL" in types else "refused"
+    else:
+        described["absent"] = absence(info)
+    if "NULL" in types and spec.encode(None) is not None:
+        described["nulls"] = True
+    return described
+
+
+def _marks(info: FieldInfo) -> dict[str, Any]:
+    """What the store does with a field."""
+    found: dict[str, Any] = {}
+    for mark in info.metadata:
+        if isinstance(mark, Unique):
+            found["unique"] = True
+        elif isinstance(mark, Numbered):
+            found["numbered"] = list(mark.per)
+        elif isinstance(mark, VersionMark):
+            found["version"] = True
+        elif isinstance(mark, Stamp):
+            found["stamp"] = mark.event
+        elif isinstance(mark, Expiry):
+            found["expiry"] = None if mark.after is None else mark.after.total_seconds()
+        elif isinstance(mark, Large):
+            found["large"] = mark.threshold
+    return found

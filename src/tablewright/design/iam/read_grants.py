@@ -1,0 +1,90 @@
+"""What a pattern asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tablewright.design.cost.index_reads import lacks
+from tablewright.design.design_loading import DesignError
+from tablewright.design.iam.grants import Grant, Resource, Tenant
+from tablewright.design.iam.leading_keys import leading_keys
+from tablewright.model import Collection, Query, Schema
+from tablewright.model.collection import Gather
+from tablewright.model.patterns import Get
+
+__all__ = ["of_read", "same_items"]
+
+
+def of_read(
+    name: str, owner: Schema | type[Collection], pattern: Get | Query | Gather, tenant: Tenant | None
+) -> Iterator[Grant]:
+    schema = owner if isinstance(owner, Schema) else owner.members_[0].schema
+    table = schema.table
+    fixed = pattern.fixed if isinstance(pattern, Query) else {}
+    leading = () if tenant is None else leading_keys(name, schema, pattern.index, fixed, tenant)
+    if isinstance(pattern, Get) and pattern.index is None:
+        yield Grant("GetItem", Resource(table), name, leading)
+    else:
+        yield Grant("Query", Resource(table, pattern.index), name, leading)
+    batches = list(_batches(schema if isinstance(owner, Schema) else owner, pattern))
+    if isinstance(pattern, Get) and pattern.index is not None and _is_by_unique_field(schema, pattern.index):
+        # What was written before is read by the guard of the value, as the index may lag behind.
+        batches.append(("GetItem", "what was just written, by its guard"))
+    if tenant is None:
+        batches += _written_back(schema if isinstance(owner, Schema) else owner)
+    for action, reason in batches:
+        if tenant is not None and (pattern.index is not None or action == "GetItem"):
+            raise DesignError(
+                f"{name} cannot be limited to a tenant: items are read from the table as well ({reason}), by keys that "
+                "are not the tenant's; leave it to another role"
+            )
+        yield Grant(action, Resource(table), f"{name}: {reason}" if reason else name, leading)
+
+
+def _batches(owner: Schema | type[Collection], pattern: Get | Query | Gather) -> Iterator[tuple[str, str]]:
+    """Why a read takes BatchGetItem on the table, beside what it is."""
+    schemas = [owner] if isinstance(owner, Schema) else [member.schema for member in owner.members_]
+    if isinstance(pattern, Get) and pattern.index is None and pattern.many:
+        yield "BatchGetItem", ""
+    if pattern.index is not None and schemas[0].table.index(pattern.index).is_global and lacks(schemas[0], pattern):
+        yield "BatchGetItem", "the index lacks attributes"
+    large = {spec.name for schema in schemas for spec in schema.large}
+    if isinstance(pattern, Query) and pattern.project:
+        large &= set(pattern.project)
+    if large and pattern.whole:
+        yield "BatchGetItem", "items whose large values were replaced meanwhile"
+
+
+def _written_back(owner: Schema | type[Collection]) -> Iterator[tuple[str, str]]:
+    """What a read writes, of entities whose items it stores in their present shape.
+
+    It does without where it may not, so a tenant is not granted it.
+    """
+    for schema in [owner] if isinstance(owner, Schema) else [member.schema for member in owner.members_]:
+        if schema.upgrades is not None and schema.upgrades.write_back:
+            reason = f"items of an older shape of {schema.entity.__name__}, written back"
+            # With the guards of unique values that an upgrade has changed.
+            for action in ("UpdateItem", "PutItem", "DeleteItem") if schema.unique else ("UpdateItem",):
+                yield action, reason
+
+
+def _is_by_unique_field(schema: Schema, index: str) -> bool:
+    """Whether what an index is asked for is a unique field and nothing else, however its key is made of it."""
+    asked: set[str] = set()
+    for attribute in schema.table.index(index).partition:
+        rule = schema.rules.get(attribute)
+        asked |= {attribute} if rule is None else rule.template.required
+    return any(asked == {spec.attribute} for spec in schema.unique)
+
+
+def same_items(found: Sequence[Grant]) -> Iterator[Grant]:
+    """Query on a table without a sort key, for a role that gets its items and queries an index of it.
+
+    There it gives the very items that GetItem gives, each for its key: what the role can see stays the same, and it may
+    query the table as it queries the index.
+    """
+    got = {grant.resource.table.name: grant.resource.table for grant in found if grant.action == "GetItem"}
+    queried = {grant.resource.table.name for grant in found if grant.action == "Query" and grant.resource.index}
+    for name, table in got.items():
+        if table.sort is None and name in queried:
+            yield Grant("Query", Resource(table), "the items that GetItem reads")

@@ -1,0 +1,111 @@
+"""What a write asks for: the item itself, and what the store keeps in order with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tablewright.design.design_loading import DesignError
+from tablewright.design.iam.grants import Grant, Resource, Tenant
+from tablewright.design.iam.leading_keys import leading_keys
+from tablewright.model import Schema, Touch, Write, schema_of
+
+__all__ = ["of_check", "of_touch"]
+
+
+def of_touch(write: Write, touch: Touch, tenant: Tenant | None, indirect: bool) -> Iterator[Grant]:
+    schema = schema_of(touch.entity)
+    place = Resource(schema.table)
+    needed = list(_actions(schema, touch, write.is_batch))
+    if indirect and touch.action in ("update", "delete"):
+        needed.append(("GetItem", f"the {touch.entity.__name__} that an index leads to"))
+    leading: tuple[str, ...] = ()
+    if tenant is not None:
+        if schema.unique or schema.numbered:
+            raise DesignError(
+                f"{write.name} cannot be limited to a tenant: {touch.entity.__name__} has unique or numbered fields, "
+                "whose guards and counters are items of all tenants; leave it to another role"
+            )
+        leading = leading_keys(write.name, schema, None, {}, tenant)
+    for action, reason in needed:
+        yield Grant(action, place, f"{write.name}: {reason}" if reason else write.name, leading)
+
+
+def of_check(write: str, schema: Schema, tenant: Tenant | None, indirect: bool) -> Iterator[Grant]:
+    leading = () if tenant is None else leading_keys(write, schema, None, {}, tenant)
+    reason = f"{write}: the state of {schema.entity.__name__}"
+    yield Grant("ConditionCheckItem", Resource(schema.table), reason, leading)
+    if indirect:
+        yield Grant("GetItem", Resource(schema.table), reason, leading)
+
+
+def _actions(schema: Schema, touch: Touch, in_batch: bool) -> Iterator[tuple[str, str]]:
+    """The actions that a store takes for a touch, each with the reason where it is not the write itself."""
+    name = touch.entity.__name__
+    if _is_record(schema):
+        # ``execute_once`` claims a key, reads whose it is, notes the answer, and gives the key back after a failure.
+        for action in ("PutItem", "GetItem", "UpdateItem", "DeleteItem"):
+            yield action, f"what is carried out once, by {name}"
+    elif in_batch:
+        yield "BatchWriteItem", ""
+        if schema.large:
+            yield "BatchGetItem", f"large values that {name} has"
+    elif touch.action in ("create", "put"):
+        yield "PutItem", ""
+        if touch.action == "put" and schema.unique:
+            yield "DeleteItem", f"guards of unique fields of {name}"
+        if schema.numbered:
+            yield "GetItem", f"counters of {name}"
+            yield "UpdateItem", f"counters of {name}"
+    elif touch.action == "delete":
+        yield "DeleteItem", ""
+        if schema.unique:
+            yield "GetItem", f"which unique values the {name} has"
+    else:
+        yield "UpdateItem", ""
+        yield from _actions_of_update(schema, touch)
+
+
+def _is_record(schema: Schema) -> bool:
+    """Whether items of an entity are records of a store's ``execute_once``, whatever a design says of them."""
+    names = {f"{base.__module__}.{base.__name__}" for base in schema.entity.__mro__}
+    return "tablewright.store.write.idempotent_write.IdempotencyRecord" in names
+
+
+def _actions_of_update(schema: Schema, touch: Touch) -> Iterator[tuple[str, str]]:
+    name = touch.entity.__name__
+    changed = {schema.place(path, name).steps[0] for path in (*touch.sets, *touch.appends)}
+    key = schema.table.key
+    identity = {source for attribute in key for source in schema.sources(attribute)}
+    guards = {spec.attribute for spec in schema.unique}
+    if guards and schema.expiry is not None:
+        guards.add(schema.expiry.attribute)
+    # What the primary key has all of is known without a read.
+    known = {
+        part.name
+        for attribute in key
+        for part in (schema.rules[attribute].template.fields if attribute in schema.rules else ())
+        if part.reversible
+    } | {attribute for attribute in key if attribute not in schema.rules}
+    sources: set[str] = set()
+    for attribute in schema.rules:
+        if attribute not in key and schema.sources(attribute) & changed:
+            sources |= schema.sources(attribute)
+    # A field that is set need not be known; one that is appended to, or set inside, has to be.
+    whole = {schema.place(path, name).steps[0] for path in touch.sets if "." not in path}
+    needed = sources - whole
+    if guards & changed:
+        needed |= guards
+    if schema.large:
+        needed |= {spec.attribute for spec in schema.large}
+        yield "BatchGetItem", f"items of {name} whose large values were replaced meanwhile"
+    if changed & identity:
+        yield "GetItem", f"the {name} that is moved"
+        yield "PutItem", f"the {name} at its new key"
+        yield "DeleteItem", f"the {name} at its old key"
+    elif needed - known:
+        yield "GetItem", "what its keys are made of" if not schema.large else "how large the item is"
+    if guards & changed:
+        yield "PutItem", f"guards of unique fields of {name}"
+        yield "DeleteItem", f"guards of unique fields of {name}"
+    if schema.upgrades is not None:
+        yield "PutItem", f"items of an older shape of {name}"

@@ -1,0 +1,279 @@
+"""A design as a CloudFormation template, in JSON (which CloudFormation takes as it takes YAML).
+
+Parameters: ``Environment`` (its default gives the names of the design), ``KmsKeyArn`` where a table is encrypted, and
+the capacities where it is provisioned. Exported: the name and ARN of each table, and the ARN of its stream. Tables
+outlive their stack, whatever becomes of it.
+
+With policies, there is a managed policy for each role and consumer as well. In the template they name the very table,
+index and stream, which a policy written beforehand cannot: part of a stream's ARN is the time at which it was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tablewright.design import iam
+from tablewright.design.design_loading import DesignError
+from tablewright.design.infra.table_requests import (
+    Deployment,
+    bare_name,
+    check_names,
+    create_table,
+    design_environment,
+    environment_of,
+    logical_names,
+    scaled,
+)
+from tablewright.model import Design, Table
+
+__all__ = ["template"]
+
+_FORMAT = "2010-09-09"
+# What CloudFormation takes in one template.
+_MOST_RESOURCES = 500
+_MOST_OUTPUTS = 200
+_NO_VALUE = {"Ref": "AWS::NoValue"}
+
+
+def template(
+    design: Design, deployment: Deployment, *, policies: bool = False, notes_in: Table | None = None
+) -> dict[str, Any]:
+    """The template of a design; ``notes_in`` is the table of consumers' notes, where it is none of the design's."""
+    check_names(design)
+    has_consumers = any(reaction.source == "stream" for reaction in design.reactions)
+    builder = _Builder(design, deployment, notes_in if policies and has_consumers else None)
+    resources: dict[str, Any] = {}
+    for table in design.tables:
+        resources.update(builder.table(table))
+    if policies:
+        resources.update(builder.policies())
+    outputs = {name: output for table in design.tables for name, output in builder.outputs(table)}
+    _check_limits(design, len(resources), len(outputs))
+    return {
+        "AWSTemplateFormatVersion": _FORMAT,
+        "Description": f"Tables of {design.name}",
+        "Parameters": builder.parameters(),
+        "Conditions": builder.conditions(),
+        "Resources": resources,
+        "Outputs": outputs,
+    }
+
+
+def _check_limits(design: Design, resources: int, outputs: int) -> None:
+    for many, most, what in ((resources, _MOST_RESOURCES, "resources"), (outputs, _MOST_OUTPUTS, "outputs")):
+        if many > most:
+            raise DesignError(
+                f"the template of {design.name} would have {many:,} {what}, and CloudFormation takes {most}; make "
+                "several designs of it, each with some of the tables, or use --format terraform, cli or boto3"
+            )
+
+
+class _Builder:
+    def __init__(self, design: Design, deployment: Deployment, notes_in: Table | None) -> None:
+        self.design = design
+        self.notes_in = notes_in
+        self.deployment = deployment
+        self.names = logical_names(design.tables)
+        self.encrypted = any(table.encryption for table in design.tables)
+        self.environment = design_environment(design)
+
+    def _id(self, table: Table) -> str:
+        return f"{self.names[table.name]}Table"
+
+    # -- parameters and conditions ------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, Any]:
+        asked = self.deployment.environment
+        found: dict[str, Any] = {
+            "Environment": {
+                "Type": "String",
+                "Default": self.environment if asked is None else asked,
+                "AllowedPattern": "^([A-Za-z0-9][A-Za-z0-9_.-]*)?$",
+                "ConstraintDescription": "a word such as dev or prod",
+                "Description": "Begins the names of the tables"
+                + ("" if self.environment else "; empty for the names of the design"),
+            }
+        }
+        if self.encrypted:
+            found["KmsKeyArn"] = {
+                "Type": "String",
+                "Default": self.deployment.kms_key or "",
+                "Description": "Key that encrypts the tables; empty for the account's own key for DynamoDB",
+            }
+        capacity = self.deployment.capacity
+        if capacity is not None:
+            numbers = {
+                "ReadCapacity": (capacity.read, "Read units of each table and index"),
+                "WriteCapacity": (capacity.write, "Write units of each table and index"),
+                "MaxReadCapacity": (capacity.max_read, "Read units that each is scaled up to"),
+                "MaxWriteCapacity": (capacity.max_write, "Write units that each is scaled up to"),
+                "TargetUtilization": (capacity.target, "Percentage of use that scaling aims at"),
+            }
+            for name, (value, description) in numbers.items():
+                found[name] = {"Type": "Number", "Default": value, "MinValue": 1, "Description": description}
+            found["TargetUtilization"].update(MinValue=20, MaxValue=90)
+        return found
+
+    def conditions(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        unnamed = {"Fn::Equals": [{"Ref": "Environment"}, ""]}
+        tables = [*self.design.tables, *([] if self.notes_in is None else [self.notes_in])]
+        for prefix in dict.fromkeys(environment_of(table.name) for table in tables):
+            same = {"Fn::Equals": [{"Ref": "Environment"}, prefix]}
+            found[_is_own(prefix)] = {"Fn::Or": [same, unnamed]} if prefix else unnamed
+        if self.encrypted:
+            found["HasKmsKey"] = {"Fn::Not": [{"Fn::Equals": [{"Ref": "KmsKeyArn"}, ""]}]}
+        return found
+
+    def _name(self, table: Table) -> dict[str, Any]:
+        return self._in_environment(table, table.name, {"Fn::Sub": f"${{Environment}}-{bare_name(table.name)}"})
+
+    def _in_environment(self, table: Table, own: Any, other: Any) -> dict[str, Any]:
+        return {"Fn::If": [_is_own(environment_of(table.name)), own, other]}
+
+    # -- tables -------------------------------------------------------------------------------------------------
+
+    def table(self, table: Table) -> Iterator[tuple[str, Any]]:
+        request = create_table(table, table.name, self.deployment)
+        properties: dict[str, Any] = {
+            "TableName": self._name(table),
+            "BillingMode": request["BillingMode"],
+            "AttributeDefinitions": request["AttributeDefinitions"],
+            "KeySchema": request["KeySchema"],
+        }
+        throughput = {
+            "ReadCapacityUnits": {"Ref": "ReadCapacity"},
+            "WriteCapacityUnits": {"Ref": "WriteCapacity"},
+        }
+        for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
+            if member in request:
+                properties[member] = request[member]
+        if self.deployment.capacity is not None:
+            properties["ProvisionedThroughput"] = throughput
+            for index in properties.get("GlobalSecondaryIndexes", ()):
+                index["ProvisionedThroughput"] = throughput
+        if table.stream is not None:
+            properties["StreamSpecification"] = {"StreamViewType": table.stream}
+        if table.ttl is not None:
+            properties["TimeToLiveSpecification"] = {"AttributeName": table.ttl, "Enabled": True}
+        if table.point_in_time_recovery:
+            properties["PointInTimeRecoverySpecification"] = {"PointInTimeRecoveryEnabled": True}
+        if table.encryption:
+            properties["SSESpecification"] = {
+                "SSEEnabled": True,
+                "SSEType": "KMS",
+                "KMSMasterKeyId": {"Fn::If": ["HasKmsKey", {"Ref": "KmsKeyArn"}, _NO_VALUE]},
+            }
+        if table.deletion_protection:
+            properties["DeletionProtectionEnabled"] = True
+        if table.tags:
+            properties["Tags"] = [
+                {"Key": key, "Value": self._tag(table, key, value)} for key, value in table.tags.items()
+            ]
+        yield (
+            self._id(table),
+            {
+                "Type": "AWS::DynamoDB::Table",
+                "DeletionPolicy": "Retain",
+                "UpdateReplacePolicy": "Retain",
+                "Properties": properties,
+            },
+        )
+        if self.deployment.capacity is not None:
+            yield from self._scaling(table)
+
+    def _tag(self, table: Table, key: str, value: str) -> Any:
+        return self._in_environment(table, value, {"Ref": "Environment"}) if key == "Environment" else value
+
+    def _scaling(self, table: Table) -> Iterator[tuple[str, Any]]:
+        owner = self._id(table)
+        for each in scaled(table):
+            position = "" if each.index is None else f"Index{list(table.indexes).index(each.index) + 1}"
+            name = f"{self.names[table.name]}{position}{each.kind}"
+            yield (
+                f"{name}Target",
+                {
+                    "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
+                    "Properties": {
+                        "ServiceNamespace": "dynamodb",
+                        "ResourceId": {"Fn::Sub": each.resource(f"${{{owner}}}")},
+                        "ScalableDimension": each.dimension,
+                        "MinCapacity": {"Ref": f"{each.kind}Capacity"},
+                        "MaxCapacity": {"Ref": f"Max{each.kind}Capacity"},
+                    },
+                },
+            )
+            yield (
+                f"{name}Scaling",
+                {
+                    "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
+                    "Properties": {
+                        "PolicyName": f"{name}Scaling",
+                        "PolicyType": "TargetTrackingScaling",
+                        "ScalingTargetId": {"Ref": f"{name}Target"},
+                        "TargetTrackingScalingPolicyConfiguration": {
+                            "PredefinedMetricSpecification": {"PredefinedMetricType": each.metric},
+                            "TargetValue": {"Ref": "TargetUtilization"},
+                        },
+                    },
+                },
+            )
+
+    def outputs(self, table: Table) -> Iterator[tuple[str, Any]]:
+        owner, name = self._id(table), self.names[table.name]
+        values: dict[str, tuple[Any, str]] = {
+            "Name": ({"Ref": owner}, "Name"),
+            "Arn": ({"Fn::GetAtt": [owner, "Arn"]}, "ARN"),
+        }
+        if table.stream is not None:
+            values["StreamArn"] = ({"Fn::GetAtt": [owner, "StreamArn"]}, "ARN of the stream")
+        for suffix, (value, what) in values.items():
+            yield (
+                f"{name}{suffix}",
+                {
+                    "Description": f"{what} of table {bare_name(table.name)}",
+                    "Value": value,
+                    "Export": {"Name": {"Fn::Sub": f"${{AWS::StackName}}-{name}{suffix}"}},
+                },
+            )
+
+    # -- policies -----------------------------------------------------------------------------------------------
+
+    def policies(self) -> Iterator[tuple[str, Any]]:
+        used: set[str] = set()
+        for role, grants in iam.all_grants(self.design, self.notes_in).items():
+            if not grants:
+                # IAM takes no policy without a statement.
+                continue
+            words = "".join(word[0].upper() + word[1:] for word in iam.words(role))
+            while words in used:
+                words += "X"
+            used.add(words)
+            yield (
+                f"{words}Policy",
+                {
+                    "Type": "AWS::IAM::ManagedPolicy",
+                    "Properties": {
+                        "Description": f"What {role} of {self.design.name} does",
+                        "PolicyDocument": iam.document(grants, self._arn),
+                    },
+                },
+            )
+
+    def _arn(self, resource: iam.Resource) -> Mapping[str, Any]:
+        if resource.table.name not in self.names:
+            text = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}"
+            return {"Fn::Sub": [text, {"Name": self._name(resource.table)}]}
+        owner = self._id(resource.table)
+        if resource.stream:
+            return {"Fn::GetAtt": [owner, "StreamArn"]}
+        if resource.index is not None:
+            return {"Fn::Sub": f"${{{owner}.Arn}}/index/{resource.index}"}
+        return {"Fn::GetAtt": [owner, "Arn"]}
+
+
+def _is_own(environment: str) -> str:
+    return f"Is{''.join(character for character in environment.title() if character.isalnum())}" + (
+        "" if environment else "Unnamed"
+    )

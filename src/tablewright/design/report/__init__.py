@@ -1,0 +1,1 @@
+"""What people look at: pages, documents, diagrams, charts, sample items."""

@@ -1,0 +1,373 @@
+"""What a table of a data model says about its entities, found out from sample items.
+
+Which entities there are: an attribute that says what an item is (``EntityType``); or the facets; or the shape of the
+keys (``TICKET#…`` with ``EVENT#…``). Kinds of items that nothing in their keys would tell apart are one entity.
+
+How a key is made: a key attribute is split at ``#``; a part that is the value of another attribute in every item is a
+field, a part that is the same word everywhere is text. A template is taken only if it gives exactly the keys of all
+items, and none where there is none. Everything else is a plain field, which is always right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+
+from tablewright.design.workbench.workbench_file import Listed, TableFile
+from tablewright.model import Template, TemplateError
+from tablewright.model.keys.key_template import encode_number, lookup
+from tablewright.model.schema import Item
+
+__all__ = ["Attribute", "EntityDraft", "entities", "type_attribute"]
+
+_TYPE_NAMES = frozenset(["entitytype", "type", "entity", "typename", "itemtype", "kind", "recordtype", "et"])
+# Key attributes that are made for the key: PK, SK, GSI1PK, gsi2-sk, ...
+_MADE = re.compile(r"(?:(?:gsi|lsi)?[-_]?\d*[-_]?)?(?:pk|sk)[-_]?\d*", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z][A-Za-z_-]*")
+_CAPITALS = re.compile(r"[A-Z][A-Z_-]*")
+# Words in a sort key that say nothing about what the item is.
+_PLAIN_WORDS = frozenset(["metadata", "meta", "info", "profile", "details", "data", "root", "item"])
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
+_SHORTEST_WORD = 3
+# From so many digits on, numbers of one width are taken to have it always.
+_WIDE = 10
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(slots=True)
+class Attribute:
+    """An attribute of an entity: its Python type, and whether every item has it."""
+
+    name: str
+    annotation: str
+    always: bool
+
+
+@dataclass(slots=True)
+class EntityDraft:
+    """An entity as far as it can be told."""
+
+    name: str
+    # The value of the type attribute, where there is one.
+    type_name: str | None
+    items: list[Item]
+    # Key attributes that follow from others, as templates over attributes.
+    keys: dict[str, str] = field(default_factory=dict)
+    attributes: list[Attribute] = field(default_factory=list)
+
+
+def entities(table: TableFile) -> list[EntityDraft]:
+    """The entities of a table; at least one."""
+    listed = table.items
+    kind = type_attribute(table)
+    drafts = _groups(table, listed, kind)
+    for draft in drafts:
+        draft.keys = _templates(table, draft.items, kind)
+    if kind is None:
+        found = _told_apart(table, drafts)
+        if len(found) == 1 and _is_called_after_table(table, found[0], merged=len(drafts) > 1):
+            found[0].name = table.TableName
+        drafts = found
+    declared = {attribute.AttributeName: attribute.AttributeType for attribute in table.NonKeyAttributes}
+    for draft in drafts:
+        draft.attributes = list(_attributes(table, draft, kind))
+    _give_undescribed(table, drafts, declared, kind)
+    return drafts
+
+
+def type_attribute(table: TableFile) -> str | None:
+    """The attribute that says what an item is: by its name, and because all items have it."""
+    items = [listed.item for listed in table.items]
+    for attribute in table.NonKeyAttributes:
+        name = attribute.AttributeName
+        plain = re.sub(r"[^a-z]", "", name.lower())
+        if name in table.key_types or plain not in _TYPE_NAMES or not items:
+            continue
+        values = [item.get(name, {}).get("S") for item in items]
+        if all(values) and (plain != "type" or len(set(values)) < len(values) or len(values) == 1):
+            return name
+    return None
+
+
+# -- which entities there are ---------------------------------------------------------------------------------------
+
+
+def _groups(table: TableFile, listed: Sequence[Listed], kind: str | None) -> list[EntityDraft]:
+    groups: dict[str, EntityDraft] = {}
+    for each in listed:
+        item = each.item
+        if kind is not None:
+            label: str = item[kind]["S"]
+        elif each.facets:
+            label = each.facets[0]
+        else:
+            label = _shape(table, item)
+        draft = groups.setdefault(label, EntityDraft(label or table.TableName, label if kind else None, []))
+        draft.items.append(item)
+    if not groups:
+        return [EntityDraft(table.TableName, None, [])]
+    return list(groups.values())
+
+
+def _shape(table: TableFile, item: Item) -> str:
+    """What the keys of an item call it: the words in them, the most telling one last. Empty where they have none."""
+    found = []
+    for name in table.key:
+        text = item[name].get("S", "")
+        parts = text.split("#")
+        word = parts[0] if len(parts) > 1 else text if _MADE.fullmatch(name) and _CAPITALS.fullmatch(text) else ""
+        found.append(word if _WORD.fullmatch(word) else "")
+    words = [word for word in found if word]
+    if not words:
+        return ""
+    return words[-1] if words[-1].lower() not in _PLAIN_WORDS else words[0]
+
+
+def _told_apart(table: TableFile, drafts: Sequence[EntityDraft]) -> list[EntityDraft]:
+    """Entities whose keys differ in some part; those that could have the same key are made one."""
+    found: list[EntityDraft] = []
+    for draft in drafts:
+        alike = [other for other in found if _overlap(table, draft, other)]
+        if not alike:
+            found.append(draft)
+            continue
+        first = alike[0]
+        for other in [draft, *alike[1:]]:
+            first.items += other.items
+            if other in found:
+                found.remove(other)
+        first.keys = _templates(table, first.items, None)
+    # What was put together may now meet others.
+    return found if len(found) == len(drafts) else _told_apart(table, found)
+
+
+def _overlap(table: TableFile, one: EntityDraft, other: EntityDraft) -> bool:
+    both = [name for name in table.key if name in one.keys and name in other.keys]
+    return all(_as_template(one.keys[name]).overlaps(_as_template(other.keys[name])) for name in both)
+
+
+def _is_called_after_table(table: TableFile, draft: EntityDraft, *, merged: bool) -> bool:
+    """Whether the table's name is better than what the keys call the one entity in it."""
+    return merged or table.TableName.endswith("s") or len(draft.name) < _SHORTEST_WORD
+
+
+# -- how keys are made ----------------------------------------------------------------------------------------------
+
+
+def _templates(table: TableFile, items: Sequence[Item], kind: str | None) -> dict[str, str]:
+    """Templates for the key attributes that have one."""
+    if not items:
+        return {}
+    keys = list(table.key_types)
+    simple = [name for name in keys if _is_simple(name, items)]
+    sources = [name for name in _names(items) if name != kind and (name not in keys or name in simple)]
+    found = {}
+    for name in keys:
+        if table.key_types[name] == "S" and name not in simple:
+            template = _template(name, items, [source for source in sources if source != name])
+            if template is not None:
+                found[name] = template
+    return found
+
+
+def _is_simple(name: str, items: Sequence[Item]) -> bool:
+    """Whether an attribute is a value of its own that happens to be a key: it has a name, and no parts."""
+    values = [item[name].get("S", "") for item in items if name in item]
+    return not _MADE.fullmatch(name) and not any("#" in value for value in values)
+
+
+def _names(items: Sequence[Item]) -> list[str]:
+    return list(dict.fromkeys(name for item in items for name in item))
+
+
+def _template(name: str, items: Sequence[Item], sources: Sequence[str]) -> str | None:
+    having = [item for item in items if "S" in item.get(name, {})]
+    rows = [item[name]["S"].split("#") for item in having]
+    if not rows or len({len(row) for row in rows}) > 1:
+        return None
+    parts: list[str] = []
+    used: set[str] = set()
+    for column in zip(*rows, strict=True):
+        before = parts[-1] if parts else ""
+        part = next(_fields(column, having, sources, used, before), None)
+        if part is not None:
+            used.add(part.partition(":")[0])
+            parts.append(f"{{{part}}}")
+        elif len(set(column)) == 1 and _is_word(column[0], len(rows[0])):
+            parts.append(column[0])
+        else:
+            return None
+    text = "#".join(parts)
+    return text if _gives_the_keys(text, name, items) else None
+
+
+def _is_word(text: str, parts: int) -> bool:
+    return (_WORD if parts > 1 else _CAPITALS).fullmatch(text) is not None
+
+
+def _fields(
+    column: Sequence[str], items: Sequence[Item], sources: Sequence[str], used: set[str], before: str
+) -> Iterator[str]:
+    """The attributes that a part of a key is made of; first those whose name is like the word before it."""
+    wanted = _plain(before)
+    paths = [path for source in sources for path in _paths(source, items) if path not in used]
+    paths.sort(key=lambda path: not (wanted and _plain(path) in (wanted, f"{wanted}id", f"{wanted}s")))
+    for path in paths:
+        values = [lookup(item, path) for item in items]
+        if None not in values:
+            pairs = [(value, text) for value, text in zip(values, column, strict=True) if value is not None]
+            yield from (path + form for form in _forms(column) if all(_stands_as(*pair, form) for pair in pairs))
+
+
+def _forms(column: Sequence[str]) -> Iterator[str]:
+    """The forms that a part of a key may have, the likeliest first."""
+    widths = {len(text) for text in column}
+    if len(widths) == 1 and all(map(str.isdigit, column)):
+        (width,) = widths
+        # Times in milliseconds and the like: they have that many digits, and keep their order.
+        if width >= _WIDE or any(text.startswith("0") for text in column):
+            yield f":0{width}"
+    yield from ("", ":date", ":number")
+
+
+def _paths(source: str, items: Sequence[Item]) -> Iterator[str]:
+    """An attribute, or the members of one that is a map; those that a template can name."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", source):
+        # Its field will have a name that a template can say.
+        if not re.search(r"[{}:.]", source):
+            yield source
+        return
+    members = {name for item in items for name in item.get(source, {}).get("M", {})}
+    if members:
+        yield from (f"{source}.{name}" for name in sorted(members) if re.fullmatch(r"[A-Za-z_]\w*", name))
+    else:
+        yield source
+
+
+def _stands_as(value: Mapping[str, str], text: str, form: str) -> bool:
+    ((tag, content),) = value.items()
+    if form == "":
+        return tag in ("S", "N") and content == text
+    if form == ":date":
+        return tag == "S" and _is_time(content) and content[:10] == text
+    if tag != "N":
+        return False
+    if form == ":number":
+        return encode_number(Decimal(content)) == text
+    return content.isdigit() and text == content.zfill(len(text))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _gives_the_keys(text: str, name: str, items: Sequence[Item]) -> bool:
+    """Whether a template makes the keys of the items, and none where there is none."""
+    try:
+        template = _as_template(text)
+        return all(template.render(item) == item.get(name, {}).get("S") for item in items)
+    except TemplateError:
+        return False
+
+
+def _as_template(text: str) -> Template:
+    """A template over attributes, also those that a template cannot name: their fields will have other names."""
+    names: dict[str, str] = {}
+
+    def stand_in(match: re.Match[str]) -> str:
+        path, colon, form = match[1].partition(":")
+        names[f"f{len(names)}"] = path
+        return f"{{f{len(names) - 1}{colon}{form}}}"
+
+    return Template(re.sub(r"\{([^}]*)\}", stand_in, text)).renamed(names.__getitem__)
+
+
+# -- attributes -----------------------------------------------------------------------------------------------------
+
+
+def _attributes(table: TableFile, draft: EntityDraft, kind: str | None) -> Iterator[Attribute]:
+    for name in dict.fromkeys([*table.key, *_names(draft.items)]):
+        if name == kind or name in draft.keys:
+            continue
+        # A NULL is as good as nothing: an entity stores none.
+        values = [item[name] for item in draft.items if name in item and "NULL" not in item[name]]
+        always = len(values) == len(draft.items)
+        if name in table.key_types:
+            annotation = _key_type(table.key_types[name], values)
+            if any(table.key_types[name] not in value for value in values):
+                continue
+        else:
+            annotation = _type_of(values)
+        yield Attribute(name, annotation, always or name in table.key)
+
+
+def _give_undescribed(
+    table: TableFile, drafts: Sequence[EntityDraft], declared: Mapping[str, str], kind: str | None
+) -> None:
+    """Attributes that are declared and in no sample item go to the entity whose facet names them, or to the first."""
+    known = {attribute.name for draft in drafts for attribute in draft.attributes}
+    known |= {name for draft in drafts for name in draft.keys}
+    facets = {facet.FacetName: facet.NonKeyAttributes for facet in table.TableFacets}
+    for name, tag in {**declared, **table.key_types}.items():
+        if name in known or name in table.key or name == kind:
+            continue
+        owner = next((draft for draft in drafts if name in facets.get(draft.name, ())), drafts[0])
+        owner.attributes.append(Attribute(name, _PYTHON.get(tag, "Any"), False))
+
+
+_PYTHON = {
+    "S": "str",
+    "N": "Decimal",
+    "B": "bytes",
+    "BOOL": "bool",
+    "M": "dict[str, Any]",
+    "L": "list[Any]",
+    "SS": "set[str]",
+    "NS": "set[Decimal]",
+    "BS": "set[bytes]",
+}
+
+
+def _key_type(tag: str, values: Sequence[Mapping[str, str]]) -> str:
+    if tag == "N":
+        return "int" if values and all(_is_whole(value.get("N", "")) for value in values) else "Decimal"
+    return _type_of(values) if tag == "S" and values else _PYTHON[tag]
+
+
+def _type_of(values: Sequence[Mapping[str, str]]) -> str:
+    tags = {tag for value in values for tag in value}
+    if len(tags) != 1:
+        return "Any"
+    (tag,) = tags
+    present = [value[tag] for value in values]
+    if tag == "N" and all(map(_is_whole, present)):
+        return "int"
+    if tag == "NS" and all(_is_whole(each) for some in present for each in some):
+        return "set[int]"
+    if tag == "S" and all(map(_is_time, present)):
+        return "datetime"
+    if tag == "S" and all(map(_is_date, present)):
+        return "date"
+    return _PYTHON[tag]
+
+
+def _is_whole(text: str) -> bool:
+    return re.fullmatch(r"-?[0-9]{1,38}", text) is not None
+
+
+def _is_time(text: str) -> bool:
+    """Whether a text is just how a time is stored, so that it is stored the same again."""
+    try:
+        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return _DATE.fullmatch(text) is not None and bool(date.fromisoformat(text))
+    except ValueError:
+        return False

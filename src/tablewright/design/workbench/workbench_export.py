@@ -1,0 +1,174 @@
+"""A design as a data model of NoSQL Workbench: tables, attributes, indexes, a facet and sample items for each entity.
+
+The aliases of a facet's key are the templates of the entity's keys, so that they are seen beside the data.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from tablewright.design.design_loading import DesignError
+from tablewright.design.diff.snapshot import declared_entities
+from tablewright.design.report.sample_entities import samples
+from tablewright.model import Design, Index, Schema, Table
+from tablewright.model.schema import Item
+
+__all__ = ["model"]
+
+_SAMPLES = 3
+_VERSION = "3.0"
+
+
+def model(design: Design, at: datetime) -> dict[str, Any]:
+    """The data model of a design, dated."""
+    date = at.strftime("%b %d, %Y, %I:%M %p")
+    about = design.about.strip().splitlines()
+    return {
+        "ModelName": design.name,
+        "ModelMetadata": {
+            "Author": "",
+            "DateCreated": date,
+            "DateLastModified": date,
+            "Description": about[0] if about else "",
+            "AWSService": "Amazon DynamoDB",
+            "Version": _VERSION,
+        },
+        "DataModel": [_table(table) for table in design.tables],
+    }
+
+
+def losses(design: Design) -> list[str]:
+    """What a data model of Workbench has no place for, and the design has, in sentences."""
+    found = []
+    for table in design.tables:
+        settings = [
+            *([f"time to live on {table.ttl}"] if table.ttl is not None else []),
+            *([f"a stream of {table.stream}"] if table.stream is not None else []),
+            *(["point-in-time recovery"] if table.point_in_time_recovery else []),
+            *(["encryption with a KMS key"] if table.encryption else []),
+            *(["deletion protection"] if table.deletion_protection else []),
+            *([f"the tags {', '.join(table.tags)}"] if table.tags else []),
+        ]
+        if settings:
+            found.append(f"table {table.name}: {', '.join(settings)}")
+        found += [
+            f"{schema.entity.__name__}: {', '.join(lost)}" for schema in table.entities if (lost := _lost(schema))
+        ]
+    declared = {
+        "writes": design.writes,
+        "roles": design.roles,
+        "reactions": design.reactions,
+        "collections": design.collections,
+        "volume": design.volume,
+        "traffic": design.traffic,
+    }
+    rest = [name for name, members in declared.items() if members]
+    if rest or design.patterns:
+        found.append(f"{design.name}: {', '.join([*(['access patterns'] if design.patterns else []), *rest])}")
+    return found
+
+
+def _lost(schema: Schema) -> list[str]:
+    """What the store does with an entity, and its data does not show."""
+    marked = {
+        "is unique": schema.unique,
+        "is numbered": schema.numbered,
+        "is kept outside while it is large": schema.large,
+        "is the version": [schema.version] if schema.version is not None else [],
+        "is set by the store": [spec for spec in (schema.created, schema.updated) if spec is not None],
+        "is when it expires": [schema.expiry] if schema.expiry is not None else [],
+    }
+    found = [f"that {' and '.join(spec.name for spec in specs)} {what}" for what, specs in marked.items() if specs]
+    found += [f"in which states {attribute} is there" for attribute, rule in schema.rules.items() if rule.when]
+    found += [f"that {attribute} is sharded" for attribute, rule in schema.rules.items() if rule.is_spread]
+    return found + (["its older shapes"] if schema.upgrades is not None else [])
+
+
+def _table(table: Table) -> dict[str, Any]:
+    schemas = declared_entities(table)
+    items = {schema.entity.__name__: _items(schema) for schema in schemas}
+    found: dict[str, Any] = {
+        "TableName": table.name,
+        "KeyAttributes": _key(table, (table.partition,), () if table.sort is None else (table.sort,)),
+        "NonKeyAttributes": _attributes(table, schemas, items),
+        "TableFacets": [_facet(table, schema, items[schema.entity.__name__]) for schema in schemas],
+    }
+    for member, is_global in (("GlobalSecondaryIndexes", True), ("LocalSecondaryIndexes", False)):
+        indexes = [_index(table, index) for index in table.indexes if index.is_global is is_global]
+        if indexes:
+            found[member] = indexes
+    found["TableData"] = [item for some in items.values() for item in some]
+    found["DataAccess"] = {"MySql": {}}
+    found["BillingMode"] = "PAY_PER_REQUEST"
+    return found
+
+
+def _items(schema: Schema) -> list[Item]:
+    """Sample items; of those with the same key, the first."""
+    found: dict[str, Item] = {}
+    for entity in samples(schema.entity, _SAMPLES):
+        item = schema.encode(entity)
+        found.setdefault(str([item[name] for name in schema.table.key]), item)
+    return list(found.values())
+
+
+def _key(table: Table, partition: tuple[str, ...], sort: tuple[str, ...]) -> dict[str, Any]:
+    if len(partition) > 1 or len(sort) > 1:
+        raise DesignError(
+            f"table {table.name!r}: NoSQL Workbench knows no keys of several attributes; "
+            "make one attribute of them, with a template"
+        )
+    found = {"PartitionKey": _attribute(table, partition[0])}
+    if sort:
+        found["SortKey"] = _attribute(table, sort[0])
+    return found
+
+
+def _attribute(table: Table, name: str) -> dict[str, str]:
+    return {"AttributeName": name, "AttributeType": table.types.get(name, "S")}
+
+
+def _index(table: Table, index: Index) -> dict[str, Any]:
+    projection: dict[str, Any] = {"ProjectionType": "ALL"}
+    if index.include is not None:
+        projection = {"ProjectionType": "INCLUDE" if index.include else "KEYS_ONLY"}
+        if index.include:
+            projection["NonKeyAttributes"] = list(index.include)
+    return {
+        "IndexName": index.name,
+        "KeyAttributes": _key(table, index.partition, index.sort),
+        "Projection": projection,
+    }
+
+
+def _attributes(table: Table, schemas: list[Schema], items: dict[str, list[Item]]) -> list[dict[str, str]]:
+    """All attributes that are not of the table's key, with their types."""
+    types: dict[str, str] = {name: table.types.get(name, "S") for name in table.key_attributes}
+    if table.type_attribute is not None:
+        types.setdefault(table.type_attribute, "S")
+    for schema in schemas:
+        for item in items[schema.entity.__name__]:
+            for name, value in item.items():
+                types.setdefault(name, next(iter(value)))
+        for name, spec in schema.by_attribute.items():
+            known = sorted(kind for kind in spec.types if kind not in (None, "NULL"))
+            types.setdefault(name, "SS" if known == ["SET"] else str(known[0]) if known else "S")
+    return [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items() if name not in table.key]
+
+
+def _facet(table: Table, schema: Schema, items: list[Item]) -> dict[str, Any]:
+    def alias(attribute: str) -> str:
+        rule = schema.rules.get(attribute)
+        return attribute if rule is None else rule.template.text
+
+    aliases = {"PartitionKeyAlias": alias(table.partition)}
+    if table.sort is not None:
+        aliases["SortKeyAlias"] = alias(table.sort)
+    names = dict.fromkeys([*schema.by_attribute, *schema.rules, *(name for item in items for name in item)])
+    return {
+        "FacetName": schema.entity.__name__,
+        "KeyAttributeAlias": aliases,
+        "NonKeyAttributes": [name for name in names if name not in table.key],
+        "DataAccess": {"MySql": {}},
+    }

@@ -1,0 +1,323 @@
+"""Conditions as programs: a tree becomes nested Python closures once, and they run for every item.
+
+The compiled program depends on the text and the ``#names`` only; the ``:values`` are handed in at every
+call. So a program is kept by text and names, and an application that sends the same expression with other
+values, as applications do, pays for parsing it once.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+
+from tablewright.dynamo.attribute_values import AttributeValue, Item, same_value
+from tablewright.dynamo.expressions import condition_checks
+from tablewright.dynamo.expressions.compile_cache import kept
+from tablewright.dynamo.expressions.condition_checks import LeafCheck, Values, compare
+from tablewright.dynamo.expressions.document_paths import getter, nested, resolved, top_level
+from tablewright.dynamo.expressions.nodes import (
+    And,
+    Arithmetic,
+    Between,
+    Compare,
+    Function,
+    In,
+    Literal,
+    NameRef,
+    Not,
+    Operand,
+    Or,
+    Path,
+    Placeholder,
+)
+from tablewright.dynamo.expressions.nodes import Condition as ConditionNode
+from tablewright.dynamo.expressions.parser import Invalid, Parser, check_size
+
+Names = tuple[tuple[str, str], ...]
+Predicate = Callable[[Item, Values], bool]
+Getter = Callable[[Item, Values], AttributeValue | None]
+
+
+class Condition:
+    """A compiled condition. ``check`` a request's values first; then ``evaluate`` any number of items."""
+
+    __slots__ = (
+        "_checks",
+        "_sound",
+        "_tests",
+        "evaluate",
+        "kind",
+        "nested_attributes",
+        "node",
+        "top_level_attributes",
+        "used_names",
+        "used_values",
+    )
+
+    def __init__(self, node: ConditionNode, names: Mapping[str, str], kind: str = "") -> None:
+        self.kind = kind
+        paths: list[Path] = []
+        used_values: set[str] = set()
+        used_names: set[str] = set()
+        self._checks: list[LeafCheck] = []
+        for leaf in condition_checks.leaves(node):
+            self._checks.append(condition_checks.leaf_check(leaf, names))
+            for operand in condition_checks.operands(leaf):
+                for reference in condition_checks.references(operand):
+                    if isinstance(reference, Placeholder):
+                        used_values.add(reference.name)
+                    else:
+                        paths.append(resolved(reference, names))
+                        used_names.update(part for part in reference.parts if isinstance(part, NameRef))
+        self._sound = all(check.sound for check in self._checks)
+        self._tests = tuple(test for check in self._checks for test in check.tests)
+        self.used_values: frozenset[str] = frozenset(used_values)
+        self.used_names: frozenset[str] = frozenset(used_names)
+        self.top_level_attributes = top_level(paths)
+        self.nested_attributes = nested(paths)
+        self.node = node
+        """The tree as parsed, its ``#names`` not replaced."""
+        self.evaluate: Predicate = _predicate(node, names) if self._sound else _never
+
+    def check(self, values: Values | None) -> None:
+        """Raises DynamoDB's error when the values do not fit the expression."""
+        values = values or {}
+        if self._sound and self.used_values <= values.keys():
+            for test in self._tests:
+                if test(values) is not None:
+                    break
+            else:
+                return
+        for check in self._checks:
+            if (problem := check.problem(values)) is not None:
+                raise Invalid(self.kind, problem)
+
+
+def compile_condition(
+    text: str, names: Mapping[str, str] | None = None, kind: str = "ConditionExpression", *, size_told: bool = False
+) -> Condition:
+    """The program of a condition or filter expression; raises what is wrong with its text."""
+    check_size(kind, text, told=size_told)
+    return _compiled(kind, text, tuple(names.items()) if names else ())
+
+
+def condition_from_node(node: ConditionNode) -> Condition:
+    """A condition that was not written as an expression; what ``check`` raises names no expression."""
+    return Condition(node, {})
+
+
+@kept
+def _compiled(kind: str, text: str, names: Names) -> Condition:
+    node = Parser(kind, text).condition()
+    if (problem := condition_checks.text_problem(node)) is not None:
+        raise Invalid(kind, problem)
+    return Condition(node, dict(names), kind)
+
+
+def _never(item: Item, values: Values) -> bool:
+    raise AssertionError("the values of this condition have not been checked")
+
+
+# -- trees to closures ---------------------------------------------------------------------------
+
+
+def _predicate(node: ConditionNode, names: Mapping[str, str]) -> Predicate:
+    match node:
+        case And(parts):
+            return _all([_predicate(part, names) for part in parts])
+        case Or(parts):
+            return _any([_predicate(part, names) for part in parts])
+        case Not(part):
+            inner = _predicate(part, names)
+            return lambda item, values: not inner(item, values)
+        case Compare(operator, left, right):
+            return _COMPARISONS[operator](operand_getter(left, names), operand_getter(right, names))
+        case Between(operand, low, high):
+            return _between(operand_getter(operand, names), operand_getter(low, names), operand_getter(high, names))
+        case In(operand, options):
+            return _in(operand_getter(operand, names), [operand_getter(option, names) for option in options])
+        case Function(name, arguments):
+            return _FUNCTIONS[name](*(operand_getter(argument, names) for argument in arguments))
+
+
+def operand_getter(node: Operand, names: Mapping[str, str]) -> Getter:
+    match node:
+        case Path():
+            at = getter(resolved(node, names).parts)
+            return lambda item, values: at(item)
+        case Placeholder(name):
+            return lambda item, values: values[name]
+        case Literal(value):
+            return lambda item, values: value
+        case Function(_, arguments):
+            return _size(operand_getter(arguments[0], names))
+        case Arithmetic():
+            raise TypeError("arithmetic belongs to updates")
+
+
+def _all(parts: list[Predicate]) -> Predicate:
+    if len(parts) == 2:
+        first, second = parts
+        return lambda item, values: first(item, values) and second(item, values)
+
+    def holds(item: Item, values: Values) -> bool:
+        for part in parts:  # noqa: SIM110  a generator here would double the cost of every item
+            if not part(item, values):
+                return False
+        return True
+
+    return holds
+
+
+def _any(parts: list[Predicate]) -> Predicate:
+    def holds(item: Item, values: Values) -> bool:
+        for part in parts:  # noqa: SIM110
+            if part(item, values):
+                return True
+        return False
+
+    return holds
+
+
+def _equal(left: Getter, right: Getter) -> Predicate:
+    def holds(item: Item, values: Values) -> bool:
+        one = left(item, values)
+        if one is None:
+            return False
+        other = right(item, values)
+        return other is not None and same_value(one, other)
+
+    return holds
+
+
+def _not_equal(left: Getter, right: Getter) -> Predicate:
+    """What is missing is not equal to anything."""
+    equal = _equal(left, right)
+    return lambda item, values: not equal(item, values)
+
+
+def _ordered(*accepted: int) -> Callable[[Getter, Getter], Predicate]:
+    def comparison(left: Getter, right: Getter) -> Predicate:
+        def holds(item: Item, values: Values) -> bool:
+            one, other = left(item, values), right(item, values)
+            return one is not None and other is not None and compare(one, other) in accepted
+
+        return holds
+
+    return comparison
+
+
+_COMPARISONS: dict[str, Callable[[Getter, Getter], Predicate]] = {
+    "=": _equal,
+    "<>": _not_equal,
+    "<": _ordered(-1),
+    "<=": _ordered(-1, 0),
+    ">": _ordered(1),
+    ">=": _ordered(1, 0),
+}
+
+
+def _between(operand: Getter, low: Getter, high: Getter) -> Predicate:
+    def holds(item: Item, values: Values) -> bool:
+        value, lower, upper = operand(item, values), low(item, values), high(item, values)
+        if value is None or lower is None or upper is None:
+            return False
+        return compare(lower, value) in (-1, 0) and compare(value, upper) in (-1, 0)
+
+    return holds
+
+
+def _in(operand: Getter, options: list[Getter]) -> Predicate:
+    def holds(item: Item, values: Values) -> bool:
+        value = operand(item, values)
+        if value is None:
+            return False
+        for option in options:
+            candidate = option(item, values)
+            if candidate is not None and same_value(value, candidate):
+                return True
+        return False
+
+    return holds
+
+
+def _exists(operand: Getter) -> Predicate:
+    return lambda item, values: operand(item, values) is not None
+
+
+def _not_exists(operand: Getter) -> Predicate:
+    return lambda item, values: operand(item, values) is None
+
+
+def _has_type(operand: Getter, name: Getter) -> Predicate:
+    def holds(item: Item, values: Values) -> bool:
+        value, wanted = operand(item, values), name(item, values)
+        return value is not None and wanted is not None and wanted.get("S") in value
+
+    return holds
+
+
+def _begins_with(operand: Getter, prefix: Getter) -> Predicate:
+    def holds(item: Item, values: Values) -> bool:
+        value, start = operand(item, values), prefix(item, values)
+        if value is None or start is None:
+            return False
+        if "S" in value:
+            return "S" in start and value["S"].startswith(start["S"])
+        if "B" in value and "B" in start:
+            return base64.b64decode(value["B"]).startswith(base64.b64decode(start["B"]))
+        return False
+
+    return holds
+
+
+_ELEMENT_OF_SET = {"SS": "S", "NS": "N", "BS": "B"}
+
+
+def _contains(operand: Getter, element: Getter) -> Predicate:
+    def holds(item: Item, values: Values) -> bool:
+        value, wanted = operand(item, values), element(item, values)
+        if value is None or wanted is None:
+            return False
+        ((tag, content),) = value.items()
+        if tag == "L":
+            return any(same_value(member, wanted) for member in content)
+        if tag in ("S", "B"):
+            part = wanted.get(tag)
+            if part is None:
+                return False
+            return part in content if tag == "S" else base64.b64decode(part) in base64.b64decode(content)
+        return tag in _ELEMENT_OF_SET and wanted.get(_ELEMENT_OF_SET[tag]) in content
+
+    return holds
+
+
+_FUNCTIONS: dict[str, Callable[..., Predicate]] = {
+    "attribute_exists": _exists,
+    "attribute_not_exists": _not_exists,
+    "attribute_type": _has_type,
+    "begins_with": _begins_with,
+    "contains": _contains,
+}
+
+
+def _size(operand: Getter) -> Getter:
+    def size(item: Item, values: Values) -> AttributeValue | None:
+        value = operand(item, values)
+        if value is None:
+            return None
+        ((tag, content),) = value.items()
+        if tag == "S":
+            # DynamoDB counts UTF-16 units, so a character beyond the first plane is two.
+            length = len(content)
+            if not content.isascii():
+                length = len(content.encode("utf-16-le", "surrogatepass")) // 2
+        elif tag == "B":
+            length = len(base64.b64decode(content))
+        elif tag in condition_checks.SIZED_TYPES:
+            length = len(content)
+        else:
+            return None
+        return {"N": str(length)}
+
+    return size

@@ -1,0 +1,197 @@
+"""The request around the expressions: which parameters go together, and the maps of names and values.
+
+DynamoDB takes these in steps, with other checks in between:
+
+1. ``check_parameters``: expressions and the parameters from before expressions do not mix, and names and
+   values need an expression to be used in.
+2. ``check_placeholders``: the maps are not empty, their keys are well formed, and every value is valid.
+3. The expressions themselves, each compiled and checked.
+4. ``check_expression_attributes``: every name and value given was used by one of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from tablewright.dynamo.attribute_values import (
+    MAX_NAME_BYTES,
+    NAME_TOO_LARGE,
+    NESTED_TOO_DEEPLY,
+    AttributeValue,
+    text_size,
+)
+from tablewright.dynamo.errors import RequestValidationException, ValidationException
+
+_KEY = re.compile(r"[#:][A-Za-z0-9_]+", re.ASCII)
+_MAX_KEY_BYTES = 255
+# Keys that were found to be well formed, because applications use the same few all the time.
+_WELL_FORMED: dict[str, set[str]] = {"#": set(), ":": set()}
+_MOST_KNOWN = 4096
+
+# Expressions, and the older parameters that do not mix with them, in the order messages list them.
+_PARAMETERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "GetItem": (("ProjectionExpression",), ("AttributesToGet",)),
+    "BatchGetItem": (("ProjectionExpression",), ("AttributesToGet",)),
+    "PutItem": (("ConditionExpression",), ("Expected", "ConditionalOperator")),
+    "DeleteItem": (("ConditionExpression",), ("Expected", "ConditionalOperator")),
+    "UpdateItem": (
+        ("UpdateExpression", "ConditionExpression"),
+        ("AttributeUpdates", "Expected", "ConditionalOperator"),
+    ),
+    "Query": (
+        ("ProjectionExpression", "FilterExpression", "KeyConditionExpression"),
+        ("AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"),
+    ),
+    "Scan": (
+        ("ProjectionExpression", "FilterExpression"),
+        ("AttributesToGet", "ScanFilter", "ConditionalOperator"),
+    ),
+}
+
+_EXPRESSIONS = frozenset(
+    ["ExpressionAttributeNames", "ExpressionAttributeValues"]
+    + [name for expressions, _ in _PARAMETERS.values() for name in expressions]
+)
+_OLDER = {operation: frozenset(older) for operation, (_, older) in _PARAMETERS.items()}
+
+
+def check_parameters(operation: str, request: Mapping[str, Any]) -> None:
+    """Step 1; operations that have no older parameters need no call."""
+    if _EXPRESSIONS.isdisjoint(request):
+        return
+    expressions, older = _PARAMETERS[operation]
+    given = [name for name in expressions if request.get(name) is not None]
+    if given and not _OLDER[operation].isdisjoint(request):
+        legacy = [name for name in older if request.get(name) is not None]
+        # KeyConditions alone has no expression to clash with, so it goes with the other expressions.
+        if "KeyConditions" in legacy and "KeyConditionExpression" not in given:
+            legacy.remove("KeyConditions")
+        if legacy:
+            raise RequestValidationException(
+                "Can not use both expression and non-expression parameters in the same request: "
+                f"Non-expression parameters: {{{', '.join(legacy)}}} "
+                f"Expression parameters: {{{', '.join(given)}}}"
+            )
+    _check_users(request, expressions, given)
+
+
+def _check_users(request: Mapping[str, Any], expressions: Sequence[str], given: Sequence[str]) -> None:
+    if request.get("ExpressionAttributeNames") is not None and not given:
+        raise ValidationException("ExpressionAttributeNames can only be specified when using expressions")
+    # A projection comes first, and is the one expression that uses no values.
+    if request.get("ExpressionAttributeValues") is None or (given and given[-1] != "ProjectionExpression"):
+        return
+    users = [name for name in expressions if name != "ProjectionExpression"]
+    if users:
+        raise RequestValidationException(
+            "ExpressionAttributeValues can only be specified when using expressions: "
+            f"{' and '.join(users)} {'are' if len(users) > 1 else 'is'} null"
+        )
+
+
+def check_placeholders(
+    request: Mapping[str, Any], canonical: Callable[[AttributeValue], AttributeValue] | None = None
+) -> dict[str, AttributeValue] | None:
+    """Step 2. ``canonical`` validates a value and gives the form of it that all of them come back in."""
+    names = request.get("ExpressionAttributeNames")
+    if names is not None:
+        _check_keys("ExpressionAttributeNames", "#", names)
+        for key, name in names.items():
+            if not name:
+                raise ValidationException(
+                    f"ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}"
+                )
+            if text_size(name) > MAX_NAME_BYTES:
+                raise RequestValidationException(
+                    f"ExpressionAttributeNames contains invalid value: {NAME_TOO_LARGE} for key {key}",
+                    counted_as=NAME_TOO_LARGE,
+                )
+    values: dict[str, AttributeValue] | None = request.get("ExpressionAttributeValues")
+    if values is None:
+        return None
+    _check_keys("ExpressionAttributeValues", ":", values)
+    if canonical is None:
+        return values
+    try:
+        return {key: canonical(value) for key, value in values.items()}
+    except ValidationException:
+        # Only now does it matter in which order the service looks at them.
+        _raise_first_invalid(values, canonical)
+        raise
+
+
+def _raise_first_invalid(
+    values: Mapping[str, AttributeValue], canonical: Callable[[AttributeValue], AttributeValue]
+) -> None:
+    for key in hash_order(values, len(values)):
+        try:
+            canonical(values[key])
+        except ValidationException as error:
+            # The one problem of a value that the service reports without the name of the value.
+            if error.message == NESTED_TOO_DEEPLY:
+                raise
+            message = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
+            if isinstance(error, RequestValidationException):
+                # Where it is counted, it is without the name as well.
+                raise RequestValidationException(message, counted_as=error.message) from None
+            raise ValidationException(message) from None
+
+
+def _check_keys(parameter: str, sigil: str, keys: Collection[str]) -> None:
+    if not keys:
+        raise RequestValidationException(f"{parameter} must not be empty")
+    known = _WELL_FORMED[sigil]
+    if known.issuperset(keys):
+        return
+    for key in keys:
+        if type(key) is not str or len(key) > _MAX_KEY_BYTES or key[:1] != sigil or not _KEY.fullmatch(key):
+            text_size(key)  # raises when it is no text at all
+            raise ValidationException(f"{parameter} contains invalid key: {_key_problem(key)}")
+    if len(known) + len(keys) > _MOST_KNOWN:
+        known.clear()
+    known.update(keys if len(keys) <= _MOST_KNOWN else ())
+
+
+def _key_problem(key: str) -> str:
+    size = len(key.encode("utf-8", "surrogatepass"))
+    if size > _MAX_KEY_BYTES:
+        return f"The expression attribute map contains a key that is too long; size of key: {size}"
+    return f'Syntax error; key: "{key}"'
+
+
+def check_expression_attributes(
+    request: Mapping[str, Any], used_names: AbstractSet[str], used_values: AbstractSet[str]
+) -> None:
+    """Step 4, with the names and values that the expressions of the request use between them."""
+    _check_unused("ExpressionAttributeNames", request, used_names)
+    _check_unused("ExpressionAttributeValues", request, used_values)
+
+
+def _check_unused(parameter: str, request: Mapping[str, Any], used: AbstractSet[str]) -> None:
+    given = request.get(parameter)
+    if given and not given.keys() <= used:
+        unused = [key for key in given if key not in used]
+        listing = ", ".join(hash_order(unused, len(given)))
+        raise RequestValidationException(f"Value provided in {parameter} unused in expressions: keys: {{{listing}}}")
+
+
+def hash_order(keys: Iterable[str], total: int) -> list[str]:
+    """The keys as the service lists and visits them: in the order of a hash table made for ``total`` of them.
+
+    The order is that of Java's HashSet: by the low bits of the string's hash.
+    """
+    slots = 16
+    while slots < total * 4 // 3 + 1:
+        slots *= 2
+
+    def slot(key: str) -> int:
+        code = 0
+        units = key.encode("utf-16-be", "surrogatepass")
+        for position in range(0, len(units), 2):
+            code = (31 * code + (units[position] << 8 | units[position + 1])) & 0xFFFFFFFF
+        return (code ^ code >> 16) & (slots - 1)
+
+    return sorted(keys, key=slot)

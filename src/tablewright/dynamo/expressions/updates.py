@@ -1,0 +1,479 @@
+"""Updates: what an UpdateExpression does to an item.
+
+Every right-hand side is worked out from the item as it was; only then is anything written. Writing copies
+what lies on the way to a path and shares the rest with the old item, which stays as it was. Positions in a
+list are those before the update: elements are removed, and new ones appended in the order of their indexes,
+at the very end.
+
+Before that the expression is checked, in DynamoDB's order: reserved words, functions, repeated sections and
+undefined names with the text; undefined values, overlapping paths, the operands of ADD and DELETE, and
+those of functions and arithmetic with each request's values.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, pairwise
+from typing import Any
+
+from tablewright.dynamo.attribute_values import (
+    MAX_ITEM_SIZE,
+    NUMBER_OVERFLOW,
+    AttributeValue,
+    Item,
+    canonical_number,
+    value_size,
+)
+from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.expressions import condition_checks
+from tablewright.dynamo.expressions.compile_cache import kept
+from tablewright.dynamo.expressions.condition_checks import Test, Values
+from tablewright.dynamo.expressions.document_paths import (
+    clash,
+    getter,
+    lookup,
+    name_problem,
+    nested,
+    resolved,
+    top_level,
+    word_problem,
+)
+from tablewright.dynamo.expressions.nodes import (
+    Action,
+    AddAction,
+    Arithmetic,
+    DeleteAction,
+    Function,
+    Literal,
+    NameRef,
+    Operand,
+    Path,
+    PathPart,
+    Placeholder,
+    RemoveAction,
+    SetAction,
+)
+from tablewright.dynamo.expressions.parser import Invalid, Parser, Section, check_size
+from tablewright.dynamo.expressions.projection import Projection
+
+_KIND = "UpdateExpression"
+_SETS = frozenset({"SS", "NS", "BS"})
+_LONG_TYPES = {
+    "S": "STRING",
+    "N": "NUMBER",
+    "B": "BINARY",
+    "NULL": "NULL",
+    "BOOL": "BOOLEAN",
+    "L": "LIST",
+    "M": "MAP",
+}
+
+_WRONG_TYPE = "An operand in the update expression has an incorrect data type"
+_MISSING = "The provided expression refers to an attribute that does not exist in the item"
+TOO_LARGE_TO_UPDATE = "Item size to update has exceeded the maximum allowed size"
+# Lists in one list_append; what applications append is one or two.
+_FEW_LISTS = 8
+_BAD_PATH = "The document path provided in the update expression is invalid for update"
+
+# Exact for any two numbers DynamoDB can hold: 1E+125 and 1E-130 are 256 digits apart.
+_EXACT = decimal.Context(prec=400, Emax=9999, Emin=-9999, traps=[])
+
+Evaluator = Callable[[Item, Values], AttributeValue]
+
+
+class Update:
+    """A compiled update. ``check`` a request's values first; then ``apply``."""
+
+    __slots__ = (
+        "_actions",
+        "_clash",
+        "_evaluators",
+        "_tests",
+        "_touched",
+        "_values",
+        "nested_attributes",
+        "size_overhead",
+        "top_level_attributes",
+        "used_names",
+        "used_values",
+    )
+
+    def __init__(self, actions: list[Action], names: Mapping[str, str]) -> None:
+        written = [path for action in actions for path in _paths(action)]
+        self.used_names: frozenset[str] = frozenset(
+            str(part) for path in written for part in path.parts if isinstance(part, NameRef)
+        )
+        # In the order written, because the first one that is not defined is the one DynamoDB names.
+        self._values = tuple(dict.fromkeys(name for action in actions for name in _values(action)))
+        self.used_values: frozenset[str] = frozenset(self._values)
+        targets = [resolved(action.path, names) for action in actions]
+        self._clash = clash(targets)
+        self.top_level_attributes = top_level(targets)
+        self.nested_attributes = nested(resolved(path, names) for path in written)
+        self._tests = (*_operand_tests(actions), *_function_tests(actions))
+        self._actions = tuple(zip(actions, (target.parts for target in targets), strict=True))
+        self._evaluators = tuple(
+            _evaluator(action.value, names) if isinstance(action, SetAction) else None for action in actions
+        )
+        self._touched = None if self._clash else Projection(targets)
+        self.size_overhead = _size_overhead(actions)
+
+    def check(self, values: Values | None) -> None:
+        """Raises DynamoDB's error when the values do not fit the expression."""
+        values = values or {}
+        for name in self._values:
+            if name not in values:
+                raise Invalid(_KIND, condition_checks.undefined_value(name))
+        if self._clash is not None:
+            raise Invalid(_KIND, self._clash)
+        for test in self._tests:
+            if (problem := test(values)) is not None:
+                raise Invalid(_KIND, problem)
+
+    def static_types(self, values: Values) -> dict[str, str]:
+        """The types that whole attributes are given, as far as the request alone tells."""
+        types = {}
+        for action, parts in self._actions:
+            if len(parts) == 1 and not isinstance(action, RemoveAction):
+                tag = _assigned_type(action.value, values)
+                if tag is not None:
+                    types[str(parts[0])] = tag
+        return types
+
+    def apply(self, item: Item, values: Values) -> Item:
+        """The item after the update; ``item`` itself, a mere key when it is new, is not changed."""
+        results = [evaluate and evaluate(item, values) for evaluate in self._evaluators]
+        draft = _Draft(item)
+        for (action, parts), result in zip(self._actions, results, strict=True):
+            container = draft.container(parts)
+            if isinstance(action, SetAction):
+                assert result is not None
+                draft.write(container, parts[-1], result)
+            elif isinstance(action, RemoveAction):
+                draft.remove(container, parts[-1])
+            else:
+                value = condition_checks.constant(action.value, values)
+                assert value is not None
+                old = lookup(item, parts)
+                if old is not None and old.keys() != value.keys():
+                    raise ValidationException(_WRONG_TYPE)
+                if isinstance(action, AddAction):
+                    draft.write(container, parts[-1], value if old is None else added(old, value))
+                elif old is not None:
+                    remaining = subtracted(old, value)
+                    if remaining is None:
+                        draft.remove(container, parts[-1])
+                    else:
+                        draft.write(container, parts[-1], remaining)
+        return draft.finish()
+
+    def updated(self, item: Item) -> Item:
+        """What the update touches, of the old item for UPDATED_OLD or of the new one for UPDATED_NEW."""
+        assert self._touched is not None, "the values of this update have not been checked"
+        return self._touched.apply(item)
+
+
+def compile_update(text: str, names: Mapping[str, str] | None = None) -> Update:
+    """The program of an update expression; raises what is wrong with its text and names."""
+    check_size(_KIND, text)
+    return _compiled(text, tuple(names.items()) if names else ())
+
+
+@kept
+def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> Update:
+    names = dict(pairs)
+    sections = Parser(_KIND, text).update()
+    actions = [action for section in sections for action in section.actions]
+    for problem in _text_problems(sections, actions, names):
+        if problem is not None:
+            raise Invalid(_KIND, problem)
+    return Update(actions, names)
+
+
+def _text_problems(sections: list[Section], actions: list[Action], names: Mapping[str, str]) -> Iterator[str | None]:
+    paths = [path for action in actions for path in _paths(action)]
+    for path in paths:
+        yield word_problem(path)
+    for action in actions:
+        if isinstance(action, SetAction):
+            for call in _calls(action.value):
+                yield condition_checks.function_problem(call.name, in_update=True)
+    seen = set()
+    for section in sections:
+        if section.keyword in seen:
+            yield f'The "{section.keyword}" section can only be used once in an update expression;'
+        seen.add(section.keyword)
+    for path in paths:
+        yield name_problem(path, names)
+
+
+# -- what an action refers to --------------------------------------------------------------------
+
+
+def _children(operand: Operand) -> tuple[Operand, ...]:
+    if isinstance(operand, Function):
+        return operand.arguments
+    return (operand.left, operand.right) if isinstance(operand, Arithmetic) else ()
+
+
+def _operands(operand: Operand) -> Iterator[Operand]:
+    yield operand
+    for child in _children(operand):
+        yield from _operands(child)
+
+
+def _calls(operand: Operand) -> Iterator[Function]:
+    return (node for node in _operands(operand) if isinstance(node, Function))
+
+
+def _paths(action: Action) -> Iterator[Path]:
+    yield action.path
+    if isinstance(action, SetAction):
+        yield from (node for node in _operands(action.value) if isinstance(node, Path))
+
+
+def _values(action: Action) -> Iterator[str]:
+    if not isinstance(action, RemoveAction):
+        yield from (node.name for node in _operands(action.value) if isinstance(node, Placeholder))
+
+
+def _size_overhead(actions: list[Action]) -> int:
+    """What DynamoDB adds to the size of the item when it holds an update against the 400 KB limit."""
+    size = 3
+    for action in actions:
+        if isinstance(action, RemoveAction | DeleteAction):
+            size += 2
+            continue
+        size += 19
+        if isinstance(action, SetAction):
+            size += isinstance(action.path.parts[-1], int) + 50 * isinstance(action.value, Arithmetic)
+    return size
+
+
+# -- checks with values --------------------------------------------------------------------------
+
+
+def _operand_tests(actions: list[Action]) -> Iterator[Test]:
+    for action in actions:
+        if isinstance(action, AddAction):
+            yield _section_test("ADD", action.value, _SETS | {"N"})
+        elif isinstance(action, DeleteAction):
+            yield _section_test("DELETE", action.value, _SETS)
+
+
+def _section_test(keyword: str, operand: Operand, allowed: frozenset[str]) -> Test:
+    def test(values: Values) -> str | None:
+        tag = condition_checks.static_type(operand, values)
+        if tag is None or tag in allowed:
+            return None
+        return f"Incorrect operand type for operator or function; operator: {keyword}, operand type: {_LONG_TYPES[tag]}"
+
+    return test
+
+
+def _function_tests(actions: list[Action]) -> Iterator[Test]:
+    for action in actions:
+        if isinstance(action, SetAction):
+            yield from _value_tests(action.value)
+
+
+def _value_tests(operand: Operand) -> Iterator[Test]:
+    for child in _children(operand):
+        yield from _value_tests(child)
+    if isinstance(operand, Arithmetic):
+        yield from condition_checks.type_tests(operand.operator, _children(operand), frozenset({"N"}))
+    elif isinstance(operand, Function):
+        if (problem := condition_checks.operand_count_problem(operand)) is not None:
+            yield condition_checks.always(problem)
+        elif operand.name == "list_append":
+            yield from condition_checks.type_tests("list_append", operand.arguments, frozenset({"L"}))
+        elif not isinstance(operand.arguments[0], Path):
+            yield condition_checks.always(condition_checks.path_required(operand.name))
+
+
+def _assigned_type(operand: Operand, values: Values) -> str | None:
+    match operand:
+        case Arithmetic():
+            return "N"
+        case Function("list_append"):
+            return "L"
+        case Function("if_not_exists", (_, default)):
+            return _assigned_type(default, values)
+        case _:
+            return condition_checks.static_type(operand, values)
+
+
+# -- values to write -----------------------------------------------------------------------------
+
+
+def _evaluator(operand: Operand, names: Mapping[str, str]) -> Evaluator:
+    match operand:
+        case Placeholder(name):
+            return lambda item, values: values[name]
+        case Literal(value):
+            return lambda item, values: value
+        case Path():
+            return _existing(resolved(operand, names))
+        case Arithmetic(operator, left, right):
+            return _sum(operator == "-", _evaluator(left, names), _evaluator(right, names))
+        case Function("if_not_exists", (Path() as path, default)):
+            return _if_not_exists(resolved(path, names), _evaluator(default, names))
+        case Function("list_append", (_, _)):
+            return _list_append(*(_evaluator(part, names) for part in _appended(operand)))
+        case Function():
+            return _unusable
+
+
+def _unusable(item: Item, values: Values) -> AttributeValue:
+    raise AssertionError("the values of this update have not been checked")
+
+
+def _existing(path: Path) -> Evaluator:
+    at = getter(path.parts)
+
+    def evaluate(item: Item, values: Values) -> AttributeValue:
+        value = at(item)
+        if value is None:
+            raise ValidationException(_MISSING)
+        return value
+
+    return evaluate
+
+
+def _if_not_exists(path: Path, default: Evaluator) -> Evaluator:
+    at = getter(path.parts)
+
+    def evaluate(item: Item, values: Values) -> AttributeValue:
+        value = at(item)
+        return default(item, values) if value is None else value
+
+    return evaluate
+
+
+def _sum(negative: bool, left: Evaluator, right: Evaluator) -> Evaluator:
+    def evaluate(item: Item, values: Values) -> AttributeValue:
+        one = left(item, values).get("N")
+        if one is None:
+            raise ValidationException(_WRONG_TYPE)
+        other = right(item, values).get("N")
+        if other is None:
+            raise ValidationException(_WRONG_TYPE)
+        return {"N": number_sum(one, other, negative)}
+
+    return evaluate
+
+
+def _list_append(*operands: Evaluator) -> Evaluator:
+    def evaluate(item: Item, values: Values) -> AttributeValue:
+        lists = []
+        for operand in operands:
+            elements = operand(item, values).get("L")
+            if elements is None:
+                raise ValidationException(_WRONG_TYPE)
+            lists.append(elements)
+        if len(lists) > _FEW_LISTS:
+            _check_total(lists)
+        return {"L": list(chain.from_iterable(lists))}
+
+    return evaluate
+
+
+def _check_total(lists: list[list[AttributeValue]]) -> None:
+    """Many lists that an item cannot hold together, the same one perhaps, are not put together first."""
+    distinct = {id(elements): elements for elements in lists}
+    sizes = {name: value_size({"L": elements}) - 3 for name, elements in distinct.items()}
+    if sum(sizes[id(elements)] for elements in lists) > MAX_ITEM_SIZE:
+        raise ValidationException(TOO_LARGE_TO_UPDATE)
+
+
+def _appended(operand: Operand) -> Iterator[Operand]:
+    """The lists that calls of list_append, one in another, put together, in their order."""
+    if isinstance(operand, Function) and operand.name == "list_append" and len(operand.arguments) == 2:
+        for argument in operand.arguments:
+            yield from _appended(argument)
+    else:
+        yield operand
+
+
+def number_sum(one: str, other: str, negative: bool = False) -> str:
+    """The canonical sum or difference of two canonical numbers; an error if it cannot be stored."""
+    if len(one) < 18 and len(other) < 18 and "." not in one and "." not in other:
+        return str(int(one) - int(other) if negative else int(one) + int(other))
+    left, right = _EXACT.create_decimal(one), _EXACT.create_decimal(other)
+    try:
+        return canonical_number(str(_EXACT.subtract(left, right) if negative else _EXACT.add(left, right)))
+    except ValidationException:
+        # Too many digits and too small a number are called an overflow as well.
+        raise ValidationException(NUMBER_OVERFLOW) from None
+
+
+def added(old: AttributeValue, value: AttributeValue) -> AttributeValue:
+    """ADD: numbers add up and sets unite; both values are of one type."""
+    ((tag, content),) = value.items()
+    if tag == "N":
+        return {"N": number_sum(old["N"], content)}
+    present = set(old[tag])
+    return {tag: [*old[tag], *(element for element in content if element not in present)]}
+
+
+def subtracted(old: AttributeValue, value: AttributeValue) -> AttributeValue | None:
+    """DELETE: the set without the elements, or None when none is left."""
+    ((tag, content),) = value.items()
+    gone = set(content)
+    left = [element for element in old[tag] if element not in gone]
+    return {tag: left} if left else None
+
+
+class _Draft:
+    """A new version of an item: containers are copied when they are first written into."""
+
+    __slots__ = ("_item", "_lists", "_owned")
+
+    def __init__(self, item: Item) -> None:
+        self._item: Item = dict(item)
+        self._owned: set[int] = set()
+        self._lists: dict[int, tuple[list[AttributeValue], set[int], list[tuple[int, AttributeValue]]]] = {}
+
+    def container(self, parts: tuple[PathPart, ...]) -> Any:
+        """The map or list, safe to write into, that holds the last step of the path."""
+        holder: Any = self._item
+        for part, following in pairwise(parts):
+            if isinstance(holder, list):
+                value = holder[part] if isinstance(part, int) and part < len(holder) else None
+            else:
+                value = holder.get(part)
+            tag = "L" if isinstance(following, int) else "M"
+            content = None if value is None else value.get(tag)
+            if content is None:
+                raise ValidationException(_BAD_PATH)
+            if id(content) not in self._owned:
+                content = content.copy()
+                self._owned.add(id(content))
+                holder[part] = {tag: content}
+            holder = content
+        return holder
+
+    def write(self, container: Any, part: PathPart, value: AttributeValue) -> None:
+        if isinstance(part, int) and part >= len(container):
+            self._changes(container)[2].append((part, value))
+        else:
+            container[part] = value
+
+    def remove(self, container: Any, part: PathPart) -> None:
+        if isinstance(part, int):
+            self._changes(container)[1].add(part)
+        else:
+            container.pop(part, None)
+
+    def finish(self) -> Item:
+        for elements, removed, appended in self._lists.values():
+            appended.sort(key=lambda entry: entry[0])
+            kept = [element for position, element in enumerate(elements) if position not in removed]
+            elements[:] = kept + [value for _, value in appended]
+        return self._item
+
+    def _changes(
+        self, elements: list[AttributeValue]
+    ) -> tuple[list[AttributeValue], set[int], list[tuple[int, AttributeValue]]]:
+        return self._lists.setdefault(id(elements), (elements, set(), []))

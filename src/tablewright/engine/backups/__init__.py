@@ -1,0 +1,1 @@
+"""Backups on demand, point-in-time recovery, and restores from both."""

@@ -1,0 +1,282 @@
+"""On-demand backups: CreateBackup, DescribeBackup, ListBackups and DeleteBackup.
+
+A backup is a row of the SQL table ``backups``, which holds the description of its table, and an SQL table with a copy
+of the items. Both are made by one transaction, so that a backup is of one instant, and complete when it is answered;
+the answer says CREATING, as the service's does. A backup does not need its table any more.
+
+A table that is deleted while point-in-time recovery is enabled leaves a backup of type SYSTEM, which costs nothing: the
+SQL table of its items is given another name. It is forgotten after 35 days, in the background.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from tablewright.dynamo.errors import BackupNotFoundException, ValidationException
+from tablewright.engine.backups.point_in_time import check_backups_available
+from tablewright.engine.database import Database
+from tablewright.engine.tables.table_description import billing_mode, moment, shown
+from tablewright.engine.tables.table_lookup import check_place, find_source, table_name
+from tablewright.engine.tables.table_schema import Table
+
+SYSTEM_BACKUP_SECONDS = 35 * 24 * 3600.0
+
+_PAGE = 100
+_EXPIRY_INTERVAL = 3600.0
+_ARN = re.compile(r"arn:[a-z-]+:dynamodb:[\w-]*:\d*:table/[\w.-]{3,255}/backup/(\d{14}-[0-9a-f]{8})", re.ASCII)
+_SELECT = "SELECT number, expires, definition FROM backups"
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup, as it is stored; ``rows`` is the SQL table of its items."""
+
+    number: int
+    # The service's BackupDetails, and the table's own description, of the moment it was made.
+    details: dict[str, Any]
+    description: dict[str, Any]
+    items: int
+    time_to_live: str | None
+
+    @property
+    def arn(self) -> str:
+        return str(self.details["BackupArn"])
+
+    @property
+    def created(self) -> float:
+        return float(self.details["BackupCreationDateTime"])
+
+    @property
+    def place(self) -> str:
+        """Where it stands in lists: an ARN ends in the time at which the backup was made."""
+        return self.arn.rpartition("/")[2]
+
+    @property
+    def rows(self) -> str:
+        return f"backup_{self.number}"
+
+
+# -- operations ----------------------------------------------------------------------------------------------
+
+
+def create_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    table = find_source(db, request["TableName"])
+    check_backups_available(table)
+    description = shown(db, table)
+    number = _next_number(db)
+    execute = db.storage.write()
+    _create_rows(db, number)
+    copied = execute(f"INSERT INTO backup_{number} SELECT * FROM {table.rows}").rowcount
+    backup = _save(db, number, table, description, copied, request["BackupName"], None)
+    return {"BackupDetails": {**backup.details, "BackupStatus": "CREATING"}}
+
+
+def describe_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    return {"BackupDescription": _shown(find_backup(db, request["BackupArn"]))}
+
+
+def list_backups(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    kind = request.get("BackupType", "USER")
+    name = table_name(db, request["TableName"]) if "TableName" in request else None
+    start = request.get("ExclusiveStartBackupArn")
+    after = "" if start is None else _place(db, start)
+    lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
+    found = [
+        backup
+        for backup in sorted(all_backups(db), key=lambda backup: backup.place)
+        if backup.place > after
+        and kind in ("ALL", backup.details["BackupType"])
+        and name in (None, backup.description["TableName"])
+        and (lower is None or lower <= backup.created)
+        and (upper is None or backup.created < upper)
+    ]
+    limit = request.get("Limit", _PAGE)
+    answer: dict[str, Any] = {"BackupSummaries": [_summary(backup) for backup in found[:limit]]}
+    if len(found) > limit:
+        answer["LastEvaluatedBackupArn"] = found[limit - 1].arn
+    return answer
+
+
+def delete_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    backup = find_backup(db, request["BackupArn"])
+    told = _shown(backup)
+    told["BackupDetails"] = {**told["BackupDetails"], "BackupStatus": "DELETED"}
+    _forget(db, backup)
+    return {"BackupDescription": told}
+
+
+# -- for the operations on tables ----------------------------------------------------------------------------
+
+
+def keep_deleted(db: Database, table: Table) -> None:
+    """Make a backup of a table that is being deleted; its items go over to it."""
+    description = shown(db, table)
+    execute = db.storage.write()
+    number = _next_number(db)
+    (items,) = execute(f"SELECT count(*) FROM {table.rows}").fetchone()
+    execute(f"ALTER TABLE {table.rows} RENAME TO backup_{number}")
+    expires = moment(db) + SYSTEM_BACKUP_SECONDS
+    _save(db, number, table, description, items, f"{table.name}$DeletedTableBackup", expires)
+    db.on_schedule()
+
+
+def find_backup(db: Database, arn: str) -> Backup:
+    _place(db, arn)
+    found = db.storage.execute(
+        f"{_SELECT} WHERE arn = ? AND (expires IS NULL OR expires > ?)", (arn, db.clock())
+    ).fetchone()
+    if found is None:
+        raise BackupNotFoundException(f"Backup not found: {arn}")
+    return _backup(*found)
+
+
+def all_backups(db: Database, *, expired: bool = False) -> list[Backup]:
+    """Those that can be restored, in no order; with ``expired`` also those that no longer can."""
+    found = db.storage.execute(f"{_SELECT} WHERE ? OR expires IS NULL OR expires > ?", (expired, db.clock()))
+    return [_backup(*row) for row in found]
+
+
+def forget_expired(db: Database) -> float | None:
+    """A step of the background work: forget a backup of a deleted table when its time has come."""
+    found = db.storage.execute(f"{_SELECT} WHERE expires IS NOT NULL ORDER BY expires LIMIT 1").fetchone()
+    if found is None:
+        return None
+    if found[1] > db.clock():
+        return _EXPIRY_INTERVAL
+    _forget(db, _backup(*found))
+    return 0.0
+
+
+# -- ARNs ----------------------------------------------------------------------------------------------------
+
+
+def _place(db: Database, arn: str) -> str:
+    """What orders backups, from the ARN of one that may be gone."""
+    parts = _ARN.fullmatch(arn)
+    if parts is None:
+        raise ValidationException(f"1 validation error detected: Invalid backup ARN: '{arn}'")
+    check_place(db, arn)
+    return parts[1]
+
+
+def _new_arn(db: Database, table: Table, created: float) -> str:
+    while True:
+        arn = f"{table.arn}/backup/{round(created * 1000):014d}-{db.random.getrandbits(32):08x}"
+        if db.storage.execute("SELECT 1 FROM backups WHERE arn = ?", (arn,)).fetchone() is None:
+            return arn
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+def _next_number(db: Database) -> int:
+    return int(db.storage.execute("SELECT coalesce(max(number), 0) + 1 FROM backups").fetchone()[0])
+
+
+def _create_rows(db: Database, number: int) -> None:
+    """The columns are those of a table's rows, in their order, so that SQLite copies rows without looking into them."""
+    db.storage.write()(
+        f"CREATE TABLE backup_{number} "
+        "(id INTEGER PRIMARY KEY, key BLOB NOT NULL, size INTEGER NOT NULL, item BLOB NOT NULL)"
+    )
+
+
+def _save(
+    db: Database,
+    number: int,
+    table: Table,
+    description: dict[str, Any],
+    items: int,
+    name: str,
+    expires: float | None,
+) -> Backup:
+    created = moment(db)
+    details = {
+        "BackupArn": _new_arn(db, table, created),
+        "BackupName": name,
+        "BackupSizeBytes": description["TableSizeBytes"],
+        "BackupStatus": "AVAILABLE",
+        "BackupType": "USER" if expires is None else "SYSTEM",
+        "BackupCreationDateTime": created,
+    }
+    if expires is not None:
+        details["BackupExpiryDateTime"] = expires
+    backup = Backup(number, details, description, items, table.time_to_live)
+    definition = {
+        "details": details,
+        "description": description,
+        "items": items,
+        "time_to_live": table.time_to_live,
+    }
+    db.storage.write()(
+        "INSERT INTO backups (number, arn, expires, definition) VALUES (?, ?, ?, ?)",
+        (number, backup.arn, expires, orjson.dumps(definition)),
+    )
+    return backup
+
+
+def _backup(number: int, expires: float | None, definition: bytes) -> Backup:
+    return Backup(number=number, **orjson.loads(definition))
+
+
+def _forget(db: Database, backup: Backup) -> None:
+    execute = db.storage.write()
+    execute("DELETE FROM backups WHERE number = ?", (backup.number,))
+    execute(f"DROP TABLE {backup.rows}")
+
+
+# -- showing -------------------------------------------------------------------------------------------------
+
+
+def _summary(backup: Backup) -> dict[str, Any]:
+    table = {member: backup.description[member] for member in ("TableName", "TableId", "TableArn")}
+    return {**table, **backup.details}
+
+
+def _shown(backup: Backup) -> dict[str, Any]:
+    """The service's BackupDescription."""
+    table = backup.description
+    source = {
+        "TableName": table["TableName"],
+        "TableId": table["TableId"],
+        "TableArn": table["TableArn"],
+        "TableSizeBytes": table["TableSizeBytes"],
+        "KeySchema": table["KeySchema"],
+        "TableCreationDateTime": table["CreationDateTime"],
+        "ProvisionedThroughput": _units(table),
+        "ItemCount": backup.items,
+        "BillingMode": billing_mode(table),
+    }
+    if "OnDemandThroughput" in table:
+        source["OnDemandThroughput"] = table["OnDemandThroughput"]
+    features: dict[str, Any] = {}
+    if "LocalSecondaryIndexes" in table:
+        features["LocalSecondaryIndexes"] = [_index(index) for index in table["LocalSecondaryIndexes"]]
+    if "GlobalSecondaryIndexes" in table:
+        features["GlobalSecondaryIndexes"] = [
+            {**_index(index), "ProvisionedThroughput": _units(index), **_ceilings(index)}
+            for index in table["GlobalSecondaryIndexes"]
+        ]
+    if "StreamSpecification" in table:
+        features["StreamDescription"] = table["StreamSpecification"]
+    if backup.time_to_live is not None:
+        features["TimeToLiveDescription"] = {"TimeToLiveStatus": "ENABLED", "AttributeName": backup.time_to_live}
+    if "SSEDescription" in table:
+        features["SSEDescription"] = table["SSEDescription"]
+    return {"BackupDetails": backup.details, "SourceTableDetails": source, "SourceTableFeatureDetails": features}
+
+
+def _units(holder: dict[str, Any]) -> dict[str, int]:
+    return {unit: holder["ProvisionedThroughput"][unit] for unit in ("ReadCapacityUnits", "WriteCapacityUnits")}
+
+
+def _index(index: dict[str, Any]) -> dict[str, Any]:
+    return {member: index[member] for member in ("IndexName", "KeySchema", "Projection")}
+
+
+def _ceilings(index: dict[str, Any]) -> dict[str, Any]:
+    return {"OnDemandThroughput": index["OnDemandThroughput"]} if "OnDemandThroughput" in index else {}

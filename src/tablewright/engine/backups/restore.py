@@ -1,0 +1,211 @@
+"""RestoreTableFromBackup and RestoreTableToPointInTime.
+
+A restored table is made as CreateTable makes one: the description that it comes from, with what the request overrides,
+is turned into a CreateTable request and passes the same checks. In the same transaction it gets its items, by one
+statement; its indexes are filled as an added index is, by the backfill. The table is CREATING until that is done, which
+for a small table it is at once. A process that is killed meanwhile leaves no table, or one that is finished after the
+next start.
+
+    description ─ overrides ─▶ CreateTable request ─▶ checks ─▶ table ─▶ items ─▶ indexes ─▶ ACTIVE
+
+Keys, indexes, capacity and encryption are restored: those of the backup, or those that the source has now. Tags, time
+to live, the stream, recovery, deletion protection and the table class are not; no stream tells of restored items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tablewright.dynamo.errors import (
+    InvalidRestoreTimeException,
+    PointInTimeRecoveryUnavailableException,
+    TableAlreadyExistsException,
+    TableInUseException,
+)
+from tablewright.engine.backups import point_in_time
+from tablewright.engine.backups.on_demand import find_backup
+from tablewright.engine.database import Database
+from tablewright.engine.tables import index_backfill
+from tablewright.engine.tables.table_checks import (
+    ON_DEMAND,
+    PROVISIONED,
+    check_definition,
+    invalid,
+    key_names,
+)
+from tablewright.engine.tables.table_description import billing_mode
+from tablewright.engine.tables.table_lookup import find_source
+from tablewright.engine.tables.table_operations import check_room, make_table, told_of_creation
+from tablewright.engine.tables.table_schema import Table
+
+_UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
+
+
+def restore_table_from_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    backup = find_backup(db, request["BackupArn"])
+    definition = _definition(db, request, backup.description)
+    summary = {
+        "SourceBackupArn": backup.arn,
+        "SourceTableArn": backup.description["TableArn"],
+        "RestoreDateTime": backup.created,
+    }
+    table, told = _make(db, definition, summary)
+    db.storage.write()(f"INSERT INTO {table.rows} (id, key, size, item) SELECT * FROM {backup.rows}")
+    index_backfill.begin_restore(db, table)
+    return {"TableDescription": told}
+
+
+def restore_table_to_point_in_time(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    source = _source(db, request)
+    definition = _definition(db, request, source.description)
+    time = _time(db, source, request)
+    then = point_in_time.window(db, source).latest if time is None else time
+    table, told = _make(db, definition, {"SourceTableArn": source.arn, "RestoreDateTime": round(then, 3)})
+    point_in_time.copy_state(db, source, time, table.rows)
+    index_backfill.begin_restore(db, table)
+    return {"TableDescription": told}
+
+
+def _make(db: Database, definition: dict[str, Any], summary: dict[str, Any]) -> tuple[Table, dict[str, Any]]:
+    """A table that is being restored, still without items, and what is told of it."""
+    table = make_table(db, definition)
+    description = {
+        **table.description,
+        "TableStatus": "CREATING",
+        "RestoreSummary": {**summary, "RestoreInProgress": True},
+    }
+    for index in description.get("GlobalSecondaryIndexes", ()):
+        index["IndexStatus"] = "CREATING"
+    table = replace(table, description=description)
+    db.save_table(table)
+    return table, told_of_creation(db, table, definition)
+
+
+# -- what is restored ----------------------------------------------------------------------------------------
+
+
+def _source(db: Database, request: Mapping[str, Any]) -> Table:
+    named = [request[member] for member in ("SourceTableName", "SourceTableArn") if member in request]
+    if len(named) != 1:
+        raise invalid("Exactly one of SourceTableName and SourceTableArn must be specified")
+    for index in request.get("GlobalSecondaryIndexOverride", ()):
+        if "WarmThroughput" in index:
+            raise invalid(
+                f"WarmThroughput is not supported in GlobalSecondaryIndexOverride for index: {index['IndexName']}"
+            )
+    if request.get("UseLatestRestorableTime", False) == ("RestoreDateTime" in request):
+        raise invalid("Exactly one of RestoreDateTime and UseLatestRestorableTime must be specified")
+    source = find_source(db, named[0])
+    if source.recovery_days is None:
+        raise PointInTimeRecoveryUnavailableException(
+            f"Point in time recovery is not enabled for table '{source.name}'"
+        )
+    return source
+
+
+def _time(db: Database, source: Table, request: Mapping[str, Any]) -> float | None:
+    """The time to go back to; None for the latest, which is the table as it is, whatever its clock says."""
+    if "RestoreDateTime" not in request:
+        return None
+    earliest, latest = point_in_time.window(db, source)
+    time = request["RestoreDateTime"]
+    if not earliest <= time <= latest:
+        raise InvalidRestoreTimeException(
+            "An invalid restore time was specified. RestoreDateTime must be between EarliestRestorableDateTime and "
+            "LatestRestorableDateTime."
+        )
+    return float(time)
+
+
+# -- the table to be made ------------------------------------------------------------------------------------
+
+
+def _definition(db: Database, request: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    """A checked CreateTable request for the table that is wanted."""
+    name = request["TargetTableName"]
+    if name in db.tables:
+        if db.tables[name].is_being_restored:
+            raise TableInUseException(f"Table is being created: {name}")
+        raise TableAlreadyExistsException(f"Table already exists: {name}")
+    if request.get("VectorIndexOverride"):
+        raise invalid("Tablewright does not support VectorIndexOverride")
+    billing = request.get("BillingModeOverride", billing_mode(source))
+    definition: dict[str, Any] = {
+        "TableName": name,
+        "KeySchema": source["KeySchema"],
+        "BillingMode": billing,
+        **_capacity(billing, source, request.get("ProvisionedThroughputOverride")),
+        **_ceilings(billing, source, request.get("OnDemandThroughputOverride")),
+    }
+    local = [_index(index) for index, _ in _paired("LocalSecondaryIndex", request, source)]
+    global_ = [
+        {
+            **_index(index),
+            **_capacity(billing, source_index, index.get("ProvisionedThroughput")),
+            **_ceilings(billing, source_index, index.get("OnDemandThroughput")),
+            **({"WarmThroughput": index["WarmThroughput"]} if "WarmThroughput" in index else {}),
+        }
+        for index, source_index in _paired("GlobalSecondaryIndex", request, source)
+    ]
+    if local:
+        definition["LocalSecondaryIndexes"] = local
+    if global_:
+        definition["GlobalSecondaryIndexes"] = global_
+    used = {attribute for holder in (definition, *local, *global_) for attribute in key_names(holder["KeySchema"])}
+    definition["AttributeDefinitions"] = [
+        attribute for attribute in source["AttributeDefinitions"] if attribute["AttributeName"] in used
+    ]
+    encryption = request.get("SSESpecificationOverride", _encryption(source))
+    if encryption is not None:
+        definition["SSESpecification"] = encryption
+    check_definition(definition)
+    check_room(db, definition)
+    return definition
+
+
+def _capacity(billing: str, source: Mapping[str, Any], wanted: Mapping[str, int] | None) -> dict[str, Any]:
+    """The units that are asked for, or else those of the source, if it has any and they are of use."""
+    if wanted is None and billing == PROVISIONED:
+        units = {unit: source["ProvisionedThroughput"][unit] for unit in _UNITS}
+        wanted = units if all(units.values()) else None
+    return {} if wanted is None else {"ProvisionedThroughput": wanted}
+
+
+def _ceilings(billing: str, source: Mapping[str, Any], wanted: Mapping[str, int] | None) -> dict[str, Any]:
+    if wanted is None and billing == ON_DEMAND:
+        wanted = source.get("OnDemandThroughput")
+    return {} if wanted is None else {"OnDemandThroughput": wanted}
+
+
+def _encryption(source: Mapping[str, Any]) -> dict[str, Any] | None:
+    described = source.get("SSEDescription")
+    if described is None:
+        return None
+    return {"Enabled": True, "SSEType": described["SSEType"], "KMSMasterKeyId": described["KMSMasterKeyArn"]}
+
+
+def _index(index: Mapping[str, Any]) -> dict[str, Any]:
+    return {member: index[member] for member in ("IndexName", "KeySchema", "Projection")}
+
+
+def _paired(
+    kind: str, request: Mapping[str, Any], source: Mapping[str, Any]
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """The indexes to restore, each with the one of the source that it has to match: all, unless some are named."""
+    existing = {index["IndexName"]: index for index in source.get(f"{kind.removesuffix('Index')}Indexes", ())}
+    if f"{kind}Override" not in request:
+        return [(_index(index), index) for index in existing.values()]
+    pairs = []
+    for index in request[f"{kind}Override"]:
+        match = existing.get(index["IndexName"])
+        if match is None or _shape(match) != _shape(index):
+            raise invalid(f"{kind}Override does not match an index of the source: {index['IndexName']}")
+        pairs.append((index, match))
+    return pairs
+
+
+def _shape(index: Mapping[str, Any]) -> tuple[Any, ...]:
+    projection = index["Projection"]
+    return index["KeySchema"], projection.get("ProjectionType"), sorted(projection.get("NonKeyAttributes", ()))

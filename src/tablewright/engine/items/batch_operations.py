@@ -1,0 +1,162 @@
+"""BatchGetItem and BatchWriteItem: many single items in one request, each on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from tablewright.dynamo.attribute_values import MAX_ITEM_SIZE, Item, checked_item
+from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.expressions import Projection, check_parameters
+from tablewright.engine.database import Database
+from tablewright.engine.items.consumed_capacity import Meter, read_units
+from tablewright.engine.items.item_operations import (
+    Write,
+    attributes_to_get,
+    batch_collection_metrics,
+    becoming,
+    check_key_paths,
+    checked_key,
+)
+from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.tables.table_schema import Table
+
+_DUPLICATES = "Provided list of item keys contains duplicates"
+_MAX_KEYS = 100
+_MAX_WRITES = 25
+_RESPONSE_BYTES = 16 * 1024 * 1024
+
+
+def batch_get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    _check_unmixed(request["RequestItems"])
+    plans: list[tuple[str, dict[str, Any], list[Item], Projection | None]] = []
+    count = 0
+    for name, wanted in request["RequestItems"].items():
+        check_parameters("BatchGetItem", wanted)
+        attributes = attributes_to_get(wanted)
+        parameters = Parameters(wanted)
+        projection = attributes or parameters.projection()
+        parameters.finish()
+        given: list[Item] = []
+        seen = set()
+        for member in wanted["Keys"]:
+            key = checked_key(member)
+            given.append(key)
+            seen.add(orjson.dumps(key, option=orjson.OPT_SORT_KEYS))
+            if len(seen) < len(given):
+                raise ValidationException(_DUPLICATES)
+            count += 1
+            if count > _MAX_KEYS:
+                raise ValidationException("Too many items requested for the BatchGetItem call")
+        plans.append((name, wanted, given, projection))
+    located = []
+    for name, wanted, given, projection in plans:
+        table = db.table(name)
+        for key in given:
+            table.check_key(key)
+        if projection is not None:
+            check_key_paths(table, projection)
+        located.append((name, table, wanted, given, projection))
+    meter = Meter.for_request(request)
+    responses: dict[str, list[Any]] = {}
+    unprocessed: dict[str, Any] = {}
+    size = 0
+    for name, table, wanted, given, projection in located:
+        items = responses.setdefault(name, [])
+        for position, key in enumerate(given):
+            row = db.fetch(table, table.row_key(key))
+            size += 0 if row is None else row.size
+            if size > _RESPONSE_BYTES:
+                unprocessed[name] = {**wanted, "Keys": given[position:]}
+                break
+            if meter is not None:
+                units = read_units(0 if row is None else row.size, wanted.get("ConsistentRead", False))
+                meter.table(table, units, key)
+            if row is not None:
+                items.append(orjson.Fragment(row.data) if projection is None else projection.apply(row.item))
+    response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
+    if meter is not None:
+        response["ConsumedCapacity"] = meter.all()
+    return response
+
+
+def _check_unmixed(request_items: dict[str, Any]) -> None:
+    """What does not mix within one request does not mix across the tables of a batch either."""
+    used = [
+        name for name in ("AttributesToGet", "ProjectionExpression") if any(name in w for w in request_items.values())
+    ]
+    if len(used) == 2:
+        check_parameters("BatchGetItem", dict.fromkeys(used, ()))
+
+
+def batch_write_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    if sum(map(len, request["RequestItems"].values())) > _MAX_WRITES:
+        raise ValidationException("Too many items requested for the BatchWriteItem call")
+    plans = [(name, _checked_writes(writes)) for name, writes in request["RequestItems"].items()]
+    located = [(table := db.table(name), _located(table, writes)) for name, writes in plans]
+    meter = Meter.for_request(request)
+    for table, writes in located:
+        for row_key, write in writes.items():
+            item, size = (write.item, write.size) if write.is_put else (None, 0)
+            if item is not None and meter is None and not table.needs_old_image:
+                db.put_blind(table, row_key, orjson.dumps(item), size)
+            else:
+                Write(table, row_key, becoming(item, size)).run(db, meter)
+    response: dict[str, Any] = {"UnprocessedItems": {}}
+    if request.get("ReturnItemCollectionMetrics") == "SIZE":
+        written = ((table, write.item) for table, writes in located for write in writes.values())
+        metrics = batch_collection_metrics(db, written)
+        if metrics:
+            response["ItemCollectionMetrics"] = metrics
+    if meter is not None:
+        response["ConsumedCapacity"] = meter.all()
+    return response
+
+
+@dataclass(slots=True)
+class _BatchWrite:
+    """An item to put, or the key of one to delete."""
+
+    item: Item
+    size: int
+    is_put: bool
+
+
+def _checked_writes(writes: list[dict[str, Any]]) -> list[_BatchWrite]:
+    if any(len(write) != 1 for write in writes):
+        raise ValidationException(
+            "Supplied AttributeValue has more than one datatypes set, "
+            "must contain exactly one of the supported datatypes"
+        )
+    result = []
+    for write in writes:
+        is_put = "PutRequest" in write
+        item, size = checked_item(write["PutRequest"]["Item"] if is_put else write["DeleteRequest"]["Key"])
+        if is_put and size > MAX_ITEM_SIZE:
+            raise ValidationException("Item size has exceeded the maximum allowed size")
+        result.append(_BatchWrite(item, size, is_put))
+    return result
+
+
+def _located(table: Table, writes: list[_BatchWrite]) -> dict[bytes, _BatchWrite]:
+    """The writes by the row that each is about."""
+    located: dict[bytes, _BatchWrite] = {}
+    for write in writes:
+        if write.is_put:
+            _check_batch_item(table, write.item)
+        else:
+            table.check_key(write.item)
+        row_key = table.row_key(write.item)
+        if row_key in located:
+            raise ValidationException(_DUPLICATES)
+        located[row_key] = write
+    return located
+
+
+def _check_batch_item(table: Table, item: Item) -> None:
+    """A batch speaks of the key where PutItem speaks of the item."""
+    if any(name not in item or kind not in item[name] for name, kind in table.key.types.items()):
+        raise ValidationException("The provided key element does not match the schema")
+    table.check_item(item)

@@ -1,0 +1,390 @@
+"""PutItem, GetItem, UpdateItem, DeleteItem.
+
+A write to one item is a ``Write``: which item, under which condition, and how the new item follows from the
+old one. The single-item operations make one and run it; a transaction makes many, looks at all of them before
+it applies any; a PartiQL statement makes one from its own syntax. What is true of a write is therefore true
+of it everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import orjson
+
+from tablewright.dynamo.attribute_values import (
+    MAX_ITEM_SIZE,
+    WRITTEN_TOO_DEEPLY,
+    AttributeValue,
+    Item,
+    checked,
+    checked_item,
+    item_size,
+    text_size,
+    value_size,
+)
+from tablewright.dynamo.errors import (
+    ConditionalCheckFailedException,
+    RequestValidationException,
+    ValidationException,
+)
+from tablewright.dynamo.expressions import Condition, Projection, check_parameters
+from tablewright.dynamo.expressions.updates import TOO_LARGE_TO_UPDATE
+from tablewright.engine.database import Database, Row
+from tablewright.engine.items import legacy_parameters
+from tablewright.engine.items.consumed_capacity import Meter, read_units
+from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.storage import key_encoding
+from tablewright.engine.tables.table_schema import Table
+
+_INVALID = "One or more parameter values were invalid: "
+_TOO_LARGE = "Item size has exceeded the maximum allowed size"
+_NOTHING: Item = {}
+
+
+class Changes(Protocol):
+    """How an update makes a new item; from an expression, from AttributeUpdates or from PartiQL."""
+
+    @property
+    def top_level_attributes(self) -> frozenset[str]: ...
+
+    @property
+    def nested_attributes(self) -> frozenset[str]: ...
+
+    @property
+    def size_overhead(self) -> int: ...
+
+    def static_types(self, values: Mapping[str, AttributeValue]) -> dict[str, str]: ...
+
+    def apply(self, item: Item, values: Mapping[str, AttributeValue]) -> Item: ...
+
+    def updated(self, item: Item) -> Item: ...
+
+
+@dataclass(slots=True)
+class Write:
+    """One conditional change of one item."""
+
+    table: Table
+    key: bytes
+    new: Callable[[Row | None], tuple[Item | None, int]]
+    condition: Condition | None = None
+    values: Mapping[str, AttributeValue] = field(default_factory=dict)
+    item_on_failure: bool = False
+
+    def check(self, old: Row | None) -> None:
+        """Raise unless the condition holds of the item as it is."""
+        if self.condition is not None and not self.condition.evaluate(
+            _NOTHING if old is None else old.item, self.values
+        ):
+            if self.item_on_failure and old is not None:
+                raise ConditionalCheckFailedException(Item=old.item)
+            raise ConditionalCheckFailedException
+
+    def run(self, db: Database, meter: Meter | None) -> tuple[Row | None, Item | None]:
+        """Check and apply; the item before and after."""
+        old = db.fetch(self.table, self.key)
+        self.check(old)
+        new, size = self.new(old)
+        db.change(self.table, self.key, old, new, size)
+        if meter is not None:
+            meter.change(self.table, old, new, size)
+        return old, new
+
+
+# -- the operations ------------------------------------------------------------------------------------------
+
+
+def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        item, size = checked_item(request["Item"])
+        check_parameters("PutItem", request)
+        returned = request.get("ReturnValues", "NONE")
+        if returned not in ("NONE", "ALL_OLD"):
+            raise RequestValidationException("ReturnValues can only be ALL_OLD or NONE")
+        if size > MAX_ITEM_SIZE:
+            raise ValidationException(_TOO_LARGE)
+        expected = _expected(request)
+        parameters = Parameters(request)
+        condition = expected or parameters.condition()
+        parameters.finish()
+    except RequestValidationException as error:
+        raise error.counted() from None
+    table = db.table(request["TableName"])
+    table.check_item(item)
+    key = table.row_key(item)
+    metered = request.get("ReturnConsumedCapacity", "NONE") != "NONE"
+    if condition is None and returned == "NONE" and not metered and not table.needs_old_image:
+        db.put_blind(table, key, orjson.dumps(item), size)
+        return _with_metrics(db, {}, table, item, request)
+    write = Write(table, key, becoming(item, size), condition, parameters.values, _item_on_failure(request))
+    return _written(db, request, write, item)
+
+
+def get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    check_parameters("GetItem", request)
+    key = checked_key(request["Key"])
+    attributes = attributes_to_get(request)
+    parameters = Parameters(request)
+    projection = attributes or parameters.projection()
+    parameters.finish()
+    table = db.table(request["TableName"])
+    table.check_key(key)
+    if projection is not None:
+        check_key_paths(table, projection)
+    row = db.fetch(table, table.row_key(key))
+    response: dict[str, Any] = {}
+    if row is not None:
+        response["Item"] = orjson.Fragment(row.data) if projection is None else projection.apply(row.item)
+    meter = Meter.for_request(request)
+    if meter is not None:
+        meter.table(table, read_units(0 if row is None else row.size, request.get("ConsistentRead", False)), key)
+        response["ConsumedCapacity"] = meter.one()
+    return response
+
+
+def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        check_parameters("UpdateItem", request)
+        key = checked_key(request["Key"])
+        changes: Changes | None = None
+        if "AttributeUpdates" in request:
+            changes = legacy_parameters.AttributeUpdates(request["AttributeUpdates"])
+        expected = _expected(request)
+        parameters = Parameters(request)
+        update = parameters.update()
+        condition = expected or parameters.condition()
+        parameters.finish()
+    except RequestValidationException as error:
+        raise error.counted() from None
+    table = db.table(request["TableName"])
+    table.check_key(key)
+    changes = update or changes
+    if changes is not None:
+        check_changes(table, changes, parameters.values)
+    write = Write(
+        table,
+        table.row_key(key),
+        updated_item(table, key, changes, parameters.values, per_action=True),
+        condition,
+        parameters.values,
+        _item_on_failure(request),
+    )
+    return _written(db, request, write, key, changes)
+
+
+def delete_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        check_parameters("DeleteItem", request)
+        key = checked_key(request["Key"])
+        returned = request.get("ReturnValues", "NONE")
+        if returned not in ("NONE", "ALL_OLD"):
+            raise RequestValidationException("ReturnValues can only be ALL_OLD or NONE")
+        expected = _expected(request)
+        parameters = Parameters(request)
+        condition = expected or parameters.condition()
+        parameters.finish()
+    except RequestValidationException as error:
+        raise error.counted() from None
+    table = db.table(request["TableName"])
+    table.check_key(key)
+    write = Write(
+        table,
+        table.row_key(key),
+        becoming(None),
+        condition,
+        parameters.values,
+        _item_on_failure(request),
+    )
+    return _written(db, request, write, key)
+
+
+def _written(
+    db: Database, request: Mapping[str, Any], write: Write, key: Item, changes: Changes | None = None
+) -> dict[str, Any]:
+    """Run a write, and tell of it what the request asks for."""
+    meter = Meter.for_request(request)
+    old, new = write.run(db, meter)
+    response: dict[str, Any] = {}
+    attributes = _returned(request.get("ReturnValues", "NONE"), old, new, changes)
+    if attributes is not None:
+        response["Attributes"] = attributes
+    if meter is not None:
+        response["ConsumedCapacity"] = meter.one()
+    return _with_metrics(db, response, write.table, key, request)
+
+
+# -- shared with batches, transactions and PartiQL -----------------------------------------------------------
+
+
+def becoming(item: Item | None, size: int = 0) -> Callable[[Row | None], tuple[Item | None, int]]:
+    """A new item that does not depend on the old one; None deletes."""
+    return lambda _: (item, size)
+
+
+def checked_key(key: Mapping[str, AttributeValue]) -> Item:
+    """A key whose values are valid and canonical; whether it fits a table is asked later."""
+    for name in key:
+        text_size(name)  # raises when it is no text, which only a caller in the same process can send
+    return {name: checked(value)[0] for name, value in key.items()}
+
+
+def attributes_to_get(request: Mapping[str, Any]) -> Projection | None:
+    """AttributesToGet, which is checked before any expression is."""
+    if "AttributesToGet" in request:
+        return legacy_parameters.projection_from_attributes(request["AttributesToGet"])
+    return None
+
+
+def check_key_paths(table: Table, program: Projection | Condition | Changes) -> None:
+    """Key attributes are scalars: a path may not go into one."""
+    nested = program.nested_attributes
+    if not nested:
+        return
+    message = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+    for name in table.key.names:
+        if name in nested:
+            raise ValidationException(f"{message}Key: {name}")
+    for index in table.indexes.values():
+        for name in index.key.names:
+            if name in nested:
+                raise ValidationException(f"{message}IndexKey: {name}")
+
+
+def check_changes(table: Table, changes: Changes, values: Mapping[str, AttributeValue]) -> None:
+    """What an update may not do, as far as it can be told without the item."""
+    touched = changes.top_level_attributes
+    for name in table.key.names:
+        if name in touched:
+            raise ValidationException(f"{_INVALID}Cannot update attribute {name}. This attribute is part of the key")
+    if not touched.isdisjoint(table.index_key_names):
+        assigned = changes.static_types(values)
+        for index in table.indexes_by_name:
+            for name, expected in index.key.types.items():
+                if assigned.get(name, expected) != expected:
+                    raise ValidationException(
+                        f"{_INVALID}Type mismatch for Index Key {name} Expected: {expected} "
+                        f"Actual: {assigned[name]} IndexName: {index.name}"
+                    )
+    check_key_paths(table, changes)
+
+
+def updated_item(
+    table: Table,
+    key: Item,
+    changes: Changes | None,
+    values: Mapping[str, AttributeValue],
+    *,
+    per_action: bool,
+) -> Callable[[Row | None], tuple[Item, int]]:
+    """How an update makes the new item; UpdateItem alone charges its actions against the size limit."""
+
+    def new(old: Row | None) -> tuple[Item, int]:
+        before, size = (key, item_size(key)) if old is None else (old.item, old.size)
+        if changes is None:
+            return before, size
+        after = changes.apply(before, values)
+        touched = changes.top_level_attributes
+        if not touched.isdisjoint(table.index_key_names):
+            _check_changed_index_keys(table, before, after, touched)
+        # What the update did not touch was checked and measured when it was written.
+        for name in touched:
+            if name in before:
+                size -= text_size(name) + value_size(before[name])
+            if name in after:
+                after[name], added = _checked_result(after[name])
+                size += text_size(name) + added
+        measured = size
+        if per_action and size + changes.size_overhead > MAX_ITEM_SIZE:
+            measured = max(size, size - item_size(key) + changes.size_overhead)
+        if measured > MAX_ITEM_SIZE:
+            raise ValidationException(TOO_LARGE_TO_UPDATE)
+        return after, size
+
+    return new
+
+
+def _checked_result(value: AttributeValue) -> tuple[AttributeValue, int]:
+    """What an update made of an attribute; all that may be wrong with it is its depth."""
+    try:
+        return checked(value)
+    except RequestValidationException:
+        raise ValidationException(WRITTEN_TOO_DEEPLY) from None
+
+
+def _check_changed_index_keys(table: Table, before: Item, after: Item, touched: frozenset[str]) -> None:
+    """Index keys that the update computed; one that was wrong before the index existed may stay."""
+    for index in table.indexes_by_name:
+        for name, expected in index.key.types.items():
+            value = after.get(name)
+            if name not in touched or value is None or value == before.get(name):
+                continue
+            if expected not in value:
+                raise ValidationException(
+                    "The update expression attempted to update the secondary index key to unsupported type"
+                )
+            index.check_element(name, value, updated=True)
+
+
+def _expected(request: Mapping[str, Any]) -> Condition | None:
+    if "Expected" in request or "ConditionalOperator" in request:
+        return legacy_parameters.condition_from_expected(request.get("Expected"), request.get("ConditionalOperator"))
+    return None
+
+
+def _item_on_failure(request: Mapping[str, Any]) -> bool:
+    return request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+
+
+def _returned(mode: str, old: Row | None, new: Item | None, changes: Changes | None) -> Any:
+    if mode == "NONE":
+        return None
+    if mode == "ALL_NEW":
+        return new
+    if mode == "ALL_OLD":
+        return None if old is None else orjson.Fragment(old.data)
+    if changes is None or new is None:
+        return None
+    if mode == "UPDATED_OLD":
+        return None if old is None else changes.updated(old.item) or None
+    return changes.updated(new) or None
+
+
+def _with_metrics(
+    db: Database, response: dict[str, Any], table: Table, key: Item, request: Mapping[str, Any]
+) -> dict[str, Any]:
+    if request.get("ReturnItemCollectionMetrics") == "SIZE":
+        metrics = item_collection_metrics(db, table, key)
+        if metrics is not None:
+            response["ItemCollectionMetrics"] = metrics
+    return response
+
+
+def item_collection_metrics(db: Database, table: Table, key: Item) -> dict[str, Any] | None:
+    """The size of an item collection, for tables with local indexes: only there does it have a bound."""
+    if all(index.is_global for index in table.indexes.values()):
+        return None
+    prefix = table.key.partition_prefix(key)
+    (size,) = db.storage.execute(
+        f"SELECT total(size) FROM {table.rows} WHERE key >= ? AND key < ?", (prefix, key_encoding.after(prefix))
+    ).fetchone()
+    gigabytes = int(size) >> 30
+    return {
+        "ItemCollectionKey": {name: key[name] for name in table.key.partition},
+        "SizeEstimateRangeGB": [float(gigabytes), float(gigabytes + 1)],
+    }
+
+
+def batch_collection_metrics(db: Database, writes: Iterable[tuple[Table, Item]]) -> dict[str, list[dict[str, Any]]]:
+    """The sizes of all item collections that were written to, each measured once."""
+    metrics: dict[str, list[dict[str, Any]]] = {}
+    seen = set()
+    for table, item in writes:
+        collection = (table.number, table.key.partition_prefix(item))
+        if collection not in seen:
+            seen.add(collection)
+            metric = item_collection_metrics(db, table, item)
+            if metric is not None:
+                metrics.setdefault(table.name, []).append(metric)
+    return metrics

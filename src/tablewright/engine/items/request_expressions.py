@@ -1,0 +1,86 @@
+"""The expressions of one request, taken in the order in which DynamoDB checks them.
+
+An operation calls ``check_parameters`` and, after checks of its own, makes one ``Parameters``, takes what it
+needs from it (``condition``, ``update``, ``projection``, ``key_condition``) and calls ``finish``; the rules
+themselves are those of ``expressions``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from tablewright.dynamo.attribute_values import ANY_DEPTH, AttributeValue, checked
+from tablewright.dynamo.expressions import (
+    Condition,
+    KeyConditionProgram,
+    Projection,
+    Update,
+    check_expression_attributes,
+    check_placeholders,
+    compile_condition,
+    compile_key_condition,
+    compile_projection,
+    compile_update,
+)
+
+_NONE: Mapping[str, Any] = {}
+_T = TypeVar("_T", Condition, KeyConditionProgram, Update)
+
+
+class Parameters:
+    """Names, canonical values and compiled expressions of a request, or of a member of a transaction."""
+
+    __slots__ = ("_request", "_used_names", "_used_values", "names", "values")
+
+    def __init__(self, request: Mapping[str, Any], *, any_depth: bool = False) -> None:
+        self._request = request
+        self._used_names: set[str] = set()
+        self._used_values: set[str] = set()
+        self.names: Mapping[str, str] = request.get("ExpressionAttributeNames", _NONE)
+        self.values: Mapping[str, AttributeValue] = _NONE
+        if "ExpressionAttributeNames" in request or "ExpressionAttributeValues" in request:
+            self.values = check_placeholders(request, _canonical_at_any_depth if any_depth else _canonical) or _NONE
+
+    def condition(self, parameter: str = "ConditionExpression", *, size_told: bool = False) -> Condition | None:
+        return self._program(
+            parameter, lambda text: compile_condition(text, self.names, parameter, size_told=size_told)
+        )
+
+    def update(self) -> Update | None:
+        return self._program("UpdateExpression", lambda text: compile_update(text, self.names))
+
+    def key_condition(self) -> KeyConditionProgram | None:
+        return self._program("KeyConditionExpression", lambda text: compile_key_condition(text, self.names))
+
+    def projection(self) -> Projection | None:
+        text = self._request.get("ProjectionExpression")
+        if text is None:
+            return None
+        projection = compile_projection(text, self.names)
+        self._used_names |= projection.used_names
+        return projection
+
+    def finish(self) -> None:
+        """Every placeholder must have been used."""
+        if self.names or self.values:
+            check_expression_attributes(self._request, self._used_names, self._used_values)
+
+    def _program(self, parameter: str, compile_text: Callable[[str], _T]) -> _T | None:
+        text = self._request.get(parameter)
+        if text is None:
+            return None
+        program = compile_text(text)
+        program.check(self.values)
+        self._used_names |= program.used_names
+        self._used_values |= program.used_values
+        return program
+
+
+def _canonical(value: AttributeValue, depth: int = 0) -> AttributeValue:
+    text = value.get("S")
+    # Most values are text, which stays as it is.
+    return value if text is not None and len(value) == 1 and text.isascii() else checked(value, depth)[0]
+
+
+_canonical_at_any_depth = partial(_canonical, depth=ANY_DEPTH)

@@ -1,0 +1,310 @@
+"""TransactWriteItems and TransactGetItems: all or nothing.
+
+A transaction looks at every item and every condition before it changes anything, and it has the engine to
+itself while it does, so there is nothing to undo and nobody to conflict with: transactions are serial, and
+DynamoDB's conflict errors, which report that it gave up on serializing two of them, do not arise.
+
+A token is recorded in the same SQLite transaction as the writes that it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from tablewright.dynamo.attribute_values import MAX_ITEM_SIZE, Item, checked_item, text_size
+from tablewright.dynamo.errors import (
+    ConditionalCheckFailedException,
+    DuplicateItemException,
+    DynamoError,
+    IdempotentParameterMismatchException,
+    TransactionCanceledException,
+    ValidationException,
+)
+from tablewright.engine.database import Database, Row
+from tablewright.engine.items.consumed_capacity import Meter, read_units, write_units
+from tablewright.engine.items.item_operations import (
+    Write,
+    batch_collection_metrics,
+    becoming,
+    check_changes,
+    check_key_paths,
+    checked_key,
+    updated_item,
+)
+from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.tables.table_schema import EmptyKeyException, Table
+
+TOKEN_SECONDS = 600
+_TOTAL_BYTES = 4 * 1024 * 1024
+_TOO_LARGE = (
+    "Collection size of items exceeded, which can also be caused by the aggregate size of the items "
+    "in the transaction exceeding the 4MB limit"
+)
+_REPEATED = "Transaction request cannot include multiple operations on one item"
+_FACTOR = 2
+_REASON_CODES = {
+    "ConditionalCheckFailedException": "ConditionalCheckFailed",
+    "DuplicateItemException": "DuplicateItem",
+    "ResourceNotFoundException": "ResourceNotFound",
+}
+
+
+@dataclass(slots=True)
+class Member:
+    """One action: its write, or why it cannot even be tried. A check writes nothing."""
+
+    table: Table
+    key: Item
+    write: Write | None = None
+    refusal: ValidationException | None = None
+    is_check: bool = False
+
+
+def transact_write_items(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    actions = [_checked_action(member) for member in request["TransactItems"]]
+    if sum(action.size for action in actions) > _TOTAL_BYTES:
+        raise ValidationException(_TOO_LARGE)
+    tables = [db.table(action.request["TableName"]) for action in actions]
+    token = request.get("ClientRequestToken")
+    if token is not None:
+        fingerprint = sha256(orjson.dumps(request["TransactItems"], option=orjson.OPT_SORT_KEYS)).digest()
+        sizes = replayed(db, token, fingerprint)
+        if sizes is not None:
+            return _replay_response(db, request, sizes)
+    members = [_member(action, table) for action, table in zip(actions, tables, strict=True)]
+    meter = Meter.for_request(request, "WriteCapacityUnits")
+    sizes = write_all(db, members, meter)
+    if token is not None:
+        remember(db, token, fingerprint, sizes)
+    response: dict[str, Any] = {}
+    if meter is not None:
+        response["ConsumedCapacity"] = meter.all()
+    if request.get("ReturnItemCollectionMetrics") == "SIZE":
+        metrics = batch_collection_metrics(db, ((m.table, m.key) for m in members if not m.is_check))
+        if metrics:
+            response["ItemCollectionMetrics"] = metrics
+    return response
+
+
+def transact_get_items(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    gets = []
+    for member in request["TransactItems"]:
+        get = member["Get"]
+        key = checked_key(get["Key"])
+        parameters = Parameters(get)
+        projection = parameters.projection()
+        parameters.finish()
+        gets.append((get, key, projection))
+    tables = [db.table(get["TableName"]) for get, _, _ in gets]
+    reasons: list[DynamoError | None] = []
+    positions = []
+    for (_, key, projection), table in zip(gets, tables, strict=True):
+        try:
+            table.check_key(key)
+            if projection is not None:
+                check_key_paths(table, projection)
+        except ValidationException as error:
+            reasons.append(error)
+        else:
+            reasons.append(None)
+            positions.append((table.number, table.row_key(key)))
+    if len(set(positions)) != len(positions):
+        raise ValidationException(_REPEATED)
+    cancel_if_any(reasons)
+    meter = Meter.for_request(request, "ReadCapacityUnits")
+    responses: list[dict[str, Any]] = []
+    total = 0
+    for (_, key, projection), table, (_, row_key) in zip(gets, tables, positions, strict=True):
+        row = db.fetch(table, row_key)
+        if meter is not None:
+            meter.table(table, _FACTOR * read_units(0 if row is None else row.size, True), key)
+        if row is None:
+            responses.append({})
+            continue
+        total += row.size
+        if projection is None:
+            responses.append({"Item": orjson.Fragment(row.data)})
+        else:
+            projected = projection.apply(row.item)
+            responses.append({"Item": projected} if projected else {})
+    if total > _TOTAL_BYTES:
+        raise ValidationException(_TOO_LARGE)
+    response: dict[str, Any] = {"Responses": responses}
+    if meter is not None:
+        response["ConsumedCapacity"] = meter.all()
+    return response
+
+
+# -- the one way to run a transaction ------------------------------------------------------------------------
+
+
+def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> list[tuple[str, int]]:
+    """Apply every write, or cancel; gives the size that each was charged on."""
+    targets = [(m.write.table.number, m.write.key) for m in members if m.write is not None]
+    if len(set(targets)) != len(targets):
+        raise ValidationException(_REPEATED)
+    reasons: list[DynamoError | None] = []
+    plans: list[tuple[Write, Row | None, Item | None, int]] = []
+    for member in members:
+        if member.refusal is not None:
+            reasons.append(member.refusal)
+            continue
+        write = member.write
+        assert write is not None
+        old = db.fetch(write.table, write.key)
+        try:
+            write.check(old)
+            new, size = write.new(old)
+        except EmptyKeyException:
+            raise
+        except (ConditionalCheckFailedException, DuplicateItemException, ValidationException) as error:
+            reasons.append(error)
+        else:
+            reasons.append(None)
+            plans.append((write, old, new, size))
+    cancel_if_any(reasons)
+    sizes = []
+    now = db.clock()
+    for member, (write, old, new, size) in zip(members, plans, strict=True):
+        charged = max(size, 0 if old is None else old.size)
+        sizes.append((write.table.name, charged))
+        if member.is_check:
+            if meter is not None:
+                meter.table(write.table, float(_FACTOR * write_units(charged)), member.key)
+            continue
+        db.change(write.table, write.key, old, new, size, at=now)
+        if meter is not None:
+            meter.change(write.table, old, new, size, _FACTOR)
+    return sizes
+
+
+def cancel_if_any(reasons: Sequence[DynamoError | None]) -> None:
+    """Raise the cancellation when any member has a reason for one."""
+    if all(reason is None for reason in reasons):
+        return
+    rendered = [_reason(reason) for reason in reasons]
+    codes = ", ".join(reason["Code"] for reason in rendered)
+    raise TransactionCanceledException(
+        f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]",
+        CancellationReasons=rendered,
+    )
+
+
+def _reason(error: DynamoError | None) -> dict[str, Any]:
+    if error is None:
+        return {"Code": "None"}
+    code = _REASON_CODES.get(error.code, "ValidationError")
+    return {"Code": code, "Message": error.message, **error.extra}
+
+
+# -- idempotency ---------------------------------------------------------------------------------------------
+
+
+def replayed(db: Database, token: str, fingerprint: bytes) -> list[tuple[str, int]] | None:
+    """What the first request with this token was charged on; None when this is the first."""
+    text_size(token)  # raises when the token is no text that could be stored
+    found = db.storage.execute(
+        "SELECT fingerprint, response FROM tokens WHERE token = ? AND at > ?",
+        (token, db.clock() - TOKEN_SECONDS),
+    ).fetchone()
+    if found is None:
+        return None
+    if found[0] != fingerprint:
+        raise IdempotentParameterMismatchException(
+            "The request uses the same client token as a previous, but non-identical request. Do not reuse "
+            "a client token with different requests, unless the requests are identical"
+        )
+    return [(name, size) for name, size in orjson.loads(found[1])]
+
+
+def remember(db: Database, token: str, fingerprint: bytes, sizes: Sequence[tuple[str, int]]) -> None:
+    db.storage.write()(
+        "INSERT OR REPLACE INTO tokens (token, fingerprint, at, response) VALUES (?, ?, ?, ?)",
+        (token, fingerprint, db.clock(), orjson.dumps(sizes)),
+    )
+    db.on_schedule(TOKEN_SECONDS)
+
+
+def _replay_response(db: Database, request: dict[str, Any], sizes: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    meter = Meter.for_request(request, "ReadCapacityUnits")
+    if meter is None:
+        return {}
+    for name, size in sizes:
+        meter.table(db.table(name), _FACTOR * read_units(size, True))
+    return {"ConsumedCapacity": meter.all()}
+
+
+# -- actions -------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Action:
+    """An action that is valid in itself; whether it fits its table is another question."""
+
+    kind: str
+    request: dict[str, Any]
+    parameters: Parameters
+    condition: Any
+    update: Any
+    item: Item
+    size: int
+
+
+def _checked_action(member: dict[str, Any]) -> _Action:
+    if len(member) != 1:
+        raise ValidationException("TransactItems can only contain one of Check, Put, Update or Delete")
+    ((kind, request),) = member.items()
+    item, size = checked_item(request["Item" if kind == "Put" else "Key"])
+    if size > MAX_ITEM_SIZE:
+        raise ValidationException("Item size has exceeded the maximum allowed size")
+    # How deep a value goes matters where it is written.
+    parameters = Parameters(request, any_depth=True)
+    update = parameters.update()
+    condition = parameters.condition(size_told=True)
+    parameters.finish()
+    return _Action(kind, request, parameters, condition, update, item, size)
+
+
+def _member(action: _Action, table: Table) -> Member:
+    member = Member(table, action.item, is_check=action.kind == "ConditionCheck")
+    try:
+        if action.kind == "Put":
+            table.check_item(action.item)
+        else:
+            table.check_key(action.item)
+        if action.update is not None:
+            check_changes(table, action.update, action.parameters.values)
+    except EmptyKeyException:
+        raise
+    except ValidationException as error:
+        member.refusal = error
+        return member
+    item = action.item
+    new: Callable[[Row | None], tuple[Item | None, int]]
+    match action.kind:
+        case "Put":
+            new = becoming(item, action.size)
+        case "Update":
+            new = updated_item(table, item, action.update, action.parameters.values, per_action=False)
+        case "Delete":
+            new = becoming(None)
+        case _:
+            new = _unchanged
+    member.write = Write(
+        table,
+        table.row_key(item),
+        new,
+        action.condition,
+        action.parameters.values,
+        action.request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD",
+    )
+    return member
+
+
+def _unchanged(old: Row | None) -> tuple[Item | None, int]:
+    return (None, 0) if old is None else (old.item, old.size)

@@ -1,0 +1,140 @@
+"""BatchExecuteStatement: many statements, each with its own answer.
+
+A batch reads or writes, and names an item once; beyond that a statement that fails keeps no other from
+running.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tablewright.dynamo.attribute_values import Item, checked_item
+from tablewright.dynamo.errors import DynamoError, ResourceNotFoundException, ValidationException
+from tablewright.engine.database import Database
+from tablewright.engine.items.consumed_capacity import Meter, write_units
+from tablewright.engine.partiql import select
+from tablewright.engine.partiql.execute_statement import run_write
+from tablewright.engine.partiql.statements import Insert, Select, Statement, Values, bind
+from tablewright.engine.partiql.translate import statement as read_statement
+from tablewright.engine.partiql.where_keys import key_and_conditions, single_read_key
+from tablewright.engine.tables.table_schema import Table
+
+_CODES = {
+    "ConditionalCheckFailedException": "ConditionalCheckFailed",
+    "DuplicateItemException": "DuplicateItem",
+    "ResourceNotFoundException": "ResourceNotFound",
+    "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
+    "ValidationException": "ValidationError",
+}
+
+
+class BatchMember:
+    """A statement of a batch as far as it is good by itself, or the error that it is answered with."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.request = request
+        self.statement: Statement | None = None
+        self.values: Values = {}
+        self.error: DynamoError | None = None
+        try:
+            self.statement = read_statement(request["Statement"])
+            self.values = bind(self.statement, request.get("Parameters", []))
+        except ValidationException as error:
+            self.error = error
+
+    @property
+    def runs_a_write(self) -> bool:
+        return self.error is None and not isinstance(self.statement, Select)
+
+    def target(self, db: Database) -> tuple[Table, Item] | None:
+        """The one item that the statement is about, when it says so."""
+        statement = self.statement
+        if statement is None or self.error is not None:
+            return None
+        try:
+            table = db.table(statement.table)
+            if isinstance(statement, Insert):
+                key: Item | None = table.key_of(checked_item(statement.item(self.values))[0])
+            elif isinstance(statement, Select):
+                key = single_read_key(table, statement.where, self.values)
+            else:
+                key, _ = key_and_conditions(table, statement.where, self.values)
+            if key is None:
+                return None
+            table.check_key(key)
+        except (ValidationException, ResourceNotFoundException, KeyError):
+            return None
+        return table, key
+
+
+def batch_execute_statement(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    members = [BatchMember(member) for member in request["Statements"]]
+    kinds = {isinstance(member.statement, Select) for member in members if member.statement is not None}
+    if len(kinds) > 1:
+        raise ValidationException("Read and write requests together in the same batch is not supported.")
+    targets = [target for member in members if (target := member.target(db)) is not None]
+    places = [(table.number, table.row_key(key)) for table, key in targets]
+    if len(set(places)) != len(places):
+        raise ValidationException("Provided list of item keys contains duplicates")
+    meter = Meter.for_request(request)
+    failed: dict[str, float] = {}
+    responses = []
+    for member in members:
+        try:
+            responses.append(_run_member(db, member, meter))
+        except DynamoError as error:
+            responses.append(_failure(member, error))
+            if meter is not None and member.statement is not None and member.runs_a_write:
+                name = member.statement.table
+                failed[name] = failed.get(name, 0.0) + attempted_units(db, member)
+    response: dict[str, Any] = {"Responses": responses}
+    if meter is not None:
+        consumed = meter.all()
+        # What failed is charged too, but shows in the sum alone.
+        for figures in consumed:
+            figures["CapacityUnits"] += failed.get(figures["TableName"], 0.0)
+        if consumed:
+            response["ConsumedCapacity"] = consumed
+    return response
+
+
+def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> dict[str, Any]:
+    if member.error is not None:
+        raise member.error
+    statement = member.statement
+    assert statement is not None
+    if isinstance(statement, Select):
+        table = db.table(statement.table)
+        if statement.index is not None or single_read_key(table, statement.where, member.values) is None:
+            raise ValidationException(
+                "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
+            )
+        consistent = member.request.get("ConsistentRead", False)
+        items = select.run(db, statement, member.values, meter, consistent=consistent).items
+    else:
+        items = run_write(db, statement, member.values, meter)
+    response: dict[str, Any] = {"TableName": statement.table}
+    if items:
+        response["Item"] = items[0]
+    return response
+
+
+def _failure(member: BatchMember, error: DynamoError) -> dict[str, Any]:
+    code = _CODES.get(error.code, "InternalServerError")
+    response: dict[str, Any] = {"Error": {"Code": code, "Message": error.message}}
+    if code in ("ConditionalCheckFailed", "DuplicateItem") and member.statement is not None:
+        response["TableName"] = member.statement.table
+    return response
+
+
+def attempted_units(db: Database, member: BatchMember) -> float:
+    """What a failed write is charged: the larger of the item that is there and the one it would have put."""
+    size = 0
+    target = member.target(db)
+    if target is not None:
+        table, key = target
+        row = db.fetch(table, table.row_key(key))
+        size = 0 if row is None else row.size
+        if isinstance(member.statement, Insert):
+            size = max(size, checked_item(member.statement.item(member.values))[1])
+    return float(write_units(size))

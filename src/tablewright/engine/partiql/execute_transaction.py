@@ -1,0 +1,169 @@
+"""ExecuteTransaction: statements that all take effect, or none.
+
+What is wrong with a statement itself refuses the request; what is wrong between it and its table cancels the
+transaction, with a reason for each statement.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from tablewright.dynamo.errors import DynamoError, ResourceNotFoundException, ValidationException
+from tablewright.engine.database import Database
+from tablewright.engine.items.consumed_capacity import Meter, read_units
+from tablewright.engine.items.transactions import Member, cancel_if_any, remember, replayed, write_all
+from tablewright.engine.partiql.execute_statement import item_on_failure, prepared_write
+from tablewright.engine.partiql.statements import (
+    Delete,
+    Exists,
+    Select,
+    Statement,
+    UpdateStatement,
+    Values,
+    bind,
+)
+from tablewright.engine.partiql.translate import statement as read_statement
+from tablewright.engine.partiql.where_keys import single_read_key
+from tablewright.engine.partiql.write_statements import KeyMismatch, TooLarge
+from tablewright.engine.tables.table_schema import Table
+
+_REPEATED = "Transaction request cannot include multiple operations on one item"
+_FACTOR = 2
+
+
+def execute_transaction(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    given = request["TransactStatements"]
+    bound: list[tuple[Statement, Values]] = []
+    for number, member in enumerate(given):
+        with _Located(number):
+            statement = read_statement(member["Statement"])
+            bound.append((statement, bind(statement, member.get("Parameters", []))))
+    reads = sum(isinstance(statement, Select) for statement, _ in bound)
+    if 0 < reads < len(bound):
+        raise ValidationException(
+            "ExecuteTransaction API does not support both read and write operations in the same request."
+        )
+    if reads:
+        return _read_transaction(db, request, bound)
+    return _write_transaction(db, request, bound)
+
+
+def _write_transaction(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> dict[str, Any]:
+    response: dict[str, Any] = {"Responses": []}
+    token = request.get("ClientRequestToken")
+    if token is not None:
+        # Tokens are the operation's own: TransactWriteItems may use the same one for something else.
+        token = f"ExecuteTransaction {token}"
+        fingerprint = sha256(orjson.dumps(request["TransactStatements"], option=orjson.OPT_SORT_KEYS)).digest()
+        sizes = replayed(db, token, fingerprint)
+        if sizes is not None:
+            meter = Meter.for_request(request, "ReadCapacityUnits")
+            if meter is not None:
+                for name, size in sizes:
+                    meter.table(db.table(name), _FACTOR * read_units(size, True))
+                response["ConsumedCapacity"] = meter.all()
+            return response
+    members: list[Member] = []
+    reasons: list[DynamoError | None] = []
+    for number, (statement, values) in enumerate(bound):
+        with _Located(number):
+            if isinstance(statement, UpdateStatement | Delete) and statement.returning is not None:
+                raise ValidationException("RETURNING clause is not supported in ExecuteTransaction.")
+            member, reason = _member(db, statement, values, request["TransactStatements"][number])
+        reasons.append(reason)
+        if member is not None:
+            members.append(member)
+    cancel_if_any(reasons)
+    meter = Meter.for_request(request, "WriteCapacityUnits")
+    sizes = write_all(db, members, meter)
+    if token is not None:
+        remember(db, token, fingerprint, sizes)
+    if meter is not None:
+        response["ConsumedCapacity"] = meter.all()
+    return response
+
+
+def _member(
+    db: Database, statement: Statement, values: Values, request: dict[str, Any]
+) -> tuple[Member | None, DynamoError | None]:
+    """A member of a write transaction, or why the transaction is cancelled on its account."""
+    try:
+        write, key = prepared_write(db, statement, values, item_on_failure(request), in_transaction=True)
+    except ResourceNotFoundException as error:
+        return None, error
+    except TooLarge:
+        raise
+    except KeyMismatch:
+        return None, ValidationException("The provided key element does not match the schema")
+    except ValidationException as error:
+        if isinstance(statement, Exists):
+            raise
+        return None, error
+    return Member(write.table, key, write, is_check=isinstance(statement, Exists)), None
+
+
+def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[Statement, Values]]) -> dict[str, Any]:
+    reasons: list[DynamoError | None] = []
+    found: list[tuple[Select, Table, bytes]] = []
+    for number, (statement, values) in enumerate(bound):
+        assert isinstance(statement, Select)
+        with _Located(number):
+            if statement.index is not None:
+                raise ValidationException("Reads on indices are not supported within transactions.")
+            try:
+                table = db.table(statement.table)
+            except ResourceNotFoundException as error:
+                reasons.append(error)
+                continue
+            key = single_read_key(table, statement.where, values)
+            if key is None:
+                raise ValidationException(
+                    "Select statements within ExecuteTransaction must specify the primary key in the where clause."
+                )
+        try:
+            table.check_key(key)
+        except ValidationException as error:
+            reasons.append(error)
+        else:
+            reasons.append(None)
+            found.append((statement, table, table.row_key(key)))
+    cancel_if_any(reasons)
+    if len({(table.number, row_key) for _, table, row_key in found}) != len(found):
+        raise ValidationException(_REPEATED)
+    meter = Meter.for_request(request, "ReadCapacityUnits")
+    responses: list[dict[str, Any]] = []
+    for statement, table, row_key in found:
+        row = db.fetch(table, row_key)
+        if meter is not None:
+            meter.table(table, _FACTOR * read_units(0 if row is None else row.size, True))
+        if row is None:
+            responses.append({})
+        elif statement.columns is None:
+            responses.append({"Item": orjson.Fragment(row.data)})
+        else:
+            responses.append({"Item": statement.columns.apply(row.item)})
+    response: dict[str, Any] = {"Responses": responses}
+    if meter is not None:
+        response["ConsumedCapacity"] = meter.all()
+    return response
+
+
+class _Located:
+    """Says of a ValidationException which statement of the transaction it is about."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValidationException):
+            raise ValidationException(
+                f"Validation failed in TransactStatements[{self._number}]: {error.message}"
+            ) from None

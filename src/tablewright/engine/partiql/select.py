@@ -1,0 +1,173 @@
+"""SELECT: a keyed read of some ranges, or a read of a whole table or index, a page at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tablewright.dynamo.attribute_values import Item
+from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.expressions import Condition, condition_from_node
+from tablewright.dynamo.expressions.placeholders import hash_order
+from tablewright.engine.database import Database
+from tablewright.engine.items.consumed_capacity import Meter
+from tablewright.engine.items.item_operations import check_key_paths
+from tablewright.engine.items.query_scan import Reading, Source, meter_page, read_page
+from tablewright.engine.partiql import where_keys
+from tablewright.engine.partiql.next_token import Position, check_position
+from tablewright.engine.partiql.statements import Select, Values
+from tablewright.engine.tables.table_schema import Index
+
+_INVALID = "One or more parameter values were invalid: "
+# A read that IN or OR splits up answers for this many of its parts at a time.
+_RANGES_PER_PAGE = 10
+_PAGE_BYTES = 1024 * 1024
+
+
+@dataclass(slots=True)
+class Result:
+    """One page, and where the next one begins."""
+
+    items: list[Any] = field(default_factory=list)
+    next: Position | None = None
+    last: Item | None = None
+
+
+def run(
+    db: Database,
+    statement: Select,
+    values: Values,
+    meter: Meter | None,
+    *,
+    consistent: bool = False,
+    limit: int | None = None,
+    start: Position | None = None,
+) -> Result:
+    source = _source(db, statement, consistent)
+    parts = where_keys.ranges(source, statement.where, values)
+    forward = True
+    if statement.order:
+        forward = _check_order(source, statement, values)
+        descending = dict(statement.order).get(source.key.partition[0], False)
+        if descending and parts is not None:
+            parts.reverse()
+    if source.index is not None and parts is not None:
+        _check_filters_projected(source.index, parts)
+    for program in (statement.columns, statement.where):
+        if program is not None:
+            check_key_paths(source.table, program)
+    reading = Reading(source, forward=forward, values=values, projection=statement.columns)
+    reading.whole_items = _needs_whole_items(source, statement)
+    reading.condition = _condition(statement, source, parts, reading.whole_items)
+    stretches = [(b"", None)] if parts is None else [(part.low, part.high) for part in parts]
+    position = start or Position()
+    check_position(position, source, len(stretches))
+    result = Result()
+    scanned = size = 0
+    for number in range(position.range, len(stretches)):
+        if number >= position.range + _RANGES_PER_PAGE or size >= _PAGE_BYTES:
+            result.next = Position(number)
+            break
+        reading.low, reading.high = stretches[number]
+        reading.limit = None if limit is None else limit - scanned
+        if number == position.range and position.after is not None:
+            behind = source.position(position.after)
+            if forward:
+                reading.low = max(reading.low, behind + b"\x00")
+            else:
+                reading.high = behind if reading.high is None else min(reading.high, behind)
+        page = read_page(db, reading)
+        if meter is not None:
+            meter_page(meter, reading, page, consistent)
+        result.items.extend(page.items)
+        scanned += page.scanned
+        size += page.size
+        if page.last is not None:
+            result.next, result.last = Position(number, page.last), page.last
+            break
+    return result
+
+
+def _source(db: Database, statement: Select, consistent: bool) -> Source:
+    table = db.table(statement.table)
+    if statement.index is None:
+        return Source(table, None)
+    index = table.indexes.get(statement.index)
+    if index is None:
+        raise ValidationException("The table does not have the specified index")
+    if len(index.key.partition) > 1 or len(index.key.sort) > 1:
+        raise ValidationException(
+            "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or "
+            "multi-attribute RANGE keys."
+        )
+    if index.is_global and consistent:
+        raise ValidationException("Strongly consistent read is not supported on Global Secondary Indexes")
+    if not index.queryable:
+        raise ValidationException(f"Cannot read from backfilling global secondary index: {index.name}")
+    if index.is_global and index.projected is not None and statement.columns is not None:
+        missing = [name for name in statement.columns.roots if name not in index.projected]
+        if missing:
+            raise ValidationException(
+                f"{_INVALID}Global secondary index {index.name} does not project [{', '.join(missing)}]"
+            )
+    return Source(table, index)
+
+
+def _needs_whole_items(source: Source, statement: Select) -> bool:
+    """A local index is completed from the table when the SELECT list asks for more than it has."""
+    index, columns = source.index, statement.columns
+    if index is None or index.projected is None or columns is None:
+        return False
+    return not columns.top_level_attributes <= index.projected
+
+
+def _condition(
+    statement: Select, source: Source, parts: list[where_keys.Range] | None, whole_items: bool
+) -> Condition | None:
+    """What is left to ask of each item once the ranges are read; an index is asked about what it stores."""
+    if statement.where is None or (parts is not None and not any(part.filters for part in parts)):
+        return None
+    if not whole_items:
+        return statement.where
+    index = source.index
+    assert index is not None
+    entry, condition = index.entry, condition_from_node(statement.where.node)
+    evaluate = condition.evaluate
+    condition.evaluate = lambda item, values: evaluate(entry(item), values)
+    return condition
+
+
+def _check_order(source: Source, statement: Select, values: Values) -> bool:
+    """ORDER BY is for keyed reads, by key attributes; gives the direction of the sort key."""
+    key = source.key
+    where = statement.where
+    if where is None:
+        raise ValidationException("Must have WHERE clause in the statement when using ORDER BY clause.")
+    directions: dict[str, bool] = {}
+    for name, descending in statement.order:
+        if name not in key.types:
+            raise ValidationException(f"Attribute {name} in ORDER BY clause must be part of the primary key")
+        directions.setdefault(name, descending)
+    conditions = where_keys.partition_conditions(where, key, values)
+    if conditions == 0:
+        raise ValidationException(
+            "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
+        )
+    if conditions > 1 and key.partition[0] not in directions:
+        raise ValidationException(
+            "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause."
+        )
+    # Ordered by the partition key alone, the items of a partition come in descending order.
+    return not directions.get(key.sort[0], True) if key.sort else True
+
+
+def _check_filters_projected(index: Index, parts: list[where_keys.Range]) -> None:
+    """A keyed read may not filter on what the index does not store, unless a part of it does without."""
+    if index.projected is None:
+        return
+    missing = [where_keys.filter_attributes(part.filters) - index.projected for part in parts]
+    if missing and all(missing):
+        names = ", ".join(hash_order(sorted(missing[-1]), len(missing[-1])))
+        raise ValidationException(
+            f"{_INVALID}Secondary index {index.name} does not project one or more filter attributes: [{names}]"
+        )

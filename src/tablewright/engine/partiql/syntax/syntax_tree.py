@@ -1,0 +1,192 @@
+"""The tree of a statement as PartiQL reads it, before anybody asks whether DynamoDB would run it.
+
+PartiQL's grammar is much wider than what DynamoDB runs: a projection may be any expression, a FROM any
+query. The tree keeps that width, each node with the token that it is reported at, and ``translate`` narrows
+it down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tablewright.engine.partiql.syntax.statement_lexer import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An attribute, a table or an index."""
+
+    at: Token
+
+    @property
+    def text(self) -> str:
+        return self.at.text
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A string, a number (its sign folded in), a boolean, NULL or MISSING."""
+
+    at: Token
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A ``?``; they are counted from 1."""
+
+    at: Token
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """``[...]``, ``(..., ...)`` or, when it is a bag, ``<<...>>``."""
+
+    at: Token
+    members: tuple[Node, ...]
+    is_bag: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """``{...: ...}``."""
+
+    at: Token
+    fields: tuple[tuple[Node, Node], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a path: into a map by name, into a list by an expression, or (neither) ``*``."""
+
+    at: Token
+    name: str | None = None
+    index: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    at: Token
+    root: Node
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator and its operands; AND and OR have as many as are written in a row."""
+
+    at: Token
+    operator: str
+    operands: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """The right side of IS."""
+
+    at: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    at: Token
+    name: str
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """A ``*`` in a projection, alone or at the end of a path."""
+
+    at: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What stands behind FROM; joined when it is more than one thing."""
+
+    node: Node
+    alias: Token | None = None
+    joined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An element of a projection."""
+
+    node: Node
+    alias: Token | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    node: Node
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    at: Token
+    items: tuple[Item, ...]
+    source: Source
+    where: Node | None
+    order: tuple[Order, ...]
+    # The name of a clause that is read but never run, and where it is reported.
+    unsupported: tuple[str, Token] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    target: Node
+    value: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    target: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Returning:
+    """``ALL OLD *`` and the like, the keywords in capitals; a column instead of ``*`` has its node here."""
+
+    mapping: str
+    column: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    at: Token
+    target: Node
+    value: Node
+    returning: Returning | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """UPDATE, with its operations in the order written, or DELETE, with none."""
+
+    at: Token
+    source: Source
+    operations: tuple[Assignment | Removal | Insert, ...]
+    where: Node | None
+    returning: Returning | None
+
+
+Node = (
+    Name
+    | Constant
+    | Parameter
+    | Sequence
+    | Struct
+    | Path
+    | Operation
+    | TypeName
+    | Call
+    | Star
+    | Select
+    | Insert
+    | Change
+)

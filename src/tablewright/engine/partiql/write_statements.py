@@ -1,0 +1,147 @@
+"""INSERT, UPDATE, DELETE and EXISTS as writes to one item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from tablewright.dynamo.attribute_values import (
+    MAX_ITEM_SIZE,
+    NESTED_TOO_DEEPLY,
+    WRITTEN_TOO_DEEPLY,
+    Item,
+    checked_item,
+)
+from tablewright.dynamo.errors import (
+    ConditionalCheckFailedException,
+    DuplicateItemException,
+    RequestValidationException,
+    ValidationException,
+)
+from tablewright.dynamo.expressions import condition_from_node
+from tablewright.dynamo.expressions.nodes import And
+from tablewright.engine.database import Database, Row
+from tablewright.engine.items.item_operations import Write, check_changes, check_key_paths, updated_item
+from tablewright.engine.partiql.statements import Delete, Exists, Insert, UpdateStatement, Values
+from tablewright.engine.partiql.where_keys import item_key, key_and_conditions
+from tablewright.engine.tables.table_schema import Table
+
+
+class KeyMismatch(ValidationException):
+    """The WHERE clause of a write does not name one item of the table."""
+
+    @property
+    def code(self) -> str:
+        return "ValidationException"
+
+
+class TooLarge(ValidationException):
+    """An INSERT of more than 400 KB, which needs no look at the table."""
+
+    @property
+    def code(self) -> str:
+        return "ValidationException"
+
+
+class _Insertion(Write):
+    """An item must not be there yet."""
+
+    __slots__ = ()
+
+    def check(self, old: Row | None) -> None:
+        if old is not None:
+            raise DuplicateItemException("Duplicate primary key exists in table")
+
+
+class _Modification(Write):
+    """An item must be there, and as the WHERE clause says."""
+
+    __slots__ = ()
+
+    def check(self, old: Row | None) -> None:
+        if old is None:
+            raise ConditionalCheckFailedException
+        Write.check(self, old)
+
+
+class _Removal(Write):
+    """An item that is there must be as the WHERE clause says."""
+
+    __slots__ = ()
+
+    def check(self, old: Row | None) -> None:
+        if old is not None:
+            Write.check(self, old)
+
+
+def insertion(db: Database, statement: Insert, values: Values) -> tuple[Write, Item]:
+    """The write, and the key of its item."""
+    try:
+        item, size = checked_item(statement.item(values))
+    except RequestValidationException as error:
+        raise ValidationException(WRITTEN_TOO_DEEPLY if error.message == NESTED_TOO_DEEPLY else error.message) from None
+    if size > MAX_ITEM_SIZE:
+        raise TooLarge("Item size has exceeded the maximum allowed size")
+    table = db.table(statement.table)
+    table.check_item(item)
+    return _Insertion(table, table.row_key(item), lambda _: (item, size)), table.key_of(item)
+
+
+def modification(db: Database, statement: UpdateStatement, values: Values, item_on_failure: bool) -> tuple[Write, Item]:
+    table = db.table(statement.table)
+    key = _key(table, statement, values)
+    check_changes(table, statement.update, values)
+    new = updated_item(table, key, statement.update, values, per_action=False)
+    write = _Modification(table, table.row_key(key), new, statement.where, values, item_on_failure)
+    return write, key
+
+
+def removal(db: Database, statement: Delete, values: Values, item_on_failure: bool) -> tuple[Write, Item]:
+    table = db.table(statement.table)
+    key = _key(table, statement, values)
+    write = _Removal(table, table.row_key(key), lambda _: (None, 0), statement.where, values, item_on_failure)
+    return write, key
+
+
+def existence(db: Database, statement: Exists, values: Values, item_on_failure: bool) -> tuple[Write, Item]:
+    """A condition check: the item stays as it is."""
+    table = db.table(statement.table)
+    if statement.select.index is not None:
+        raise ValidationException("Operations on indices are not supported in transactions")
+    key, conditions = key_and_conditions(table, statement.where, values)
+    if len(key) < len(table.key.names) or not conditions:
+        raise ValidationException("EXISTS() must contain a single item read with additional condition")
+    table.check_key(key)
+
+    def same(old: Row | None) -> tuple[Item | None, int]:
+        return (None, 0) if old is None else (old.item, old.size)
+
+    condition = condition_from_node(And(tuple(conditions)))
+    return Write(table, table.row_key(key), same, condition, values, item_on_failure), key
+
+
+def _key(table: Table, statement: UpdateStatement | Delete, values: Values) -> Item:
+    try:
+        key = item_key(table, statement.where, values)
+        table.check_key(key)
+    except ValidationException as error:
+        raise KeyMismatch(error.message) from None
+    assert statement.where is not None
+    check_key_paths(table, statement.where)
+    return key
+
+
+def returned(statement: UpdateStatement | Delete, old: Row | None, new: Item | None) -> list[Any]:
+    """What RETURNING answers: at most one item, and none when nothing of it was touched."""
+    match statement.returning:
+        case "ALL OLD":
+            return [] if old is None else [orjson.Fragment(old.data)]
+        case "ALL NEW":
+            return [new]
+        case "MODIFIED OLD" | "MODIFIED NEW" as mapping:
+            assert isinstance(statement, UpdateStatement)
+            image = new if mapping == "MODIFIED NEW" else None if old is None else old.item
+            touched = {} if image is None else statement.update.updated(image)
+            return [touched] if touched else []
+    return []

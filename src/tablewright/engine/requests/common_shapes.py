@@ -1,0 +1,30 @@
+"""The words that the inputs of operations are written in: what an input is, and the commonest shapes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tablewright.engine.requests.input_shapes import Boolean, Number, Shape, String, Struct
+from tablewright.engine.requests.table_name_shape import NAME_PATTERN, TableName
+
+STRING = String()
+BOOLEAN = Boolean()
+POSITIVE_INTEGER = Number("Integer", min=1)
+TABLE_NAME = TableName()
+INDEX_NAME = String(min=3, max=255, pattern=NAME_PATTERN)
+
+
+class Input(NamedTuple):
+    """What an operation takes, and the checks that come before and after its constraints."""
+
+    shape: Struct
+    required_parameter: str | None = None
+    """The member whose absence is reported in words of its own, before any constraint."""
+    required_entries: str | None = None
+    """The map that must not be empty, which is reported after all constraints."""
+    alone: tuple[str, ...] = ()
+    """Members that are looked at before the others, each reported by itself."""
+
+
+def operation_input(name: str, members: dict[str, Shape], required: tuple[str, ...] = ()) -> Input:
+    return Input(Struct(f"{name}Input", members, required))

@@ -1,0 +1,43 @@
+"""Table names: plain, or as the ARN of the table, which every operation takes in their place."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from tablewright.engine.requests.input_shapes import Check, String, broken_limits
+
+NAME_PATTERN = "[a-zA-Z0-9_.-]+"
+
+_TABLE_ARN = re.compile(rf"arn:[a-z-]+:dynamodb:[^:/]+:\d+:table/({NAME_PATTERN})")
+_MAX_LENGTH = 1024
+_PLAIN_NAME = String(min=3, max=255, pattern=NAME_PATTERN)
+
+
+def table_name_of(value: str) -> str:
+    """The plain name in a table name or table ARN."""
+    arn = _TABLE_ARN.fullmatch(value)
+    return arn[1] if arn else value
+
+
+class TableName(String):
+    """A name or an ARN. What is wrong with an empty or overlong text is not asked of its parts as well."""
+
+    def __init__(self) -> None:
+        super().__init__(min=1, max=_MAX_LENGTH)
+
+    def check(self) -> Check:
+        # The same few names come with every request. What is too long to be one is not kept.
+        @lru_cache(maxsize=1024)
+        def valid(name: str) -> bool:
+            return not self.broken(name)
+
+        return lambda value: type(value) is str and len(value) <= _MAX_LENGTH and valid(value)
+
+    def broken(self, value: str) -> list[str]:
+        if not value or _TABLE_ARN.fullmatch(value):
+            return broken_limits(len(value), self.min, self.max)
+        return _PLAIN_NAME.broken(value)
+
+    def constraint_list(self) -> str:
+        return _PLAIN_NAME.constraint_list()

@@ -1,0 +1,1 @@
+"""Tables: their definitions, descriptions, updates, indexes, throughput and tags."""

@@ -1,0 +1,133 @@
+"""Filling an index that was added to a table with items in it, and those of a table that is being restored.
+
+Every write maintains every index of its table, finished or not, so the items there were before are all that
+is missing. They are entered in the order of their row ids, a chunk at a time, with other operations in
+between:
+
+    rows  1 ─── entered ─── cursor ─── to be entered ─── last
+
+An item that is written or removed meanwhile is dealt with by that write; entering it again changes nothing.
+The cursor is stored together with the entries of its chunk, so that after a crash the work goes on where it
+was. When no rows are left, the index becomes ACTIVE.
+
+A restored table has its items from the beginning, and its indexes are filled in one go; until that is done nobody else
+reads or changes it. Then it becomes ACTIVE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from copy import deepcopy
+from dataclasses import replace
+
+import orjson
+
+from tablewright.engine.database import Database
+from tablewright.engine.tables.table_schema import Index, Table
+
+_CHUNK = 500
+
+
+def step(db: Database) -> bool:
+    """Do one chunk of the work that there is, and tell whether there is more."""
+    for table in _being_restored(db):
+        _restore(db, table)
+        break
+    else:
+        for table, index in _unfinished(db):
+            _fill(db, table, index)
+            break
+    return any(True for _ in _being_restored(db)) or any(True for _ in _unfinished(db))
+
+
+def begin(db: Database, table: Table, name: str) -> None:
+    """Start to fill an index. What can be done in one step is done now."""
+    if not _fill(db, table, table.indexes[name]):
+        db.on_schedule()
+
+
+def begin_restore(db: Database, table: Table) -> None:
+    """Start to fill the indexes of a table that is being restored. What can be done in one step is done now."""
+    if not _restore(db, table):
+        db.on_schedule()
+
+
+def forget(db: Database, index: Index) -> None:
+    """There is nothing left to do for an index: it is complete, or gone."""
+    _forget(db, index.rows)
+
+
+def _being_restored(db: Database) -> Iterator[Table]:
+    return (table for table in db.tables.values() if table.is_being_restored)
+
+
+def _restore(db: Database, table: Table) -> bool:
+    """Enter the next chunk of items into all indexes of a restored table; True when they were the last."""
+    if table.indexes and not _enter(db, table, table.indexes.values(), table.rows):
+        return False
+    description = deepcopy(table.description)
+    description["TableStatus"] = "ACTIVE"
+    description["RestoreSummary"]["RestoreInProgress"] = False
+    for definition in description.get("GlobalSecondaryIndexes", ()):
+        definition["IndexStatus"] = "ACTIVE"
+    db.save_table(replace(table, description=description))
+    return True
+
+
+def _unfinished(db: Database) -> Iterator[tuple[Table, Index]]:
+    for table in db.tables.values():
+        if table.is_being_restored:
+            continue
+        for definition in table.description.get("GlobalSecondaryIndexes", ()):
+            if definition["IndexStatus"] == "CREATING":
+                yield table, table.indexes[definition["IndexName"]]
+
+
+def _fill(db: Database, table: Table, index: Index) -> bool:
+    """Enter the next chunk of items into a new index; True when they were the last."""
+    done = _enter(db, table, [index], index.rows)
+    if done:
+        _finish(db, table, index.name)
+    return done
+
+
+def _enter(db: Database, table: Table, indexes: Collection[Index], work: str) -> bool:
+    """Enter the next chunk of items into some indexes; True when they were the last. ``work`` names the cursor."""
+    execute = db.storage.write()
+    name = _setting(work)
+    found = execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+    cursor = found[0] if found else 0
+    rows = execute(
+        f"SELECT id, key, item FROM {table.rows} WHERE id > ? ORDER BY id LIMIT {_CHUNK}", (cursor,)
+    ).fetchall()
+    for row_id, key, data in rows:
+        item = orjson.loads(data)
+        for index in indexes:
+            if index.holds(item):
+                entry = (table.index_key(index, item, key), row_id)
+                execute(f"INSERT OR IGNORE INTO {index.rows} (key, id) VALUES (?, ?)", entry)
+    if len(rows) < _CHUNK:
+        _forget(db, work)
+        return True
+    execute(
+        "INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, rows[-1][0]),
+    )
+    return False
+
+
+def _finish(db: Database, table: Table, name: str) -> None:
+    description = deepcopy(table.description)
+    for definition in description["GlobalSecondaryIndexes"]:
+        if definition["IndexName"] == name:
+            definition["IndexStatus"] = "ACTIVE"
+            definition.pop("Backfilling", None)
+    db.save_table(replace(table, description=description))
+
+
+def _forget(db: Database, work: str) -> None:
+    db.storage.write()("DELETE FROM settings WHERE name = ?", (_setting(work),))
+
+
+def _setting(work: str) -> str:
+    return f"backfill of {work}"

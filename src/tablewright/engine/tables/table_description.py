@@ -1,0 +1,264 @@
+"""Table descriptions: how one is first written, and how it is shown.
+
+The stored description is DynamoDB's own ``TableDescription`` without the figures that change by themselves.
+Those are counted when somebody asks. A count that took long is kept in proportion to what it cost, so that
+describing a table of millions of items in a loop does not stand in the way of everybody else; and the bytes
+of big tables are estimated from a sample, where the service's own figures are hours old.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import orjson
+
+from tablewright.dynamo.attribute_values import item_size
+from tablewright.engine.database import Database
+from tablewright.engine.tables.table_checks import ON_DEMAND, PROVISIONED, least_warm_throughput
+from tablewright.engine.tables.table_schema import Index, Table
+
+# A count that took this many seconds is worth keeping, for so many times as long.
+_COSTLY = 0.02
+_KEPT_FOR = 20.0
+# Tables and indexes up to these sizes are measured exactly.
+_MEASURED_ROWS = 50_000
+_MEASURED_ENTRIES = 1_000
+_SAMPLES = 10
+_SAMPLE_ROWS = 200
+
+
+class _Figures(NamedTuple):
+    """Items and bytes of a table, and of its indexes."""
+
+    items: int
+    size: int
+    indexes: Mapping[str, tuple[int, int]]
+    good_until: float
+
+
+_figures: WeakKeyDictionary[Database, dict[int, _Figures]] = WeakKeyDictionary()
+
+
+# -- writing -------------------------------------------------------------------------------------------------
+
+
+def new_description(db: Database, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The description of a table that is ready for use, from a request that has been checked."""
+    name = request["TableName"]
+    now = moment(db)
+    billing = request.get("BillingMode", PROVISIONED)
+    arn = f"arn:aws:dynamodb:{db.region}:{db.account}:table/{name}"
+    description: dict[str, Any] = {
+        "AttributeDefinitions": sorted_definitions(request["AttributeDefinitions"]),
+        "TableName": name,
+        "KeySchema": request["KeySchema"],
+        "TableStatus": "ACTIVE",
+        "CreationDateTime": now,
+        "ProvisionedThroughput": throughput_description(request.get("ProvisionedThroughput")),
+        "TableArn": arn,
+        "TableId": new_id(db),
+        "DeletionProtectionEnabled": request.get("DeletionProtectionEnabled", False),
+        "WarmThroughput": _warm_throughput(request, billing),
+    }
+    if billing == ON_DEMAND:
+        set_billing_mode(description, ON_DEMAND, now)
+    if "LocalSecondaryIndexes" in request:
+        description["LocalSecondaryIndexes"] = [_index_base(arn, index) for index in request["LocalSecondaryIndexes"]]
+    if "GlobalSecondaryIndexes" in request:
+        description["GlobalSecondaryIndexes"] = [
+            new_global_index(arn, index, billing) for index in request["GlobalSecondaryIndexes"]
+        ]
+    if request.get("OnDemandThroughput"):
+        description["OnDemandThroughput"] = request["OnDemandThroughput"]
+    if asks_for_encryption(request.get("SSESpecification")):
+        description["SSEDescription"] = encryption_description(db, request["SSESpecification"])
+    if "TableClass" in request:
+        description["TableClassSummary"] = {"TableClass": request["TableClass"]}
+    return description
+
+
+def _index_base(table_arn: str, index: Mapping[str, Any]) -> dict[str, Any]:
+    projection = dict(index["Projection"])
+    if "NonKeyAttributes" in projection:
+        projection["NonKeyAttributes"] = sorted(projection["NonKeyAttributes"])
+    return {
+        "IndexName": index["IndexName"],
+        "KeySchema": index["KeySchema"],
+        "Projection": projection,
+        "IndexArn": f"{table_arn}/index/{index['IndexName']}",
+    }
+
+
+def new_global_index(table_arn: str, index: Mapping[str, Any], billing: str) -> dict[str, Any]:
+    description = {
+        **_index_base(table_arn, index),
+        "IndexStatus": "ACTIVE",
+        "ProvisionedThroughput": throughput_description(index.get("ProvisionedThroughput")),
+        "WarmThroughput": _warm_throughput(index, billing),
+    }
+    if index.get("OnDemandThroughput"):
+        description["OnDemandThroughput"] = index["OnDemandThroughput"]
+    return description
+
+
+def sorted_definitions(definitions: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+    return sorted(definitions, key=lambda definition: definition["AttributeName"])
+
+
+def throughput_description(throughput: Mapping[str, int] | None) -> dict[str, Any]:
+    given = throughput or {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
+    return {
+        "NumberOfDecreasesToday": 0,
+        "ReadCapacityUnits": given["ReadCapacityUnits"],
+        "WriteCapacityUnits": given["WriteCapacityUnits"],
+    }
+
+
+def _warm_throughput(holder: Mapping[str, Any], billing: str) -> dict[str, Any]:
+    return {
+        **least_warm_throughput(holder, billing),
+        **(holder.get("WarmThroughput") or {}),
+        "Status": "ACTIVE",
+    }
+
+
+def set_billing_mode(description: dict[str, Any], billing: str, now: float) -> None:
+    """Note the billing mode. The service speaks of it only once a table is or has been on demand."""
+    summary = description.setdefault("BillingModeSummary", {})
+    summary["BillingMode"] = billing
+    if billing == ON_DEMAND:
+        summary["LastUpdateToPayPerRequestDateTime"] = now
+    description["TableThroughputModeSummary"] = {
+        "TableThroughputMode": billing,
+        "LastUpdateToPayPerRequestDateTime": summary["LastUpdateToPayPerRequestDateTime"],
+    }
+
+
+def billing_mode(description: Mapping[str, Any]) -> str:
+    summary: Mapping[str, str] = description.get("BillingModeSummary", {})
+    return summary.get("BillingMode", PROVISIONED)
+
+
+def asks_for_encryption(specification: Mapping[str, Any] | None) -> bool:
+    """Whether a key of the account's is asked for. The service's own key needs no asking for."""
+    return bool(specification) and bool((specification or {}).get("Enabled", True))
+
+
+def encryption_description(db: Database, specification: Mapping[str, Any]) -> dict[str, str]:
+    key = specification.get("KMSMasterKeyId", "alias/aws/dynamodb")
+    if key == "alias/aws/dynamodb":
+        # The account's one key for DynamoDB: the same for every table.
+        key = str(uuid.uuid5(uuid.NAMESPACE_URL, f"kms:{db.region}:{db.account}:{key}"))
+    if not key.startswith("arn:"):
+        kind = "" if key.startswith("alias/") else "key/"
+        key = f"arn:aws:kms:{db.region}:{db.account}:{kind}{key}"
+    return {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": key}
+
+
+def moment(db: Database) -> float:
+    """Now, as descriptions have it: to the millisecond."""
+    return round(db.clock(), 3)
+
+
+def new_id(db: Database) -> str:
+    return str(uuid.UUID(int=db.random.getrandbits(128), version=4))
+
+
+# -- showing -------------------------------------------------------------------------------------------------
+
+
+def shown(db: Database, table: Table) -> dict[str, Any]:
+    """The description as DescribeTable answers it."""
+    return with_figures(db, table, deepcopy(table.description))
+
+
+def with_figures(db: Database, table: Table, description: dict[str, Any]) -> dict[str, Any]:
+    """A description of the table, and the figures of the moment in it."""
+    figures = _counted(db, table)
+    description["TableSizeBytes"] = figures.size
+    description["ItemCount"] = figures.items
+    now = db.clock()
+    _show_decreases(description["ProvisionedThroughput"], now)
+    for index in description.get("LocalSecondaryIndexes", ()):
+        _show_size(index, figures)
+    for index in description.get("GlobalSecondaryIndexes", ()):
+        _show_size(index, figures)
+        _show_decreases(index["ProvisionedThroughput"], now)
+    return description
+
+
+def _show_size(index: dict[str, Any], figures: _Figures) -> None:
+    index["ItemCount"], index["IndexSizeBytes"] = figures.indexes.get(index["IndexName"], (0, 0))
+
+
+def _show_decreases(throughput: dict[str, Any], now: float) -> None:
+    throughput["NumberOfDecreasesToday"] = decreases_today(throughput, now)
+
+
+def decreases_today(throughput: Mapping[str, Any], now: float) -> int:
+    """The decreases since midnight, UTC."""
+    last = throughput.get("LastDecreaseDateTime")
+    if last is None or utc_day(last) != utc_day(now):
+        return 0
+    return int(throughput["NumberOfDecreasesToday"])
+
+
+def utc_day(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).date().isoformat()
+
+
+def forget_figures(db: Database, number: int) -> None:
+    _figures.get(db, {}).pop(number, None)
+
+
+def _counted(db: Database, table: Table) -> _Figures:
+    kept = _figures.setdefault(db, {})
+    figures = kept.get(table.number)
+    began = time.monotonic()
+    if figures is None or figures.good_until <= began or figures.indexes.keys() != table.indexes.keys():
+        items, size = _table_figures(db, table)
+        indexes = {index.name: _index_figures(db, table, index) for index in table.indexes.values()}
+        ended = time.monotonic()
+        cost = ended - began
+        figures = _Figures(items, size, indexes, ended + cost * _KEPT_FOR if cost > _COSTLY else ended)
+        kept[table.number] = figures
+    return figures
+
+
+def _table_figures(db: Database, table: Table) -> tuple[int, int]:
+    execute = db.storage.execute
+    count: int = execute(f"SELECT count(*) FROM {table.rows}").fetchone()[0]
+    if count <= _MEASURED_ROWS:
+        return count, execute(f"SELECT coalesce(sum(size), 0) FROM {table.rows}").fetchone()[0]
+    last: int = execute(f"SELECT max(id) FROM {table.rows}").fetchone()[0]
+    rows = size = 0
+    for sample in range(_SAMPLES):
+        in_sample, bytes_in_sample = execute(
+            f"SELECT count(*), coalesce(sum(size), 0) "
+            f"FROM (SELECT size FROM {table.rows} WHERE id > ? ORDER BY id LIMIT {_SAMPLE_ROWS})",
+            (last * sample // _SAMPLES,),
+        ).fetchone()
+        rows += in_sample
+        size += bytes_in_sample
+    return count, size * count // rows
+
+
+def _index_figures(db: Database, table: Table, index: Index) -> tuple[int, int]:
+    execute = db.storage.execute
+    count: int = execute(f"SELECT count(*) FROM {index.rows}").fetchone()[0]
+    measured = min(count, _MEASURED_ENTRIES)
+    if index.projected is None:
+        size: int = execute(
+            f"SELECT coalesce(sum(size), 0) FROM (SELECT id FROM {index.rows} LIMIT {measured}) "
+            f"JOIN {table.rows} USING (id)"
+        ).fetchone()[0]
+    else:
+        items = execute(f"SELECT item FROM (SELECT id FROM {index.rows} LIMIT {measured}) JOIN {table.rows} USING (id)")
+        size = sum(item_size(index.entry(orjson.loads(item))) for (item,) in items)
+    return count, size if measured == count else size * count // measured

@@ -1,0 +1,47 @@
+"""Tables by their name or ARN, as operations are given them."""
+
+from __future__ import annotations
+
+from tablewright.dynamo.errors import (
+    AccessDeniedException,
+    ResourceNotFoundException,
+    TableNotFoundException,
+    ValidationException,
+)
+from tablewright.engine.database import Database
+from tablewright.engine.tables.table_schema import Table
+
+
+def table_name(db: Database, name_or_arn: str) -> str:
+    """The name in a table name or in the ARN of one of the account's tables."""
+    if not name_or_arn.startswith("arn:"):
+        return name_or_arn
+    check_place(db, name_or_arn)
+    return name_or_arn.split(":", 5)[5].removeprefix("table/")
+
+
+def check_place(db: Database, arn: str) -> None:
+    """An ARN of this region and account."""
+    _, _, _, region, account, _ = arn.split(":", 5)
+    if region != db.region:
+        raise ValidationException(f"1 validation error detected: Invalid AWS region in '{arn}'")
+    if account != db.account:
+        raise AccessDeniedException("Access is denied")
+
+
+def find_table(db: Database, name_or_arn: str) -> Table:
+    """The table that an operation on tables is about."""
+    name = table_name(db, name_or_arn)
+    table = db.tables.get(name)
+    if table is None:
+        raise ResourceNotFoundException(f"Requested resource not found: Table: {name} not found")
+    return table
+
+
+def find_source(db: Database, name_or_arn: str) -> Table:
+    """The table that an operation on backups is about; these have an error of their own for one that is not there."""
+    name = table_name(db, name_or_arn)
+    table = db.tables.get(name)
+    if table is None:
+        raise TableNotFoundException(f"Table not found: {name}")
+    return table

@@ -1,0 +1,183 @@
+"""CreateTable, DescribeTable, ListTables and DeleteTable.
+
+A table is ready the moment it is created, and gone the moment it is deleted; the answers nevertheless say
+CREATING and DELETING, as the service's do, because clients wait for the status that follows.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import replace
+from typing import Any
+
+from tablewright.dynamo.errors import LimitExceededException, ResourceInUseException, ValidationException
+from tablewright.engine.backups import on_demand, point_in_time
+from tablewright.engine.database import Database
+from tablewright.engine.streams import shards
+from tablewright.engine.tables.table_checks import check_account_limits, check_definition, merged_tags
+from tablewright.engine.tables.table_description import forget_figures, new_description, shown
+from tablewright.engine.tables.table_lookup import find_table, table_name
+from tablewright.engine.tables.table_schema import Table
+
+_MAX_TABLES = 2500
+_MAX_NAMES = 100
+# What the answer to DeleteTable no longer tells of a table.
+_GONE_FIRST = (
+    "AttributeDefinitions",
+    "KeySchema",
+    "CreationDateTime",
+    "GlobalSecondaryIndexes",
+    "LocalSecondaryIndexes",
+    "WarmThroughput",
+)
+
+
+def create_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    request = {**request, "TableName": table_name(db, request["TableName"])}
+    check_definition(request)
+    name = request["TableName"]
+    if name in db.tables:
+        raise ResourceInUseException(f"Table already exists: {name}")
+    check_room(db, request)
+    table = make_table(db, request)
+    return {"TableDescription": told_of_creation(db, table, request)}
+
+
+def check_room(db: Database, request: dict[str, Any]) -> None:
+    """What the account has left for a table that is otherwise as it should be."""
+    if len(db.tables) >= _MAX_TABLES:
+        raise LimitExceededException(
+            f"Subscriber limit exceeded: There is a limit of {_MAX_TABLES} tables per subscriber"
+        )
+    check_account_limits(request, db.region)
+    for index in request.get("GlobalSecondaryIndexes", ()):
+        check_account_limits(index, db.region, index["IndexName"])
+
+
+def make_table(db: Database, request: dict[str, Any]) -> Table:
+    """A table without items, from a request that has been checked."""
+    description = new_description(db, request)
+    indexes = [
+        index["IndexName"]
+        for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+        for index in description.get(member, ())
+    ]
+    table = Table(
+        number=_next_number(db),
+        description=description,
+        tags=merged_tags({}, request.get("Tags", ())),
+        next_index=len(indexes) + 1,
+        index_numbers={index: number for number, index in enumerate(indexes, start=1)},
+    )
+    db.save_table(table)
+    db.storage.write()(
+        f"CREATE TABLE {table.rows} "
+        "(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, item BLOB NOT NULL)"
+    )
+    for index in table.indexes.values():
+        create_index_rows(db, index.rows)
+    stream = request.get("StreamSpecification")
+    if stream and stream["StreamEnabled"]:
+        shards.enable_stream(db, table, stream["StreamViewType"])
+        table = replace(table)
+        db.save_table(table)
+    return table
+
+
+def told_of_creation(db: Database, table: Table, request: dict[str, Any]) -> dict[str, Any]:
+    """What the service knows of a table that it has only begun to create."""
+    told = shown(db, table)
+    told["TableStatus"] = "CREATING"
+    _tell_warmth(told, request)
+    for index, definition in zip(
+        told.get("GlobalSecondaryIndexes", ()), request.get("GlobalSecondaryIndexes", ()), strict=True
+    ):
+        index["IndexStatus"] = "CREATING"
+        _tell_warmth(index, definition)
+    for summary in ("BillingModeSummary", "TableThroughputModeSummary"):
+        told.get(summary, {}).pop("LastUpdateToPayPerRequestDateTime", None)
+    return told
+
+
+def _tell_warmth(told: dict[str, Any], request: dict[str, Any]) -> None:
+    if request.get("WarmThroughput"):
+        told["WarmThroughput"]["Status"] = "UPDATING"
+    else:
+        del told["WarmThroughput"]
+
+
+def describe_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    return {"Table": shown(db, find_table(db, request["TableName"]))}
+
+
+def list_tables(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    # Names are ASCII, so that the order of characters is the order of bytes.
+    names = sorted(db.tables)
+    begin = 0
+    if "ExclusiveStartTableName" in request:
+        begin = bisect_right(names, request["ExclusiveStartTableName"])
+    end = begin + request.get("Limit", _MAX_NAMES)
+    answer: dict[str, Any] = {"TableNames": names[begin:end]}
+    if end < len(names):
+        answer["LastEvaluatedTableName"] = names[end - 1]
+    return answer
+
+
+def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+    table = find_settled_table(db, request["TableName"])
+    if table.description["DeletionProtectionEnabled"]:
+        raise ValidationException(
+            "Resource cannot be deleted as it is currently protected against deletion. "
+            "Disable deletion protection first."
+        )
+    if any(index["IndexStatus"] != "ACTIVE" for index in table.description.get("GlobalSecondaryIndexes", ())):
+        raise ResourceInUseException(
+            "Attempt to change a resource which is still in use: "
+            "Cannot delete table while indexes are being created, updated, or deleted."
+        )
+    told = shown(db, table)
+    told["TableStatus"] = "DELETING"
+    for member in _GONE_FIRST:
+        told.pop(member, None)
+    execute = db.storage.write()
+    execute("DELETE FROM tables WHERE number = ?", (table.number,))
+    if table.stream is not None:
+        # On a copy: the table that is in use must stay as it is, should this fail.
+        shards.disable_stream(db, replace(table, description=dict(table.description)))
+    if table.recovery_days is None:
+        execute(f"DROP TABLE {table.rows}")
+    else:
+        on_demand.keep_deleted(db, table)
+        point_in_time.forget_history(db, table)
+    for index in table.indexes.values():
+        execute(f"DROP TABLE {index.rows}")
+    execute(f"DROP TABLE IF EXISTS {table.expiries}")
+    del db.tables[table.name]
+    forget_figures(db, table.number)
+    return {"TableDescription": told}
+
+
+# -- what the other operations on tables share ---------------------------------------------------------------
+
+
+def find_settled_table(db: Database, name_or_arn: str) -> Table:
+    """The table that is to be changed or deleted, which one that is being restored cannot be."""
+    table = find_table(db, name_or_arn)
+    if table.is_being_restored:
+        raise ResourceInUseException(
+            f"Attempt to change a resource which is still in use: Table is being created: {table.name}"
+        )
+    return table
+
+
+def create_index_rows(db: Database, rows: str) -> None:
+    db.storage.write()(f"CREATE TABLE {rows} (key BLOB PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID")
+
+
+def _next_number(db: Database) -> int:
+    """A number that no table has had: deleted tables live on in streams that are still read."""
+    row = db.storage.write()(
+        "INSERT INTO settings (name, value) VALUES ('tables created', 1) "
+        "ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value"
+    ).fetchone()
+    return int(row[0])

@@ -1,0 +1,340 @@
+"""A table as the engine works with it: keys, indexes and what must hold of an item.
+
+``Table`` is compiled from the description that is stored (DynamoDB's ``TableDescription``, without the
+figures that change by themselves) and is immutable in what the item operations read: a change to a table
+makes a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tablewright.dynamo.attribute_values import AttributeValue, Item, binary_size, text_size
+from tablewright.dynamo.errors import ValidationException
+from tablewright.engine.storage import key_encoding
+
+_INVALID = "One or more parameter values were invalid: "
+_NOT_VALID = "One or more parameter values are not valid. "
+_MAX_PARTITION_KEY = 2048
+_MAX_SORT_KEY = 1024
+# Characters that fit into every key, at four bytes each.
+_SURELY_FITS = _MAX_SORT_KEY // 4
+_EMPTY = {"S": "string", "B": "binary"}
+
+
+class EmptyKeyException(ValidationException):
+    """A ValidationException about an empty key value, which a transaction raises and does not collect."""
+
+    @property
+    def code(self) -> str:
+        return "ValidationException"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The key of a table or of an index: attribute names, with their types."""
+
+    partition: tuple[str, ...]
+    sort: tuple[str, ...]
+    types: Mapping[str, str]
+    names: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", self.partition + self.sort)
+
+    def partition_prefix(self, item: Mapping[str, AttributeValue]) -> bytes:
+        return key_encoding.partition_bytes([key_encoding.scalar_bytes(item[name]) for name in self.partition])
+
+    def bytes_of(self, item: Mapping[str, AttributeValue]) -> bytes:
+        """The sortable key of an item that is known to have it."""
+        # Loops, because every write makes several keys of one or two attributes, for which comprehensions are slow.
+        scalar = key_encoding.scalar_bytes
+        partition = []
+        for name in self.partition:
+            partition.append(scalar(item[name]))
+        key = key_encoding.partition_bytes(partition)
+        for name in self.sort:
+            key += key_encoding.sort_bytes(scalar(item[name]))
+        return key
+
+    def check_value(self, name: str, value: AttributeValue) -> None:
+        """A key attribute of the right type: not empty, not too large."""
+        tag = self.types[name]
+        content = value[tag]
+        if content == "":
+            raise _empty_key(_EMPTY[tag], f"Key: {name}")
+        if len(content) > _SURELY_FITS:
+            self.check_size(name, content)
+
+    def check_size(self, name: str, content: str) -> None:
+        if not self.fits(name, content):
+            if name in self.partition:
+                problem = f"Size of hashkey has exceeded the maximum size limit of{_MAX_PARTITION_KEY} bytes"
+            else:
+                problem = f"Aggregated size of all range keys has exceeded the size limit of {_MAX_SORT_KEY} bytes"
+            raise ValidationException(_INVALID + problem)
+
+    def fits(self, name: str, content: str) -> bool:
+        tag = self.types[name]
+        if tag == "N":
+            return True
+        size = text_size(content) if tag == "S" else binary_size(content)
+        return size <= (_MAX_PARTITION_KEY if name in self.partition else _MAX_SORT_KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A secondary index; ``rows`` is the SQL table of its entries."""
+
+    name: str
+    is_global: bool
+    key: Key
+    projection: str
+    non_key_attributes: frozenset[str]
+    rows: str
+    queryable: bool
+    # None when everything is projected
+    projected: frozenset[str] | None
+    # What adds an entry, and takes one away.
+    insert: str = field(init=False)
+    delete: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "insert", f"INSERT INTO {self.rows} (key, id) VALUES (?, ?)")
+        object.__setattr__(self, "delete", f"DELETE FROM {self.rows} WHERE key = ?")
+
+    def holds(self, item: Item) -> bool:
+        """An item is in the index when it has every key attribute of it, as a key can have it.
+
+        Type and size matter for items older than the index; a write that has them wrong is refused.
+        """
+        for name, tag in self.key.types.items():
+            value = item.get(name)
+            if value is None:
+                return False
+            content = value.get(tag, "")
+            if content == "" or (len(content) > _SURELY_FITS and not self.key.fits(name, content)):
+                return False
+        return True
+
+    def check_element(self, name: str, value: AttributeValue, *, updated: bool = False) -> None:
+        """One key attribute of the right type: not empty, not too large."""
+        expected = self.key.types[name]
+        content = value[expected]
+        if content == "":
+            kind = _EMPTY[expected]
+            if updated:
+                raise EmptyKeyException(
+                    f"{_NOT_VALID}The update expression attempted to update a secondary index key to a value "
+                    "that is not supported. The AttributeValue for a key attribute cannot contain an empty "
+                    f"{kind} value."
+                )
+            raise _empty_key(kind, f"IndexName: {self.name}, IndexKey: {name}")
+        if len(content) > _SURELY_FITS:
+            self.key.check_size(name, content)
+
+    def entry(self, item: Item) -> Item:
+        """What the index stores of an item."""
+        projected = self.projected
+        if projected is None:
+            return item
+        return {name: value for name, value in item.items() if name in projected}
+
+
+@dataclass(slots=True)
+class Table:
+    """One table. ``number`` names its SQL tables and is never used again."""
+
+    number: int
+    description: dict[str, Any]
+    tags: dict[str, str] = field(default_factory=dict)
+    # The attribute that holds the expiry time, while time to live is enabled.
+    time_to_live: str | None = None
+    # The number of the stream that changes go to, while one is enabled.
+    stream: int | None = None
+    # How many days back the table can be restored to, while point-in-time recovery is enabled, and the time before
+    # which nothing is known.
+    recovery_days: int | None = None
+    recovery_begins: float = 0.0
+    next_index: int = 1
+    index_numbers: dict[str, int] = field(default_factory=dict)
+    name: str = field(init=False)
+    # Its items are there, and its indexes are still being filled: nobody reads or changes it until then.
+    is_being_restored: bool = field(init=False)
+    key: Key = field(init=False)
+    indexes: dict[str, Index] = field(init=False)
+    key_names: frozenset[str] = field(init=False)
+    view_type: str | None = field(init=False)
+    # True when a write needs to know the item that it replaces, and when something has to follow what is in the items:
+    # indexes, expiry entries, a stream.
+    needs_old_image: bool = field(init=False)
+    has_followers: bool = field(init=False)
+    rows: str = field(init=False)
+    expiries: str = field(init=False)
+    history: str = field(init=False)
+    # Reads a row, wherever it is; the others act on the place of one, and ``database`` knows of rows in other places.
+    select_row: str = field(init=False)
+    put_row: str = field(init=False)
+    insert_row: str = field(init=False)
+    update_row: str = field(init=False)
+    delete_row: str = field(init=False)
+    # Notes in the history what a change replaces.
+    remember_row: str = field(init=False)
+    # The order in which a bad index key is looked for.
+    indexes_by_name: list[Index] = field(init=False)
+    # Each index behind the first attribute of its key: most items that it does not hold lack that one.
+    _indexes_by_attribute: list[tuple[str, Index]] = field(init=False)
+    # Every attribute that is in the key of an index, and with those of the table's key, each once.
+    index_key_names: list[str] = field(init=False)
+    _key_types: list[tuple[str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        description = self.description
+        types = {d["AttributeName"]: d["AttributeType"] for d in description["AttributeDefinitions"]}
+        self.name = description["TableName"]
+        self.is_being_restored = description["TableStatus"] == "CREATING"
+        self.key = _key(description["KeySchema"], types)
+        self.key_names = frozenset(self.key.names)
+        self.rows = f"items_{self.number}"
+        self.expiries = f"expiries_{self.number}"
+        self.history = f"history_{self.number}"
+        # Its own place first; another key may have come there before it.
+        select = f"SELECT id, size, item FROM {self.rows} WHERE"
+        self.select_row = f"{select} id = ?1 AND key = ?2 UNION ALL {select} key = ?2 LIMIT 1"
+        replace = "DO UPDATE SET size = excluded.size, item = excluded.item"
+        self.put_row = (
+            f"INSERT INTO {self.rows} (id, key, size, item) VALUES (?, ?, ?, ?) "
+            f"ON CONFLICT (id) {replace} WHERE key = excluded.key ON CONFLICT (key) {replace}"
+        )
+        self.insert_row = f"INSERT OR IGNORE INTO {self.rows} (id, key, size, item) VALUES (?, ?, ?, ?)"
+        self.update_row = f"UPDATE {self.rows} SET size = ?, item = ? WHERE id = ?"
+        self.delete_row = f"DELETE FROM {self.rows} WHERE id = ?"
+        self.remember_row = f"INSERT INTO {self.history} (at, id, key, size, item) VALUES (?, ?, ?, ?, nullif(?, x''))"
+        self.indexes = {}
+        for member, is_global in (("GlobalSecondaryIndexes", True), ("LocalSecondaryIndexes", False)):
+            for definition in description.get(member, ()):
+                index = self._index(definition, is_global, types)
+                self.indexes[index.name] = index
+        stream = description.get("StreamSpecification")
+        self.view_type = stream["StreamViewType"] if stream and stream.get("StreamEnabled") else None
+        self.has_followers = bool(self.indexes or self.view_type or self.time_to_live)
+        self.needs_old_image = self.has_followers or self.recovery_days is not None
+        self.indexes_by_name = [self.indexes[name] for name in sorted(self.indexes)]
+        self._indexes_by_attribute = [(index.key.names[0], index) for index in self.indexes.values()]
+        index_key_types = {name: tag for index in self.indexes_by_name for name, tag in index.key.types.items()}
+        self.index_key_names = list(index_key_types)
+        self._key_types = list({**self.key.types, **index_key_types}.items())
+
+    def _index(self, definition: dict[str, Any], is_global: bool, types: Mapping[str, str]) -> Index:
+        key = _key(definition["KeySchema"], types)
+        projection = definition["Projection"]["ProjectionType"]
+        non_key = frozenset(definition["Projection"].get("NonKeyAttributes", ()))
+        name = definition["IndexName"]
+        return Index(
+            name=name,
+            is_global=is_global,
+            key=key,
+            projection=projection,
+            non_key_attributes=non_key,
+            rows=f"index_{self.number}_{self.index_numbers[name]}",
+            queryable=definition.get("IndexStatus", "ACTIVE") in ("ACTIVE", "UPDATING"),
+            projected=None if projection == "ALL" else non_key | set(key.names) | self.key_names,
+        )
+
+    @property
+    def arn(self) -> str:
+        return str(self.description["TableArn"])
+
+    # -- keys ------------------------------------------------------------------------------------------------
+
+    def row_key(self, item: Mapping[str, AttributeValue]) -> bytes:
+        return self.key.bytes_of(item)
+
+    def index_key(self, index: Index, item: Item, row_key: bytes) -> bytes:
+        """The key of an item's entry in an index: unique, and in index order."""
+        return index.key.bytes_of(item) + self.tie(item, row_key)
+
+    def tie(self, item: Item, row_key: bytes) -> bytes:
+        """What the keys of an item's entries end in, whichever index they are in."""
+        return key_encoding.tie_bytes(row_key, [key_encoding.scalar_bytes(item[name]) for name in self.key.names])
+
+    def key_of(self, item: Mapping[str, AttributeValue]) -> Item:
+        return {name: item[name] for name in self.key.names}
+
+    def holding(self, item: Item) -> list[Index]:
+        """The indexes that have an entry for an item."""
+        held = []
+        for name, index in self._indexes_by_attribute:
+            if name in item and index.holds(item):
+                held.append(index)
+        return held
+
+    # -- checks ----------------------------------------------------------------------------------------------
+
+    def check_key(self, key: Mapping[str, AttributeValue]) -> None:
+        """A ``Key`` parameter: exactly the key attributes, of their types, within their sizes."""
+        names = self.key.names
+        if len(key) != len(names):
+            raise ValidationException("The provided key element does not match the schema")
+        for name in names:
+            self.check_key_element(self.key, key, name)
+
+    def check_key_element(self, schema: Key, key: Mapping[str, AttributeValue], name: str) -> None:
+        value = key.get(name)
+        expected = schema.types[name]
+        if value is None or expected not in value:
+            raise ValidationException("The provided key element does not match the schema")
+        schema.check_value(name, value)
+
+    def check_item(self, item: Item) -> None:
+        """A whole item: its key, and the type of every attribute that is an index key."""
+        for name, expected in self._key_types:
+            value = item.get(name)
+            if value is None:
+                if name in self.key_names:
+                    break
+                continue
+            content = value.get(expected)
+            if not content or len(content) > _SURELY_FITS:
+                break
+        else:
+            return
+        self._check_item_in_order(item)
+
+    def _check_item_in_order(self, item: Item) -> None:
+        """The same, one key after the other: the first that is wrong is the one to tell of."""
+        for name in self.key.names:
+            expected = self.key.types[name]
+            value = item.get(name)
+            if value is None:
+                raise ValidationException(f"{_INVALID}Missing the key {name} in the item")
+            if expected not in value:
+                raise ValidationException(
+                    f"{_INVALID}Type mismatch for key {name} expected: {expected} actual: {next(iter(value))}"
+                )
+            self.key.check_value(name, value)
+        for index in self.indexes_by_name:
+            for name, expected in index.key.types.items():
+                value = item.get(name)
+                if value is None:
+                    continue
+                if expected not in value:
+                    raise ValidationException(
+                        f"{_INVALID}Type mismatch for Index Key {name} Expected: {expected} "
+                        f"Actual: {next(iter(value))} IndexName: {index.name}"
+                    )
+                index.check_element(name, value)
+
+
+def _key(elements: Iterable[Mapping[str, str]], types: Mapping[str, str]) -> Key:
+    schema = list(elements)
+    partition = tuple(e["AttributeName"] for e in schema if e["KeyType"] == "HASH")
+    sort = tuple(e["AttributeName"] for e in schema if e["KeyType"] == "RANGE")
+    return Key(partition, sort, {name: types[name] for name in partition + sort})
+
+
+def _empty_key(kind: str, place: str) -> EmptyKeyException:
+    return EmptyKeyException(
+        f"{_NOT_VALID}The AttributeValue for a key attribute cannot contain an empty {kind} value. {place}"
+    )

@@ -1,0 +1,363 @@
+"""What is wrong with a declaration, told when it is made: the place, the reason, and what to do.
+
+Only contradictions are errors here. What is possible but unwise (a hot partition, numbers that sort as text) is left to
+the lint. So are two entities whose keys can be equal, as long as a type attribute tells their items apart; without one
+nothing could, and that is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from tablewright.model.declarations import OUTSIDE, Attr, Expiry, KeyRule, Large, Numbered, Stamp, Unique, VersionMark
+from tablewright.model.errors import ModelError
+from tablewright.model.keys.key_template import Field
+from tablewright.model.patterns import Get, Query
+from tablewright.model.values.attribute_codec import Epoch, named, stored_types
+from tablewright.model.values.type_support import members_of, why_not, why_not_model
+
+if TYPE_CHECKING:
+    from tablewright.model.items.field_spec import FieldSpec
+    from tablewright.model.schema import Schema
+
+_MARKERS = (Attr, Expiry, Large, Numbered, Stamp, Unique, VersionMark)
+_NOT_IN_KEYS = {"BOOL", "M", "L", "SET", "B"}
+_KINDS = {"S": "text", "N": "a number", "B": "bytes"}
+
+
+def check_fields(entity: type[BaseModel]) -> None:
+    """The fields of an entity, before anything is made of them."""
+    if entity.model_config.get("extra") == "allow":
+        raise ModelError(
+            f"{entity.__name__} allows extra fields, which would not be stored; drop that, as what others store beside "
+            "the fields is kept anyway"
+        )
+    for name, info in entity.model_fields.items():
+        _check_field(f"{entity.__name__}.{name}", info, bool(entity.model_config.get("strict")))
+
+
+def _check_field(place: str, info: FieldInfo, strict: bool) -> None:
+    if info.alias is not None or info.validation_alias is not None or info.serialization_alias is not None:
+        raise ModelError(f'{place} has an alias; to store it under another name use Annotated[..., Attr("name")]')
+    for marker in info.metadata:
+        # It would mark nothing, and nobody would notice.
+        if isinstance(marker, type) and issubclass(marker, _MARKERS):
+            name = marker.__name__
+            raise ModelError(f"{place} is marked {name}, which is a class; write Annotated[..., {name}(...)]")
+    _check_type(place, info, strict, set())
+    is_empty = info.is_required() or info.default_factory in (set, frozenset) or info.default in (None, set())
+    if stored_types(info.annotation, info.metadata) >= {"SET", "NULL"} and not is_empty:
+        raise ModelError(f"{place}: an empty set is not stored, so that its default would come back; let that be None")
+
+
+def _check_type(place: str, info: FieldInfo, strict: bool, seen: set[type]) -> None:
+    try:
+        reason = why_not(info.annotation, info.metadata, strict=strict)
+        models = list(_models_in(info.annotation))
+    except RecursionError:
+        raise ModelError(
+            f"{place}: its type has no end; declare a pydantic model that has itself as a member"
+        ) from None
+    if reason is not None:
+        raise ModelError(f"{place}: {reason}")
+    for model in models:
+        if model in seen:
+            continue
+        seen.add(model)
+        reason = why_not_model(model)
+        if reason is not None:
+            raise ModelError(f"{place}: {reason}")
+        for name, member in model.model_fields.items():
+            inner = f"{place}: {model.__name__}.{name}"
+            for marker in member.metadata:
+                if isinstance(marker, _MARKERS):
+                    raise ModelError(
+                        f"{inner} is marked {type(marker).__name__}, which only fields of an entity can be"
+                    )
+            _check_type(inner, member, bool(model.model_config.get("strict")), seen)
+
+
+def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
+    annotation = named(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in (*get_args(annotation), *members_of(annotation).values()):
+        yield from _models_in(argument)
+
+
+def check(schema: Schema) -> None:
+    """The whole declaration."""
+    _check_attributes(schema)
+    for attribute, rule in schema.rules.items():
+        _check_rule(schema, attribute, rule)
+    _check_keys(schema)
+    _check_markers(schema)
+    for pattern in schema.patterns.values():
+        _check_pattern(schema, pattern)
+    _check_neighbours(schema)
+
+
+# -- attributes -----------------------------------------------------------------------------------------------------
+
+
+def _check_attributes(schema: Schema) -> None:
+    entity = schema.entity.__name__
+    taken: dict[str, str] = {}
+    for spec in schema.fields.values():
+        if not spec.attribute:
+            raise ModelError(f"{entity}.{spec.name} is stored in an attribute without a name; give it an Attr with one")
+        other = taken.setdefault(spec.attribute, spec.name)
+        if other != spec.name:
+            raise ModelError(
+                f"{entity}: {other} and {spec.name} are both stored in {spec.attribute!r}; give one of them an Attr"
+            )
+        if spec.attribute in schema.rules:
+            raise ModelError(
+                f"{entity}.{spec.name} is stored in {spec.attribute!r}, which keys gives a rule for; "
+                "drop the rule, or give the field another Attr"
+            )
+        if spec.attribute == OUTSIDE:
+            raise ModelError(
+                f"{entity}.{spec.name} is stored in {OUTSIDE!r}, where the store keeps what is outside of an item; "
+                "give it another Attr"
+            )
+        if spec.attribute == schema.table.type_attribute:
+            raise ModelError(
+                f"{entity}.{spec.name} is stored in {spec.attribute!r}, which tells entities apart; "
+                "drop the field and say type_name=... in the class line"
+            )
+        if schema.upgrades is not None and spec.attribute == schema.upgrades.attribute:
+            raise ModelError(
+                f"{entity}.{spec.name} is stored in {spec.attribute!r}, where upgrades keep the number of the shape; "
+                "say Upgrades(..., attribute=...)"
+            )
+
+
+# -- keys -----------------------------------------------------------------------------------------------------------
+
+
+def _check_rule(schema: Schema, attribute: str, rule: KeyRule) -> None:
+    table = schema.table
+    place = f"{schema.entity.__name__}.keys, {attribute}"
+    if attribute not in table.key_attributes:
+        raise ModelError(
+            f"{place} is part of no key of table {table.name!r}; its keys have {', '.join(table.key_attributes)}"
+        )
+    kind = table.types.get(attribute, "S")
+    if kind != "S":
+        raise ModelError(f"{place} is {_KINDS[kind]}, so no template can make it; store a field in it instead")
+    if rule.when and attribute in table.key:
+        raise ModelError(f"{place} is part of the primary key, which every item has in every state; drop the when(...)")
+    sorts = [table.sort, *(name for index in table.indexes for name in index.sort)]
+    if rule.is_spread and attribute in sorts:
+        raise ModelError(f"{place} is a sort key; only a partition key can be spread over shards")
+    if rule.was is not None and attribute in table.key:
+        raise ModelError(
+            f"{place} is part of the primary key, by which items are found that have not been moved yet; only the key "
+            "of an index takes was=..."
+        )
+    for field in rule.template.fields:
+        _check_form(schema, place, field)
+    if attribute in table.key and rule.template.optional:
+        # What is left out of a primary key has to be absent, or be in it elsewhere, or two items would have one key.
+        others = [schema.rules[name].template for name in table.key if name in schema.rules and name != attribute]
+        rule.template.keep_whole({field.name for template in others for field in template.fields})
+
+
+def _check_form(schema: Schema, place: str, field: Field) -> None:
+    name = schema.field_path(field.name)
+    known = schema.place(name, place).types - {"NULL", None}
+    if field.form == "text":
+        if known & {"L", "SET"}:
+            raise ModelError(
+                f"{place}: {name} has many values, and a key has one; keep an item for each of them",
+                rule="many-valued-key",
+            )
+        if known & _NOT_IN_KEYS:
+            raise ModelError(f"{place}: {{{name}}} is neither text nor a number, so it cannot be part of a key")
+    elif field.form == "date":
+        if known - {"S"}:
+            raise ModelError(
+                f"{place}: {{{name}:date}} is the day of a time that is stored as text; declare a datetime"
+            )
+    elif known - {"N"}:
+        raise ModelError(f"{place}: {{{name}:{field.form}}} is a form of numbers, and {name} is none")
+
+
+def _check_value(place: str, spec: FieldSpec, value: Any) -> None:
+    """A value that the field can have; a typing error in a state would otherwise empty an index in silence."""
+    try:
+        TypeAdapter(spec.annotation).validate_python(value)
+    except ValidationError as error:
+        raise ModelError(f"{place}: {value!r} is no value of it: {error.errors()[0]['msg']}") from None
+
+
+def _check_keys(schema: Schema) -> None:
+    table, entity = schema.table, schema.entity.__name__
+    for attribute in table.key_attributes:
+        spec = schema.by_attribute.get(attribute)
+        if spec is None:
+            if attribute not in schema.rules and attribute in table.key:
+                raise ModelError(
+                    f"{entity} does not say what its {attribute} is: give it a rule in keys, or store a field in it"
+                )
+            continue
+        kind = table.types.get(attribute, "S")
+        known = spec.types - {"NULL", None}
+        if known and known != {kind}:
+            (found, *_) = sorted(map(str, known))
+            hint = f"say types={{{attribute!r}: {found!r}}} in the table" if found in _KINDS else "give it another Attr"
+            raise ModelError(
+                f"{entity}.{spec.name} is stored in the key attribute {attribute!r}, which is {_KINDS[kind]}; {hint}"
+            )
+
+
+# -- markers --------------------------------------------------------------------------------------------------------
+
+
+def _check_markers(schema: Schema) -> None:
+    entity, table = schema.entity.__name__, schema.table
+    if schema.version is not None and schema.version.types != {"N"}:
+        raise ModelError(f"{entity}.{schema.version.name} is a version, so it is an int: `version: Version = 0`")
+    for stamp in (schema.created, schema.updated):
+        if stamp is not None and stamp.types - {"NULL"} not in ({"S"}, {"N"}):
+            raise ModelError(f"{entity}.{stamp.name} is stamped with the time, so it is a datetime")
+    if schema.expiry is not None:
+        _check_expiry(schema, schema.expiry)
+    for spec in schema.unique:
+        if spec.types - {"NULL", None} not in (set(), {"S"}, {"N"}, {"B"}):
+            raise ModelError(f"{entity}.{spec.name} is unique, so it must be text, a number or bytes")
+        table.internal_key("unique")
+    for spec in schema.numbered:
+        if spec.types != {"N"}:
+            raise ModelError(f"{entity}.{spec.name} is numbered, so it is an int")
+        for name in spec.marker(Numbered).per:
+            if name == spec.name:
+                raise ModelError(f"{entity}.{spec.name} cannot be numbered per itself")
+            schema.place(name, f"{entity}.{spec.name}, Numbered")
+        table.internal_key("count")
+    for spec in schema.large:
+        if spec in schema.unique or any(spec.attribute in schema.sources(name) for name in table.key_attributes):
+            raise ModelError(f"{entity}.{spec.name} is Large, so it can be neither unique nor a part of a key")
+        if spec.types - {"NULL"} not in ({"S"}, {"B"}):
+            raise ModelError(f"{entity}.{spec.name} is Large, so it must be text or bytes")
+
+
+def _check_expiry(schema: Schema, expiry: FieldSpec) -> None:
+    entity, table = schema.entity.__name__, schema.table
+    markers = [*expiry.markers, *(found for part in get_args(expiry.annotation) for found in get_args(part))]
+    if not any(isinstance(marker, Epoch) and marker.unit.total_seconds() == 1 for marker in markers):
+        raise ModelError(
+            f"{entity}.{expiry.name} is the time to live, so it is stored in seconds: use ExpiresAt",
+            rule="ttl-seconds",
+        )
+    if table.ttl is None:
+        raise ModelError(f"{entity}.{expiry.name} expires, but table {table.name!r} has no ttl={expiry.attribute!r}")
+    if table.ttl != expiry.attribute:
+        raise ModelError(
+            f"{entity}.{expiry.name} is stored in {expiry.attribute!r}, but the time to live of table {table.name!r} "
+            f'is in {table.ttl!r}; give the field Attr("{table.ttl}")'
+        )
+
+
+# -- access patterns ------------------------------------------------------------------------------------------------
+
+
+def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
+    table = schema.table
+    place = f"{schema.entity.__name__}.{pattern.name}"
+    partition, sort = table.key[:1], table.key[1:]
+    if pattern.index is not None:
+        try:
+            index = table.index(pattern.index)
+        except ModelError as error:
+            raise ModelError(f"{place}: {error}") from None
+        if not schema.covers(index):
+            known = {*schema.rules, *schema.by_attribute}
+            lacking = ", ".join(name for name in index.attributes if name not in known)
+            raise ModelError(
+                f"{place}: {schema.entity.__name__} is never in index {index.name!r}, as it has no {lacking}; "
+                "give it a rule in keys, or store a field in it",
+                rule="no-key",
+            )
+        if pattern.consistent and index.is_global:
+            raise ModelError(f"{place}: a global index cannot be read consistently; read by the primary key instead")
+        partition, sort = index.partition, index.sort
+    elif isinstance(pattern, Query) and table.sort is None:
+        raise ModelError(f"{place}: table {table.name!r} has one item for each key; use Get")
+    if isinstance(pattern, Query):
+        _check_query(schema, place, pattern, partition, sort)
+
+
+def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[str, ...], sort: tuple[str, ...]) -> None:
+    in_partition = _paths_of(schema, partition)
+    in_sort = _paths_of(schema, sort)
+    states = {path for name in partition + sort if name in schema.rules for path in schema.rules[name].when}
+    for name, value in pattern.fixed.items():
+        path = ".".join(schema.place(name, f"{place}, fixed").steps)
+        if not any(known == path or known.startswith(path + ".") for known in [*in_partition, *in_sort, *states]):
+            raise ModelError(f"{place}: {name} is fixed, but no part of the key that is read; use where")
+        if name in schema.fields:
+            _check_value(f"{place}, fixed {name}", schema.fields[name], value)
+    if pattern.range is not None:
+        path = ".".join(schema.place(pattern.range, f"{place}, range").steps)
+        if path in in_partition and path not in in_sort:
+            raise ModelError(
+                f"{place}: {pattern.range} is part of the partition key that is read, which takes one value and no "
+                "range; partition by something else and put it into the sort key",
+                rule="partition-range",
+            )
+        if path not in in_sort:
+            known = ", ".join(map(schema.field_path, in_sort)) or "nothing"
+            raise ModelError(f"{place}: {pattern.range} is no part of the sort key that is read, which has {known}")
+        if pattern.range in pattern.fixed:
+            raise ModelError(f"{place}: {pattern.range} is fixed, so it has no range")
+    for name, wanted in pattern.where.items():
+        path = ".".join(schema.place(name, f"{place}, where").steps)
+        if path in partition + sort:
+            raise ModelError(f"{place}: {name} is part of the key that is read, so it cannot be in where; fix it")
+        if path in {spec.attribute for spec in schema.large}:
+            raise ModelError(f"{place}: {name} is Large and may be outside of its item, so it cannot be in where")
+        if name in schema.fields and not schema.fields[name].types & {"L", "SET"}:
+            for value in wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]:
+                if value is not None:
+                    _check_value(f"{place}, where {name}", schema.fields[name], value)
+    if pattern.project and schema.upgrades is not None:
+        raise ModelError(f"{place}: items of older shapes can only be upgraded whole; drop project, or the upgrades")
+    for name in pattern.project:
+        schema.place(name, f"{place}, project")
+    if pattern.expected is not None and pattern.expected < 1:
+        raise ModelError(f"{place}: expected is the number of items that a read usually gives, so at least 1")
+
+
+def _paths_of(schema: Schema, attributes: tuple[str, ...]) -> list[str]:
+    """The attribute paths that key attributes are made of, in their order."""
+    paths: list[str] = []
+    for name in attributes:
+        rule = schema.rules.get(name)
+        paths.extend([name] if rule is None else [field.name for field in rule.template.fields])
+    return paths
+
+
+# -- other entities of the table ------------------------------------------------------------------------------------
+
+
+def _check_neighbours(schema: Schema) -> None:
+    entity = schema.entity.__name__
+    for other in schema.table.entities:
+        if other.type_name == schema.type_name:
+            raise ModelError(
+                f"{entity}: table {schema.table.name!r} has an entity of the type {schema.type_name!r} already; "
+                "say type_name=... in the class line"
+            )
+        if schema.table.type_attribute is None and schema.can_meet(other):
+            raise ModelError(
+                f"{entity} and {other.entity.__name__} can have the same key in table {schema.table.name!r}, and "
+                "nothing tells their items apart; begin their keys with different text, or give the table a "
+                "type_attribute",
+                rule="same-key",
+            )

@@ -1,0 +1,1 @@
+"""Items as entities, and back: fields and their attributes, decoding, validation, older schema versions."""

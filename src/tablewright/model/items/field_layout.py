@@ -1,0 +1,165 @@
+"""The fields of an entity in its items: where each is stored, where paths of fields lead, what values become there.
+
+A path of fields (``subject.id``) becomes a path of attributes by ``place``, which knows the names that nested models
+are stored under. Values that callers give for fields become attributes by ``stored``, as the fields take them (see
+``given``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from tablewright.model.declarations import Attr
+from tablewright.model.errors import ModelError
+from tablewright.model.items.field_spec import FieldSpec, Place
+from tablewright.model.keys.key_template import AttributeValue, Item
+from tablewright.model.naming import Naming
+from tablewright.model.table import Table
+from tablewright.model.values.attribute_codec import (
+    Encoder,
+    encode,
+    encoder_for,
+    named,
+    stored_members,
+    stored_types,
+)
+from tablewright.model.values.coercion import ANYTHING, given_for
+
+if TYPE_CHECKING:
+    from tablewright.model.entity import Entity
+
+__all__ = ["Places", "encoded", "no_value"]
+
+# Paths into a map have no end.
+_MOST_PLACES = 1000
+
+
+class Places:
+    """The fields of an entity, and all that is in them."""
+
+    def __init__(self, entity: type[Entity], table: Table, naming: Naming) -> None:
+        self.entity = entity
+        self.table = table
+        self.fields = {name: self._field(name, info, naming) for name, info in entity.model_fields.items()}
+        self.by_attribute = {spec.attribute: spec for spec in self.fields.values()}
+        # By the names that callers give.
+        self._places: dict[str, Place] = {}
+
+    def _field(self, name: str, info: FieldInfo, naming: Naming) -> FieldSpec:
+        markers = tuple(info.metadata)
+        attribute = next((marker.name for marker in markers if isinstance(marker, Attr)), naming(name))
+        types = stored_types(info.annotation, markers)
+        encoder = encoder_for(info.annotation, markers)
+        may_be_key = attribute in self.table.key_attributes or attribute == self.table.ttl
+        if "NULL" in types and not may_be_key and not info.is_required() and info.default is not None:
+            # Being absent stands for the default, so None has to be stored.
+            encoder = _or_null(encoder)
+        return FieldSpec(name, attribute, encoder, markers, info.annotation, types)
+
+    # -- places -------------------------------------------------------------------------------------------------
+
+    def path(self, field_path: str) -> str:
+        """The path of attributes that a path of fields is stored under."""
+        return ".".join(self.place(field_path, self.entity.__name__).steps)
+
+    def place(self, field_path: str, where: str) -> Place:
+        """Where a path of fields leads; ``where`` names the declaration that uses it, should it lead nowhere."""
+        name, *rest = field_path.split(".")
+        spec = self.fields.get(name)
+        if spec is None:
+            known = ", ".join(self.fields)
+            entity = self.entity.__name__
+            prefix = "" if where == entity else f"{where}: "
+            raise ModelError(f"{prefix}{entity} has no field {name!r}; it has {known}")
+        place = Place((spec.attribute,), spec.encode, spec.types, given_for(self.entity, name, spec.encode))
+        annotation: Any = spec.annotation
+        for step in rest:
+            model = _model_in(annotation)
+            if model is None:
+                if not place.types & {"M", None}:
+                    raise ModelError(f"{where}: {field_path!r} leads into {name!r}, which is neither a model nor a map")
+                place = Place((*place.steps, step), encode, frozenset([None]), ANYTHING)
+                annotation = Any
+                continue
+            info = model.model_fields.get(step)
+            if info is None:
+                known = ", ".join(model.model_fields)
+                raise ModelError(f"{where}: {model.__name__} has no field {step!r}; it has {known}")
+            stored_name, encoder = next(member[1:3] for member in stored_members(model) if member[0] == step)
+            types, given = stored_types(info.annotation, info.metadata), given_for(model, step, encoder)
+            place = Place((*place.steps, stored_name), encoder, types, given)
+            annotation = info.annotation
+            name = step
+        return place
+
+    def _placed(self, name: str) -> Place:
+        """The place of a name that a caller gives, which is kept."""
+        path = name if name in self.fields else name.replace("__", ".")
+        place = self.place(path, self.entity.__name__)
+        if len(self._places) < _MOST_PLACES:
+            self._places[name] = place
+        return place
+
+    # -- values -------------------------------------------------------------------------------------------------
+
+    def stored(self, values: Mapping[str, Any]) -> Item:
+        """Field values as attributes; None is left out.
+
+        Where keys need a part of a field only, it can be given by its path: as ``subject.id`` or ``subject__id``.
+        """
+        item: Item = {}
+        try:
+            for name, value in values.items():
+                place = self._places.get(name) or self._placed(name)
+                if value is None:
+                    continue
+                own = place.given.own.get(type(value))
+                encoded = place.encode(place.given.take(value)) if own is None else own(value)
+                if encoded is None:
+                    continue
+                if len(place.steps) == 1:
+                    item[place.steps[0]] = encoded
+                    continue
+                *outer, last = place.steps
+                members = item
+                for step in outer:
+                    members = members.setdefault(step, {"M": {}})["M"]
+                members[last] = encoded
+        except ModelError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise no_value(f"{self.entity.__name__}.{name}", value, error) from None
+        return item
+
+
+def encoded(place: Place, value: Any, where: str, *, is_bound: bool = False) -> AttributeValue | None:
+    """A value that is given for a place, as it is stored there; what it cannot have is an error that says where."""
+    given = place.given
+    encoder = (given.kinds if is_bound else given.own).get(type(value))
+    try:
+        return place.encode(given.take(value)) if encoder is None else encoder(value)
+    except (TypeError, ValueError) as error:
+        raise no_value(where, value, error) from None
+
+
+def no_value(place: str, value: Any, error: Exception) -> ModelError:
+    """The error for a value that is given for a field, and that it cannot have."""
+    reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+    return ModelError(f"{place}: {value!r} is no value of it: {reason}")
+
+
+def _or_null(encoder: Encoder) -> Encoder:
+    return lambda value: {"NULL": True} if value is None else encoder(value)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model that an annotation stands for, perhaps among None."""
+    annotation = named(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = [model for argument in get_args(annotation) if (model := _model_in(argument)) is not None]
+    return found[0] if len(found) == 1 and not isinstance(annotation, type) else None

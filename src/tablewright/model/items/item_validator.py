@@ -1,0 +1,264 @@
+"""Entities straight from items: pydantic's validator, told where in an item each value is.
+
+An item says with each value how it is stored: ``{"minutes": {"N": "45"}}``. pydantic's core can look a field up by a
+path, and ``minutes`` is at ``("minutes", "N")``. So a second validator is made of an entity's core schema, in which
+every field has such a path; it takes an item as it is, and no Python runs for most types. A field of a type for which
+this does not do (lists of text, bytes, unions, ...) is decoded first, field by field.
+
+What such a reader gives is what the entity's own validator makes of the decoded values. It may refuse where that would
+not (a stored NULL, a type that was not expected), so a refusal is no verdict: validate the decoded values then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic_core import SchemaValidator
+
+from tablewright.model.keys.key_template import AttributeValue
+from tablewright.model.values.attribute_codec import Epoch, decode, decode_list
+
+if TYPE_CHECKING:
+    from tablewright.model.entity import Entity
+
+Node = dict[str, Any]
+Reader = Callable[[Sequence[Mapping[str, AttributeValue]]], list["Entity"]]
+
+# Core schemas that take the content of a tag as it is stored; numbers are text, which these read.
+_TAGS = {
+    "str": "S",
+    "date": "S",
+    "datetime": "S",
+    "uuid": "S",
+    "int": "N",
+    "float": "N",
+    "decimal": "N",
+    "bool": "BOOL",
+}
+_SETS = {"S": "SS", "N": "NS"}
+
+
+class _NotReadable(Exception):
+    """A model that cannot be read from a map as it is stored."""
+
+
+def reader_of(
+    entity: type[Entity], attributes: Mapping[str, str], absent: Mapping[str, Callable[[], Any]]
+) -> Reader | None:
+    """The reader of items of an entity; None if they have to have their values decoded.
+
+    ``attributes`` has the attribute of each field, ``absent`` what a field is whose attribute is not there, where that
+    is not its default.
+    """
+    schema = cast("Node", entity.__pydantic_core_schema__)
+    definitions: list[Node] = schema["definitions"] if schema["type"] == "definitions" else []
+    if definitions:
+        schema = schema["schema"]
+    try:
+        item = _Compiler(definitions).entity(schema, attributes, absent)
+        readable: Node = {"type": "list", "items_schema": item}
+        if definitions:
+            readable = {"type": "definitions", "schema": readable, "definitions": definitions}
+        # Else a model's schema would be taken from its class, whatever it says here; not every pydantic can be told.
+        validator = SchemaValidator(cast("Any", readable), _use_prebuilt=False)
+    except (_NotReadable, TypeError):
+        return None
+    read: Reader = validator.validate_python
+    if not absent:
+        return read
+
+    def read_and_mark(items: Sequence[Mapping[str, AttributeValue]]) -> list[Entity]:
+        entities = read(items)
+        for entity in entities:
+            # It is not the default, so it was given.
+            entity.__pydantic_fields_set__.update(absent)
+        return entities
+
+    return read_and_mark
+
+
+class _Compiler:
+    """Core schemas of decoded values, made into core schemas of stored ones."""
+
+    def __init__(self, definitions: list[Node]) -> None:
+        self._definitions = {schema["ref"]: schema for schema in definitions}
+        # The definitions that are being looked into: one that is part of itself would have no end.
+        self._within: list[str] = []
+
+    def entity(self, schema: Node, attributes: Mapping[str, str], absent: Mapping[str, Callable[[], Any]]) -> Node:
+        if schema["type"] == "definition-ref":
+            schema = self._definitions[schema["schema_ref"]]
+        if schema["type"] == "function-after":
+            return {**_plain(schema), "schema": self.entity(schema["schema"], attributes, absent)}
+        fields = _fields_of(schema)
+        readable = {}
+        for name, field in fields.items():
+            path = (attributes[name],)
+            readable[name] = (
+                self._with_absence(field, path, absent[name]()) if name in absent else self._field(field, path)
+            )
+        # Key attributes are no fields, and what else there is belongs to somebody else.
+        model_fields = {**schema["schema"], "fields": readable, "extra_behavior": "ignore"}
+        return {**_plain(schema), "schema": model_fields}
+
+    def _field(self, field: Node, path: tuple[str, ...]) -> Node:
+        tag, readable = self._stored(field["schema"])
+        return {**field, "schema": readable, "validation_alias": _paths(path, tag, _has_default(field["schema"]))}
+
+    def _with_absence(self, field: Node, path: tuple[str, ...], value: Any) -> Node:
+        """A field that is something else than its default when it is not stored."""
+        tag, readable = self._stored(field["schema"])
+        content: Any = None if value is None else []
+        stored = {"NULL" if value is None else "L": content} if tag is None else content
+        schema = readable["schema"] if readable["type"] == "default" else readable
+        readable = {"type": "default", "schema": schema, "default": stored, "validate_default": True}
+        return {**field, "schema": readable, "validation_alias": _paths(path, tag, has_default=True)}
+
+    def _stored(self, schema: Node) -> tuple[str | None, Node]:
+        """A tag and a schema that takes its content; without a tag, a schema that takes a tagged value."""
+        content = self._content(schema)
+        if content is not None:
+            return content
+        if schema["type"] in ("default", "function-after"):
+            if schema.get("validate_default"):
+                # The default is no stored value.
+                raise _NotReadable
+            tag, inner = self._stored(schema["schema"])
+            return tag, {**_plain(schema), "schema": inner}
+        return None, _decoded(schema)
+
+    def _content(self, schema: Node) -> tuple[str, Node] | None:
+        """The same, where a tag is known beforehand."""
+        kind = schema["type"]
+        if schema.get("strict"):
+            return None
+        if kind in _TAGS:
+            return _TAGS[kind], _plain(schema)
+        if kind == "enum":
+            return ("S", _plain(schema)) if schema.get("sub_type") == "str" else None
+        if kind == "literal":
+            return ("S", _plain(schema)) if all(type(value) is str for value in schema["expected"]) else None
+        if kind == "nullable":
+            inner = self._content(schema["schema"])
+            return None if inner is None else (inner[0], {**_plain(schema), "schema": inner[1]})
+        if kind == "function-after":
+            return self._after(schema)
+        if kind == "function-before":
+            epoch = _epoch(schema, Epoch.decode)
+            if epoch is None:
+                return None
+            return "N", {**_plain(schema), "function": {"type": "no-info", "function": epoch.read}}
+        if kind in ("set", "frozenset"):
+            member = schema.get("items_schema", {"type": "any"})
+            tag = _SETS.get(_TAGS.get(member["type"], ""))
+            return None if tag is None or member.get("strict") else (tag, _plain(schema))
+        if kind == "list":
+            return self._list(schema)
+        if kind == "model":
+            return self._model(schema)
+        if kind == "definition-ref":
+            return self._definition(schema["schema_ref"])
+        return None
+
+    def _after(self, schema: Node) -> tuple[str, Node] | None:
+        inner = self._content(schema["schema"])
+        if inner is None:
+            return None
+        epoch = _epoch(schema, Epoch.whole)
+        if epoch is not None and _epoch(schema["schema"], Epoch.decode) == epoch:
+            # What was counted in whole units is whole.
+            return inner
+        return inner[0], {**_plain(schema), "schema": inner[1]}
+
+    def _list(self, schema: Node) -> tuple[str, Node] | None:
+        member = schema.get("items_schema", {"type": "any"})
+        try:
+            if member["type"] == "model":
+                return "L", {**_plain(schema), "items_schema": self._members(member, ("M",))}
+        except _NotReadable:
+            pass
+        return "L", _decoded(schema, _listed)
+
+    def _model(self, schema: Node) -> tuple[str, Node] | None:
+        try:
+            return "M", self._members(schema, ())
+        except _NotReadable:
+            return None
+
+    def _definition(self, ref: str) -> tuple[str, Node] | None:
+        if ref in self._within:
+            return None
+        self._within.append(ref)
+        try:
+            return self._content(self._definitions[ref])
+        finally:
+            self._within.pop()
+
+    def _members(self, schema: Node, prefix: tuple[str, ...]) -> Node:
+        readable = {}
+        for name, field in _fields_of(schema).items():
+            alias = field.get("validation_alias", name)
+            if not isinstance(alias, str):
+                raise _NotReadable
+            readable[name] = self._field(field, (*prefix, alias))
+        return {**_plain(schema), "schema": {**schema["schema"], "fields": readable}}
+
+
+def _fields_of(schema: Node) -> dict[str, Node]:
+    """The fields of a model, if nothing of it looks at what the model is made of."""
+    config = schema.get("config", {})
+    unusual = (
+        schema["type"] != "model"
+        or schema["schema"]["type"] != "model-fields"
+        or schema.get("custom_init")
+        or schema.get("root_model")
+        or schema.get("strict")
+        or config.get("strict")
+        or config.get("extra_fields_behavior") == "allow"
+        or schema["schema"].get("extra_behavior") == "allow"
+        or config.get("validate_default")
+        or config.get("validate_by_name")
+        or config.get("populate_by_name")
+        or config.get("validate_by_alias") is False
+    )
+    if unusual:
+        raise _NotReadable
+    fields: dict[str, Node] = schema["schema"]["fields"]
+    return fields
+
+
+def _paths(path: tuple[str, ...], tag: str | None, has_default: bool) -> list[list[str]]:
+    """Where the value of a field is. What is stored with another tag is not there, which is refused; but a field that
+    has a default would get that, so the path without the tag leads it to what is stored instead, and that is refused.
+    """
+    if tag is None:
+        return [list(path)]
+    return [[*path, tag], list(path)] if has_default else [[*path, tag]]
+
+
+def _has_default(schema: Node) -> bool:
+    if schema["type"].startswith("function") and "schema" in schema:
+        return _has_default(schema["schema"])
+    return bool(schema["type"] == "default")
+
+
+def _plain(schema: Node) -> Node:
+    """A schema that is not referred to; those that are, are kept as they are."""
+    return {name: member for name, member in schema.items() if name != "ref"}
+
+
+def _decoded(schema: Node, decoder: Callable[[Any], Any] = decode) -> Node:
+    return {"type": "function-before", "function": {"type": "no-info", "function": decoder}, "schema": schema}
+
+
+def _listed(content: Any) -> Any:
+    """The members of a stored list, or what is stored instead of one."""
+    return decode_list(content) if isinstance(content, list) else decode(content)
+
+
+def _epoch(schema: Node, method: Callable[..., Any]) -> Epoch | None:
+    """The mark of a counted time that a validator function belongs to."""
+    function = schema.get("function", {}).get("function")
+    owner = getattr(function, "__self__", None)
+    return owner if isinstance(owner, Epoch) and getattr(function, "__func__", None) is method else None

@@ -1,0 +1,199 @@
+"""Values that a caller gives for a field: what the field would accept is taken, and made the field's own value.
+
+A caller may give a UUID as text in capitals, a time as ISO text, a number as text. An item has what pydantic makes of
+it, and as it was given it would be equal to nothing. So pydantic makes the same of it here; what it refuses is refused.
+
+Nearly all values are of the field's own type already, and nothing has to be made of them. ``own`` has these types,
+each with its encoder, and none where a validator of the field may change a value (to small letters, by a function). A
+bound is no value of the field, only a place among them: ``kinds`` has the types that are taken as bounds as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+from pydantic_core import SchemaValidator
+
+from tablewright.model.keys.key_template import AttributeValue
+from tablewright.model.values.attribute_codec import Encoder, Epoch, encode
+from tablewright.model.values.pydantic_validators import fields_alone, validator_of
+
+__all__ = ["ANYTHING", "Given", "given_for"]
+
+Node = dict[str, Any]
+
+# The types of values, by the core schema that takes them.
+_TYPES: dict[str, type] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "decimal": Decimal,
+    "bool": bool,
+    "bytes": bytes,
+    "date": date,
+    "datetime": datetime,
+    "uuid": UUID,
+}
+_WRAPPERS = ("default", "nullable")
+# What makes another text of a text: in a core schema, and in the configuration of a model.
+_CHANGES = ("strip_whitespace", "to_lower", "to_upper")
+_CONFIGURED_CHANGES = tuple(f"str_{change}" for change in _CHANGES)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """How values that are given for a field are taken."""
+
+    # The types whose values are the field's own, each with its encoder.
+    own: Mapping[type, Encoder]
+    # The same without regard to what validators make of them.
+    kinds: Mapping[type, Encoder]
+    # Makes any other value the field's own, or raises pydantic's ValidationError.
+    take: Callable[[Any], Any]
+
+
+def _text(value: str) -> AttributeValue:
+    return {"S": value}
+
+
+def _encoders(types: Iterator[type], encoder: Encoder) -> dict[type, Encoder]:
+    return {kind: _text if kind is str else encoder for kind in types}
+
+
+_SCALARS = _encoders(iter(_TYPES.values()), encode)
+ANYTHING = Given(_SCALARS, _SCALARS, lambda value: value)
+"""Of a place whose type is not known."""
+
+
+def given_for(model: type[BaseModel], name: str, encoder: Encoder) -> Given:
+    """How values of a field of a model are taken."""
+    fields = _fields_of(model)
+    schema = fields.nodes[name]["schema"]
+    found = _Kinds(fields, encoder)
+    found.add(schema)
+    return Given(
+        {} if found.may_change else found.own, found.kinds, lambda value: _validator(model, name).validate_python(value)
+    )
+
+
+# -- core schemas ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """The fields of a model in its core schema, and what they refer to."""
+
+    nodes: Mapping[str, Node]
+    definitions: list[Node]
+    config: Any
+
+    def resolved(self, node: Node) -> Node:
+        while node["type"] == "definition-ref":
+            node = next(each for each in self.definitions if each["ref"] == node["schema_ref"])
+        return node
+
+
+@lru_cache(maxsize=1024)
+def _fields_of(model: type[BaseModel]) -> _Fields:
+    schema = fields_alone(model.__pydantic_core_schema__)
+    definitions = schema["definitions"] if schema["type"] == "definitions" else []
+    schema, config = schema["schema"] if definitions else schema, None
+    while schema["type"] != "model-fields":
+        if schema["type"] == "definition-ref":
+            schema = next(each for each in definitions if each["ref"] == schema["schema_ref"])
+        elif schema["type"] == "model":
+            config = schema.get("config")
+            schema = schema["schema"]
+        else:
+            schema = schema["schema"]
+    return _Fields(schema["fields"], definitions, config)
+
+
+@lru_cache(maxsize=4096)
+def _validator(model: type[BaseModel], name: str) -> SchemaValidator:
+    """The validator of a field by itself."""
+    fields = _fields_of(model)
+    schema = _by_itself(fields.nodes[name]["schema"])
+    if fields.definitions:
+        schema = {"type": "definitions", "schema": schema, "definitions": fields.definitions}
+    return validator_of(schema, fields.config)
+
+
+def _by_itself(schema: Node) -> Node:
+    """The schema of a field without validators that look at other fields, which are not there."""
+    if schema["type"].startswith("function-") and schema["function"]["type"] == "with-info":
+        return _by_itself(schema["schema"]) if "schema" in schema else {"type": "any"}
+    if schema["type"].startswith("function-") or schema["type"] in _WRAPPERS:
+        return {**schema, "schema": _by_itself(schema["schema"])} if "schema" in schema else schema
+    return schema
+
+
+class _Kinds:
+    """The types of values that a core schema leaves as they are."""
+
+    def __init__(self, fields: _Fields, encoder: Encoder) -> None:
+        self._fields = fields
+        self._encoder = encoder
+        self.own: dict[type, Encoder] = {}
+        self.kinds: dict[type, Encoder] = {}
+        self.may_change = False
+
+    def add(self, schema: Node) -> None:
+        schema = self._fields.resolved(schema)
+        kind = schema["type"]
+        if kind in _TYPES:
+            self._take([_TYPES[kind]])
+            configured = self._fields.config or {}
+            if kind == "str" and (
+                any(map(schema.get, _CHANGES)) or any(configured.get(change) for change in _CONFIGURED_CHANGES)
+            ):
+                self.may_change = True
+        elif kind in _WRAPPERS:
+            self.add(schema["schema"])
+        elif kind.startswith("function-"):
+            # A time that is counted is made whole, which its encoder does as well.
+            self.may_change |= not isinstance(getattr(schema["function"]["function"], "__self__", None), Epoch)
+            if "schema" in schema:
+                self.add(schema["schema"])
+        elif kind == "union":
+            for choice in schema["choices"]:
+                self.add(choice[0] if isinstance(choice, tuple) else choice)
+        elif kind in ("enum", "model"):
+            self._take([schema["cls"]])
+        elif kind == "literal":
+            self._choose(schema["expected"])
+        elif kind == "any":
+            self._take([*_TYPES.values()])
+
+    def _take(self, types: list[type]) -> None:
+        encoders = _encoders(iter(types), self._encoder)
+        self.own |= encoders
+        self.kinds |= encoders
+
+    def _choose(self, choices: list[Any]) -> None:
+        types = {type(choice) for choice in choices if choice is not None}
+        self.kinds |= _encoders(iter(types), self._encoder)
+        for kind in types:
+            # Of a union, another member may take what is not among these.
+            is_taken = kind in self.own
+            self.own[kind] = (
+                self.kinds[kind] if is_taken else self._one_of([choice for choice in choices if type(choice) is kind])
+            )
+
+    def _one_of(self, choices: list[Any]) -> Encoder:
+        known = {choice: self._encoder(choice) for choice in choices}
+        options = " or ".join(map(repr, choices))
+
+        def chosen(value: Any) -> AttributeValue | None:
+            if value not in known:
+                raise ValueError(f"Input should be {options}")
+            return known[value]
+
+        return chosen

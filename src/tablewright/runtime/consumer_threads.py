@@ -1,0 +1,171 @@
+"""Consumers at work: a thread for each, which goes on whatever happens.
+
+A consumer that waits for something else (a mail server that is down) says for what. One that cannot go on (records
+lost, a bug) is started again after a pause, and is reported as failing until a pass succeeds. Dead letters can be
+listed, and handled after all.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tablewright.model import Table
+from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.metrics import Metrics
+from tablewright.store import (
+    AnyChange,
+    ChangeFilter,
+    Consumer,
+    Effects,
+    Handler,
+    Pass,
+    RecordsLost,
+    Store,
+    Unavailable,
+)
+
+_RESTART_AFTER = 2.0
+_STOP_WITHIN = 20.0
+# How long a shard stays with a process that was killed. A batch may well take longer, as long as nobody else comes.
+_LEASE = timedelta(seconds=20)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Consuming:
+    """A consumer to be run: its name is where it keeps its place, so it must not change."""
+
+    name: str
+    table: Table
+    handler: Handler
+    batch_size: int = 100
+    window: timedelta = timedelta(0)
+    bisect: bool = True
+    retries: int = 3
+    # Which changes it is given; None: all of them.
+    wanted: ChangeFilter | None = None
+
+
+class Workers:
+    """All consumers of a process."""
+
+    def __init__(self, store: Store, consuming: Sequence[Consuming], metrics: Metrics) -> None:
+        self._stop = threading.Event()
+        self._running = {each.name: _Running(store, each, metrics, self._stop) for each in consuming}
+
+    def start(self, *, alone: bool = False) -> None:
+        """``alone``: no other process can be at work, so that leases are those of dead ones."""
+        for running in self._running.values():
+            if alone:
+                running.consumer.take_over()
+            running.thread.start()
+
+    def stop(self) -> None:
+        """Let every consumer finish its batch and give its leases back."""
+        self._stop.set()
+        end = time.monotonic() + _STOP_WITHIN
+        for name, running in self._running.items():
+            if running.thread.ident is None:
+                continue
+            running.thread.join(max(0.0, end - time.monotonic()))
+            if running.thread.is_alive():
+                _log.warning("consumer did not stop in time", extra={"consumer": name})
+
+    def failures(self) -> dict[str, str]:
+        """The consumers that cannot go on, and the kind of error that each has."""
+        return {name: running.failure for name, running in self._running.items() if running.failure is not None}
+
+    def waiting(self) -> dict[str, str]:
+        """The consumers that wait for something, and for what."""
+        return {name: running.waiting for name, running in self._running.items() if running.waiting is not None}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._running)
+
+    def consumer(self, name: str) -> Consumer:
+        """A consumer by its name; KeyError if there is none."""
+        return self._running[name].consumer
+
+
+class _Running:
+    """One consumer and its thread."""
+
+    def __init__(self, store: Store, consuming: Consuming, metrics: Metrics, stop: threading.Event) -> None:
+        self.failure: str | None = None
+        self.waiting: str | None = None
+        self.name = consuming.name
+        self._handler = consuming.handler
+        self._metrics = metrics
+        self._stop = stop
+        self.consumer = Consumer(
+            store,
+            consuming.table,
+            self._handle,
+            name=consuming.name,
+            notes=notes_table,
+            batch_size=consuming.batch_size,
+            window=consuming.window,
+            bisect=consuming.bisect,
+            retries=consuming.retries,
+            lease=_LEASE,
+            wanted=consuming.wanted,
+        )
+        self.thread = threading.Thread(target=self._work, name=consuming.name, daemon=True)
+
+    def _handle(self, changes: Sequence[AnyChange], effects: Effects) -> None:
+        if threading.current_thread() is not self.thread:
+            # A dead letter that is handled after all, for somebody who is told what came of it.
+            self._handler(changes, effects)
+            return
+        if self._stop.is_set():
+            # However much is waiting; it is done after the next start.
+            raise Unavailable("the process is stopping")
+        try:
+            self._handler(changes, effects)
+        except Unavailable as error:
+            if self.waiting is None:
+                _log.warning("consumer waits", exc_info=error, extra={"consumer": self.name})
+            self.waiting = str(error)
+            raise
+        self.waiting = None
+
+    def _work(self) -> None:
+        self._metrics.consumers.inc()
+        try:
+            while not self._stop.is_set():
+                try:
+                    self.consumer.run(self._stop, on_pass=self._count)
+                except Exception as error:
+                    self._failed(error)
+                    if isinstance(error, RecordsLost):
+                        # Said loudly above; what is left is dealt with rather than nothing.
+                        self._skip_lost()
+                    self._stop.wait(_RESTART_AFTER)
+        finally:
+            self._metrics.consumers.dec()
+
+    def _skip_lost(self) -> None:
+        try:
+            self.consumer.skip_lost()
+        except Exception as error:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        self.failure = type(error).__name__
+        self._metrics.consumer_failures.labels(self.name).inc()
+        _log.error("consumer failed", exc_info=error, extra={"consumer": self.name})
+
+    def _count(self, done: Pass) -> None:
+        self.failure = None
+        if done.records:
+            self._metrics.records.labels(self.name).inc(done.records)
+        if done.dead_letters:
+            self._metrics.dead_letters.labels(self.name).inc(done.dead_letters)
+            _log.error("records were put aside", extra={"consumer": self.name, "dead_letters": done.dead_letters})

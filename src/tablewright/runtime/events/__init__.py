@@ -1,0 +1,1 @@
+"""Events that follow from committed writes, and EventBridge as one of their subscribers."""

@@ -1,0 +1,93 @@
+"""Events: facts that follow from committed writes, for whoever wants to know.
+
+    table's stream ──▶ publisher ──▶ events table ──▶ its stream ──▶ subscribers: mail, EventBridge, ...
+                       (exactly once, by                 (each has a place, retries
+                        the consumer's checkpoint)        and dead letters of its own)
+
+A publisher turns changes into events and stores them in the same transaction as its place in the stream: there is an
+event exactly when the write that it tells of was committed, however often anything crashes. Its id is made from that
+change, so it stays the same. Subscribers get every event, or every one that they want (``published``), at least once,
+and have to bear repetition; in order, as long as the stream has one shard at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Annotated, Any
+
+from tablewright.model import Entity, EpochSeconds, Expiry, Get, Keys, Query
+from tablewright.runtime.internal_tables import events_table
+from tablewright.store import AnyChange, Change, ChangeFilter, ChangeKind, Effects, Handler, Put, RawChange, only
+
+KEPT_FOR = timedelta(days=30)
+# The most that a sequence number has.
+_DIGITS = 40
+
+
+class Event(Entity, table=events_table):
+    """Something that happened. ``source`` is the system, ``type`` a word such as TaskCreated."""
+
+    event_id: str
+    source: str
+    type: str
+    at: datetime
+    # The change's place in its stream, as many digits for each. A stream tells times to the second only.
+    sequence: str
+    detail: dict[str, Any]
+    ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
+
+    keys = Keys(PK="EVENT#{event_id}", SK="EVENT", GSI1PK="SOURCE#{source}", GSI1SK="{at}#{sequence}#{event_id}")
+
+    by_id = Get()
+    of_source = Query("bySource", range="at", newest_first=True)
+
+
+Translate = Callable[[AnyChange], Iterable[tuple[str, dict[str, Any]]]]
+
+
+def event_id(source: str, type_: str, change: AnyChange, number: int = 0) -> str:
+    """The id of an event: the same however often its change is read."""
+    text = "\x00".join([source, type_, change.sequence, str(sorted(change.key.items())), str(number)])
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+def publisher(source: str, translate: Translate, count: Callable[[str], Any] = lambda type_: None) -> Handler:
+    """A handler that stores the events that follow from changes: ``translate`` gives (type, detail) for each.
+
+    ``count`` is told the type of each event, when it is about to be stored.
+    """
+
+    def publish(changes: Sequence[AnyChange], effects: Effects) -> None:
+        for change in changes:
+            for number, (type_, detail) in enumerate(translate(change)):
+                event = Event(
+                    event_id=event_id(source, type_, change, number),
+                    source=source,
+                    type=type_,
+                    at=change.at,
+                    sequence=change.sequence.zfill(_DIGITS),
+                    detail=detail,
+                )
+                effects.do(Put(event))
+                count(type_)
+
+    return publish
+
+
+def published(source: str, types: Collection[str]) -> ChangeFilter:
+    """That a subscriber wants events of one source and some types: it is not even shown the others."""
+    sources, kinds = {"S": source}, [{"S": type_} for type_ in types]
+
+    def wanted(change: RawChange) -> bool:
+        image = change.after
+        return image is not None and image.get("source") == sources and image.get("type") in kinds
+
+    return wanted
+
+
+def events_in(changes: Sequence[AnyChange]) -> list[Event]:
+    """The events among changes of the events table, for a subscriber."""
+    found: list[Change[Event]] = only(Event, changes)
+    return [change.after for change in found if change.kind is ChangeKind.INSERT and change.after is not None]

@@ -1,0 +1,188 @@
+"""Routes for those who run it: health, metrics, and what consumers are at.
+
+``/healthz`` says that the process answers, ``/readyz`` that the database does and consumers go on. They and
+``/metrics`` show no data of users, and are open; the rest is for Admins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request
+from pydantic import BaseModel
+from starlette.responses import JSONResponse, Response
+
+from tablewright.model import Selection
+from tablewright.runtime.consumer_threads import Workers
+from tablewright.runtime.errors import Clash, Missing
+from tablewright.runtime.events.event_log import Event
+from tablewright.runtime.http.dependencies import Cursor, Limit, allow, runtime_of
+from tablewright.runtime.identity.tokens import ADMINS, Caller
+from tablewright.runtime.internal_tables import notes_table
+from tablewright.store import AsyncTolerantReader, Bookkeeping, DeadLetter, StoreError
+
+router = APIRouter()
+
+_READY_WITHIN = 5.0
+# Dead letters that are looked through at once; one may have 300 KB.
+_AT_ONCE = 20
+
+
+async def _admitted(request: Request, caller: Annotated[Caller, allow(ADMINS)]) -> Caller:
+    """An admin whom no system has shut out."""
+    for admit in request.app.state.admissions:
+        caller = await admit(caller)
+    caller.require(ADMINS)
+    return caller
+
+
+Admin = Annotated[Caller, Depends(_admitted)]
+
+
+class ConsumerState(BaseModel):
+    name: str
+    failing: str | None
+    # What it waits for, such as a mail server that is down.
+    waiting: str | None
+    dead_letters: int
+
+
+class LetterView(BaseModel):
+    sequence: str
+    error: str
+    attempts: int
+    failed_at: datetime
+    record: str
+
+
+class LetterPage(BaseModel):
+    dead_letters: list[LetterView]
+    cursor: str | None = None
+    # Which of them cannot be read, and why.
+    unreadable: list[str] = []
+
+
+class EventPage(BaseModel):
+    events: list[dict[str, Any]]
+    cursor: str | None = None
+    unreadable: list[str] = []
+
+
+@router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+async def readyz(request: Request) -> Response:
+    runtime = runtime_of(request)
+    failing = _workers(request).failures()
+    try:
+        async with asyncio.timeout(_READY_WITHIN):
+            await runtime.store.get(Event.by_id(event_id="readiness"))
+    except (StoreError, TimeoutError):
+        failing["database"] = "unreachable"
+    state = {"status": "failing" if failing else "ready", "failing": failing}
+    return JSONResponse(state, 503 if failing else 200)
+
+
+@router.get("/metrics")
+async def metrics(request: Request) -> Response:
+    return Response(runtime_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/runtime/events/{source}")
+async def events(
+    source: Annotated[str, Path(max_length=100)],
+    request: Request,
+    _: Admin,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> EventPage:
+    """What a system has published, newest first."""
+    page = await _reader(request).page(Event.of_source(source=source), limit=limit, cursor=cursor)
+    found = [event.model_dump(mode="json", exclude={"ttl"}) for event in page.items]
+    return EventPage(events=found, cursor=page.cursor, unreadable=[str(error) for error in page.unreadable])
+
+
+@router.get("/runtime/consumers")
+async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
+    workers, store = _workers(request), runtime_of(request).store
+    failing, waiting = workers.failures(), workers.waiting()
+    return [
+        ConsumerState(
+            name=name,
+            failing=failing.get(name),
+            waiting=waiting.get(name),
+            dead_letters=await store.count(_letters(name), consistent=True),
+        )
+        for name in workers.names
+    ]
+
+
+@router.get("/runtime/consumers/{name}/dead-letters")
+async def dead_letters(name: str, request: Request, _: Admin, limit: Limit = 20, cursor: Cursor = None) -> LetterPage:
+    """Records that a consumer could not deal with, in the order of their stream."""
+    _known(request, name)
+    page = await _reader(request).page(_letters(name), limit=limit, cursor=cursor)
+    return LetterPage(
+        dead_letters=[
+            LetterView(
+                sequence=letter.sequence,
+                error=letter.error,
+                attempts=letter.attempts,
+                failed_at=letter.failed_at,
+                record=letter.record,
+            )
+            for letter in page.items
+        ],
+        cursor=page.cursor,
+        unreadable=[str(error) for error in page.unreadable],
+    )
+
+
+@router.post("/runtime/consumers/{name}/dead-letters/{sequence}/replay", status_code=204)
+async def replay(name: str, sequence: str, request: Request, _: Admin) -> None:
+    """Have a dead letter handled after all."""
+    workers = _known(request, name)
+    letter = await _letter(_reader(request), name, sequence)
+    try:
+        await asyncio.to_thread(workers.consumer(name).replay, letter)
+    except Exception as error:
+        raise Clash(f"it failed again: {type(error).__name__}") from error
+
+
+def _letters(name: str) -> Selection[DeadLetter]:
+    """The dead letters of a consumer."""
+    return Bookkeeping.of(notes_table).dead_letter.of_consumer(consumer=name)
+
+
+async def _letter(reader: AsyncTolerantReader, name: str, sequence: str) -> DeadLetter:
+    """A dead letter; the stream that it is from is part of its key as well, and there may have been several."""
+    cursor = None
+    while True:
+        page = await reader.page(_letters(name), limit=_AT_ONCE, cursor=cursor)
+        found = next((each for each in page.items if each.sequence == sequence), None)
+        if found is not None:
+            return found
+        cursor = page.cursor
+        if cursor is None:
+            raise Missing(f"{name} has no dead letter {sequence}")
+
+
+def _reader(request: Request) -> AsyncTolerantReader:
+    return AsyncTolerantReader(runtime_of(request).store)
+
+
+def _known(request: Request, name: str) -> Workers:
+    workers = _workers(request)
+    if name not in workers.names:
+        raise Missing(f"there is no consumer {name}; there are {', '.join(workers.names)}")
+    return workers
+
+
+def _workers(request: Request) -> Workers:
+    workers: Workers = request.app.state.workers
+    return workers

@@ -1,0 +1,177 @@
+"""The application: systems under their names, and what all of them need around them.
+
+/                      start page
+/healthz /readyz /metrics
+/problems/{kind}       what a kind of problem means
+/runtime/...           events, consumers and dead letters, for Admins
+/<system>/...          a system; /<system>/docs is its API page, to which /<system> leads,
+                       /<system>/openapi.json its description
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from tablewright.runtime.consumer_threads import Consuming, Workers
+from tablewright.runtime.events.event_bridge import event_bridge
+from tablewright.runtime.http import admin_routes, html_pages, problems
+from tablewright.runtime.http.dependencies import service_of
+from tablewright.runtime.http.gate import Gate
+from tablewright.runtime.http.short_way import ShortWay
+from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.system import Runtime, System
+from tablewright.store import Resolution
+
+# What any route that asks for a caller may answer.
+_COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
+
+_log = logging.getLogger(__name__)
+
+
+def application(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any] | None = None) -> ASGIApp:
+    """The whole of it; its lifespan runs the consumers, and closes the runtime at the end.
+
+    ``services`` are those of the systems, by name, where they have been made before.
+    """
+    if services is None:
+        services = services_of(runtime, systems)
+    workers = Workers(runtime.blocking, _consuming(runtime, systems, services), runtime.metrics)
+    background = [each for system in systems for each in system.background(runtime, services[system.name])]
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await prepare(runtime, systems)
+        # Whoever has the data folder open is the only one.
+        await asyncio.to_thread(workers.start, alone=runtime.settings.is_embedded)
+        for each in background:
+            await asyncio.to_thread(each.start)
+        stops = [*(each.stop for each in background), workers.stop]
+        told = asyncio.create_task(_when_told(runtime.stopping, stops))
+        try:
+            yield
+        finally:
+            runtime.stopping.set()
+            try:
+                await told
+                # Once more, for what the last requests may have begun.
+                await _at_once(stops)
+            finally:
+                runtime.close()
+
+    app = FastAPI(
+        title="Tablewright",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
+    app.state.runtime = runtime
+    app.state.workers = workers
+    app.state.systems = list(systems)
+    problems.install(app)
+    app.state.admissions = [
+        partial(system.admit, services[system.name]) for system in systems if system.admit is not None
+    ]
+    app.include_router(html_pages.router)
+    app.include_router(html_pages.entrances([system.name for system in systems]))
+    app.include_router(admin_routes.router)
+    apps = {}
+    for system in systems:
+        service = services[system.name]
+        short = ShortWay(described(runtime, system, service), {service_of: service})
+        apps[system.name] = _with_cors(runtime, short)
+    return Gate(_with_cors(runtime, app), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body)
+
+
+async def _when_told(stopping: asyncio.Event, stops: Sequence[Callable[[], None]]) -> None:
+    """Stop the work beside requests while the last of them are answered, instead of after them."""
+    await stopping.wait()
+    await _at_once(stops)
+
+
+async def _at_once(stops: Sequence[Callable[[], None]]) -> None:
+    """All in threads of their own: requests need those of the loop."""
+    loop, threads = asyncio.get_running_loop(), ThreadPoolExecutor(len(stops), "stop")
+    try:
+        await asyncio.gather(*(loop.run_in_executor(threads, stop) for stop in stops))
+    finally:
+        threads.shutdown(wait=False)
+
+
+def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
+    """A system as an application of its own.
+
+    It has its routes directly, where ``include_router`` would look each of them up anew for every request.
+    """
+    app = FastAPI(
+        title=system.title,
+        description=system.about,
+        docs_url=None,
+        redoc_url=None,
+        # A redirect would lead to whatever host the request names.
+        redirect_slashes=False,
+        routes=[*_flat(system.router.routes), *html_pages.api_router.routes],
+    )
+    app.state.runtime = runtime
+    app.state.service = service
+    app.state.system = system
+    problems.install(app)
+    problems.describe(app, _COMMON)
+    return app
+
+
+def _flat(routes: Sequence[Any]) -> Iterator[Any]:
+    """Routes, with those of routers that were included in their place."""
+    for route in routes:
+        included, how = getattr(route, "original_router", None), getattr(route, "include_context", None)
+        if included is None or how is None or how.prefix or how.dependencies:
+            yield route
+        else:
+            yield from _flat(included.routes)
+
+
+def _with_cors(runtime: Runtime, app: ASGIApp) -> ASGIApp:
+    """Open to browsers of the origins that are listed; closed to all others."""
+    if not runtime.settings.cors_origins:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=runtime.settings.cors_origins,
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"],
+        expose_headers=["X-Request-Id", "Retry-After"],
+    )
+
+
+async def prepare(runtime: Runtime, systems: Sequence[System]) -> None:
+    """Create what tables are missing."""
+    tables = [events_table, notes_table, *(table for system in systems for table in system.tables)]
+    differences = await runtime.store.ensure_tables(*tables)
+    # Beside what an endpoint does not support, and what is left as it is.
+    applied = [difference for difference in differences if difference.resolution is Resolution.APPLIED]
+    if applied:
+        _log.info("tables were brought in line with the design", extra={"count": len(applied)})
+
+
+def services_of(runtime: Runtime, systems: Sequence[System]) -> dict[str, Any]:
+    return {system.name: system.service(runtime) for system in systems}
+
+
+def _consuming(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any]) -> list[Consuming]:
+    found = [each for system in systems for each in system.consumers(runtime, services[system.name])]
+    settings = runtime.settings
+    if settings.event_bus is not None:
+        handler = event_bridge(settings.event_bus, settings.region, settings.aws_endpoint)
+        found.append(Consuming("runtime.event-bridge", events_table, handler))
+    return found

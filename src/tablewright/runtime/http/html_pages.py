@@ -1,0 +1,127 @@
+"""Pages for people: where to start, what each system's API is, what a problem means. Nothing comes from elsewhere.
+
+The start page shows tokens to try things with. They are given out in development only, by a server that listens on
+loopback only, and to a browser that calls it by a loopback name: a page of somebody else's cannot ask for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from html import escape
+from importlib.resources import files
+from ipaddress import ip_address
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from tablewright.runtime.errors import Missing
+from tablewright.runtime.http.dependencies import runtime_of
+from tablewright.runtime.http.problems import KINDS
+from tablewright.runtime.system import Runtime, System
+
+router = APIRouter(include_in_schema=False)
+api_router = APIRouter(include_in_schema=False)
+
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
+
+
+@router.get("/")
+async def start_page(request: Request) -> Response:
+    return _page("start.html")
+
+
+@router.get("/systems.json")
+async def systems(request: Request) -> Response:
+    """What the start page shows."""
+    found: list[System] = request.app.state.systems
+    return JSONResponse([{"name": each.name, "title": each.title, "about": each.about} for each in found])
+
+
+@router.get("/tokens.json")
+async def tokens(request: Request) -> Response:
+    """Ready-made tokens, for whoever tries things on this machine."""
+    runtime = runtime_of(request)
+    issuer = runtime.issuer
+    if issuer is None or not _is_private(runtime, request):
+        raise Missing("tokens are given out in development, on this machine only; see `tablewright token`")
+    found: list[System] = request.app.state.systems
+    # Somebody may be another in another system.
+    users = {(user.user_id, user.groups): user for system in found for user in system.demo_users}
+    return JSONResponse(
+        [
+            {
+                "user": user.user_id,
+                "groups": list(user.groups),
+                "about": user.about,
+                "token": issuer.token(user.user_id, groups=user.groups, email=user.email),
+            }
+            for user in users.values()
+        ],
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+@router.get("/problems/{kind}")
+async def problem_page(kind: str) -> Response:
+    if kind not in KINDS:
+        raise Missing(f"there is no kind of problem {kind}; there are {', '.join(KINDS)}")
+    status, title = KINDS[kind]
+    text = (
+        f"<!doctype html><meta charset=utf-8><title>{escape(kind)}</title><h1>{escape(kind)}</h1><p>{status}: {title}."
+    )
+    return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})
+
+
+def entrances(names: Sequence[str]) -> APIRouter:
+    """From the bare name of a system to its API page: by a way that names no host, as a request might name any."""
+    found = APIRouter(include_in_schema=False)
+    for name in names:
+        found.add_api_route(f"/{name}", partial(_lead, f"{name}/docs"))
+    return found
+
+
+async def _lead(to: str) -> Response:
+    return RedirectResponse(to)
+
+
+@api_router.get("/")
+async def entrance() -> Response:
+    return RedirectResponse("docs")
+
+
+@api_router.get("/docs")
+async def api_page() -> Response:
+    return _page("api.html")
+
+
+def _page(name: str) -> Response:
+    text = files("tablewright.runtime.http").joinpath("html", name).read_text("utf-8")
+    return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})
+
+
+def _is_private(runtime: Runtime, request: Request) -> bool:
+    """Whether it is somebody at this machine, and no page of somebody else's.
+
+    The header itself is read: where a URL cannot be made of it, there would be one of the server's own address.
+    """
+    hosts = [_HOST.fullmatch(host) for host in request.headers.getlist("host")]
+    if len(hosts) != 1 or hosts[0] is None:
+        return False
+    # Even a page that may call the systems (``cors_origins``) is not the start page.
+    origin = request.headers.get("origin", f"http://{hosts[0][0]}")
+    site = request.headers.get("sec-fetch-site", "none")
+    own_page = origin.lower() == f"http://{hosts[0][0]}".lower() and site in ("none", "same-origin")
+    return own_page and _is_loopback(runtime.settings.host) and _is_loopback(hosts[0]["name"].strip("[]").lower())
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

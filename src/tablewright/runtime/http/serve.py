@@ -1,0 +1,198 @@
+"""One process: the systems served over HTTP, with their consumers, until it is told to stop.
+
+Demo data goes where there are no tables of the systems yet, and nowhere else. The data folder keeps a note of it, so
+that a fill that was cut short is finished by the next start (what is there already is left as it is).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+import uvicorn
+
+from tablewright.runtime.http.application import application, prepare, services_of
+from tablewright.runtime.http.connections import LIMITS, connections
+from tablewright.runtime.internal_tables import events_table
+from tablewright.runtime.settings import SettingsError
+from tablewright.runtime.system import Runtime, System
+from tablewright.store import Aspect
+
+_NOTE = "demo"
+_GRACE = 15
+
+
+class Steps(Protocol):
+    """Whoever shows how far things are."""
+
+    def begin(self, what: str) -> None: ...
+
+    def tell(self, what: str, done: int, total: int) -> None: ...
+
+    def end(self) -> None: ...
+
+
+def serve(runtime: Runtime, systems: Sequence[System], *, demo: bool, steps: Steps) -> int:
+    """Serve until SIGTERM or SIGINT."""
+    with asyncio.Runner(loop_factory=_loop) as runner:
+        return runner.run(_serve(runtime, systems, demo, steps))
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """uvloop, where the platform has it."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps: Steps) -> int:
+    settings = runtime.settings
+    server: uvicorn.Server | None = None
+    try:
+        steps.begin("creating tables")
+        is_wanted = demo and await wants_demo(runtime, systems)
+        await prepare(runtime, systems)
+        services = services_of(runtime, systems)
+        if is_wanted:
+            await _fill(runtime, systems, services, steps)
+        elif demo and _read(_note(runtime)) != "finished":
+            steps.end()
+            print("tablewright: there is data already, so no demo data is added to it", file=sys.stderr)
+        steps.begin("starting")
+        config = uvicorn.Config(
+            application(runtime, systems, services),
+            host=settings.host,
+            port=settings.port,
+            http=connections(replace(LIMITS, body_bytes=settings.max_body)),
+            ws="none",
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=_GRACE,
+        )
+        server = Server(config, lambda url: _greet(runtime, url, steps), runtime.stopping)
+        await server.serve()
+    finally:
+        if server is None or not server.started:
+            runtime.close()
+    if server.started:
+        _say("Tablewright stopped")
+    return 0 if server.started else 1
+
+
+class Server(uvicorn.Server):
+    """A server that says where it is once it is there, and that it is about to stop before it waits for anybody."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[str], None], stopping: asyncio.Event) -> None:
+        super().__init__(config)
+        self._announce = announce
+        self._stopping = stopping
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn does, but without raising the signal once more at the end: being told to stop is no failure."""
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def startup(self, sockets: list[Any] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            # What is there by now stays: looking through it for garbage, again and again, would stop everything for
+            # 20 ms each time.
+            gc.collect()
+            gc.freeze()
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            self._announce(f"http://{shown}:{port}")
+
+    async def shutdown(self, sockets: list[Any] | None = None) -> None:
+        self._stopping.set()
+        await super().shutdown(sockets)
+        if self.force_exit:
+            # Told twice: what is left behind is no failure.
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+
+
+def _greet(runtime: Runtime, url: str, steps: Steps) -> None:
+    steps.end()
+    settings = runtime.settings
+    where = "in memory" if settings.memory else f"in {settings.data.absolute()}"
+    if not settings.is_embedded:
+        where = f"on {settings.endpoint or 'Amazon DynamoDB'}"
+    _say(f"Tablewright is up at {url} with its data {where}; Ctrl-C stops it")
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+async def wants_demo(runtime: Runtime, systems: Sequence[System]) -> bool:
+    """Whether there is nothing yet, or a fill that was begun.
+
+    It is noted before there are tables: a start that is cut short leaves some of them.
+    """
+    if _read(_note(runtime)) == "begun":
+        return True
+    tables = [table for system in systems for table in system.tables]
+    differences = await runtime.store.ensure_tables(*tables, dry_run=True)
+    missing = {difference.table for difference in differences if difference.aspect is Aspect.TABLE}
+    if not all(runtime.settings.name_of(table) in missing for table in tables):
+        return False
+    _write(_note(runtime), "begun")
+    return True
+
+
+async def _fill(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any], steps: Steps) -> None:
+    for system in systems:
+        if system.demo is not None:
+            steps.begin(f"filling {system.title}")
+            await system.demo(runtime, services[system.name], steps.tell)
+    _write(_note(runtime), "finished")
+
+
+def _note(runtime: Runtime) -> Path | None:
+    """Where it is noted how far a fill is; of each endpoint apart."""
+    settings = runtime.settings
+    if settings.is_embedded:
+        return None if settings.memory else settings.data / _NOTE
+    place = f"{settings.endpoint} {settings.region} {settings.name_of(events_table)}"
+    return settings.data / f"{_NOTE}-{sha256(place.encode()).hexdigest()[:12]}"
+
+
+def _read(note: Path | None) -> str | None:
+    if note is None or not note.exists():
+        return None
+    with _used(note):
+        return note.read_text("utf-8", "replace").strip()
+
+
+def _write(note: Path | None, state: str) -> None:
+    if note is not None:
+        with _used(note):
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text(state + "\n", "utf-8")
+
+
+@contextmanager
+def _used(note: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SettingsError(f"{note} cannot be used: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""Who is calling: bearer tokens, and an issuer of them for development."""

@@ -1,0 +1,70 @@
+"""An issuer of tokens for development: its key lies in the data folder, and it signs whatever it is asked to.
+
+Production has an issuer of its own (a Cognito user pool, say), and this one is refused there.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from uuid import uuid4
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tablewright.runtime.identity.tokens import Keys, parse_keys
+from tablewright.runtime.settings import Secrets, SettingsError
+
+ISSUER = "urn:tablewright:local"
+AUDIENCE = "tablewright"
+LIFETIME = timedelta(hours=12)
+_KEY_ID = "local"
+_KEY_BITS = 2048
+
+
+class LocalIssuer:
+    """Signs tokens with a key of this data folder."""
+
+    def __init__(self, secrets: Secrets, clock: Callable[[], float] = time.time) -> None:
+        # Read once: a key is checked when it is read, which takes longer than many signatures.
+        text = secrets.get("issuer_key", _new_key)
+        try:
+            key = serialization.load_pem_private_key(text.encode(), password=None)
+        except ValueError:
+            raise SettingsError("the issuer_key in secrets.json is damaged; bring it back from a backup") from None
+        assert isinstance(key, rsa.RSAPrivateKey)
+        self._key = key
+        self._clock = clock
+
+    def token(
+        self, user_id: str, *, groups: Sequence[str] = (), email: str | None = None, lifetime: timedelta = LIFETIME
+    ) -> str:
+        """A token as Cognito's ID tokens are."""
+        now = int(self._clock())
+        claims = {
+            "sub": user_id,
+            "iss": ISSUER,
+            "aud": AUDIENCE,
+            "token_use": "id",
+            "iat": now,
+            "exp": now + int(lifetime.total_seconds()),
+            "jti": uuid4().hex,
+            "cognito:groups": list(groups),
+            **({} if email is None else {"email": email}),
+        }
+        return jwt.encode(claims, self._key, algorithm="RS256", headers={"kid": _KEY_ID})
+
+    async def keys(self) -> Keys:
+        """Its public key, as a verifier fetches it."""
+        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self._key.public_key()))
+        return parse_keys({"keys": [{**public, "kid": _KEY_ID}]})
+
+
+def _new_key() -> str:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=_KEY_BITS)
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()

@@ -1,0 +1,1 @@
+"""Mail because of events, and the transports that carry it."""

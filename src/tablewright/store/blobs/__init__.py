@@ -1,0 +1,1 @@
+"""Large values outside of their items: blob stores, references, offloading, orphans."""

@@ -1,0 +1,108 @@
+"""Blobs in a bucket of S3, or of anything that speaks its protocol.
+
+An object is put whole in one request, which S3 takes or refuses as a whole, and reads are strongly consistent, so a
+blob is there for everyone when its put has returned. Trying again is the store's business, as with DynamoDB.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tablewright.store.blobs.blob_store import REFUSED, Entry, checked
+from tablewright.store.errors import ServiceError
+
+_GONE = frozenset({"NoSuchKey", "404", "NotFound"})
+
+# S3's words for what may pass, in DynamoDB's.
+_PASSING = {
+    "SlowDown": "ThrottlingException",
+    "RequestTimeout": "ConnectionError",
+    "RequestTimeTooSkewed": "ConnectionError",
+    "InternalError": "InternalServerError",
+    "OperationAborted": "InternalServerError",
+    "ServiceUnavailable": "ServiceUnavailable",
+}
+
+_CONNECT_SECONDS, _READ_SECONDS = 5, 60
+_NOT_MORE_THAN_A_REQUEST = 1000
+
+
+class S3Blobs:
+    """Blobs in a bucket, under a prefix. Options are botocore's (``aws_access_key_id``).
+
+    A prefix belongs to one database: two that have a table of the same name need two.
+    """
+
+    at_once = 16
+
+    def __init__(
+        self, bucket: str, prefix: str = "", *, region: str | None = None, endpoint: str | None = None, **options: Any
+    ) -> None:
+        import botocore.session
+        from botocore.config import Config
+
+        if not bucket:
+            raise ValueError("S3 needs a bucket: s3://bucket/prefix")
+        self.bucket = bucket
+        self.prefix = prefix.strip("/") + "/" if prefix.strip("/") else ""
+        config = Config(
+            retries={"total_max_attempts": 1},
+            connect_timeout=_CONNECT_SECONDS,
+            read_timeout=_READ_SECONDS,
+            max_pool_connections=self.at_once,
+        )
+        if options.get("config") is not None:
+            config = config.merge(options["config"])
+        arguments = {"region_name": region, "endpoint_url": endpoint, **options, "config": config}
+        self._client = botocore.session.Session().create_client("s3", **arguments)
+
+    def __repr__(self) -> str:
+        return f"S3Blobs({self.bucket!r}, {self.prefix!r})"
+
+    def put(self, name: str, data: bytes) -> None:
+        self._call("put_object", Key=self._key(name), Body=data, ContentType="application/octet-stream")
+
+    def get(self, name: str) -> bytes | None:
+        return self._read(name)
+
+    def head(self, name: str, length: int) -> bytes | None:
+        return self._read(name, Range=f"bytes=0-{length - 1}")
+
+    def _read(self, name: str, **how: Any) -> bytes | None:
+        response = self._call("get_object", Key=self._key(name), **how)
+        return None if response is None else response["Body"]
+
+    def delete(self, name: str) -> None:
+        self._call("delete_object", Key=self._key(name))
+
+    def entries(self, prefix: str, after: str | None, limit: int) -> list[Entry]:
+        how = {"Prefix": self.prefix + prefix, "MaxKeys": min(limit, _NOT_MORE_THAN_A_REQUEST)}
+        if after is not None:
+            how["StartAfter"] = self.prefix + after
+        response = self._call("list_objects_v2", **how)
+        found = () if response is None else response.get("Contents", ())
+        return [Entry(member["Key"].removeprefix(self.prefix), member["Size"]) for member in found]
+
+    def _key(self, name: str) -> str:
+        return self.prefix + checked(name)
+
+    def _call(self, method: str, **request: Any) -> Any:
+        """The response, its body read; None for an object that is not there."""
+        from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
+
+        try:
+            response = getattr(self._client, method)(Bucket=self.bucket, **request)
+            if "Body" in response:
+                response["Body"] = response["Body"].read()
+        except ClientError as error:
+            code = error.response.get("Error", {}).get("Code", "")
+            if code in _GONE:
+                return None
+            if code.isdecimal() and int(code) >= 500:
+                raise ServiceError(code, str(error)) from None
+            raise ServiceError(_PASSING.get(code, REFUSED), f"{self}: {error}") from None
+        except (ConnectionError, HTTPClientError) as error:
+            raise ServiceError("ConnectionError", f"{self}: {error}") from error
+        except BotoCoreError as error:
+            raise ServiceError(REFUSED, f"{self}: {error}") from error
+        return response

@@ -1,0 +1,1 @@
+"""Flows and their drivers: multi-step work as generators, sent with retries."""

@@ -1,0 +1,127 @@
+"""How every request is sent: metered for those who count, and tried again when the service is busy.
+
+``retrying`` is the one door through which flows talk to the service. Waits are full-jitter exponential: anything
+between nothing and a ceiling that doubles, so that clients that failed together do not come back together.
+"""
+
+from __future__ import annotations
+
+from tablewright.store.context import Context
+from tablewright.store.errors import ServiceError
+from tablewright.store.flow.driver import Flow, Request, Response, Sleep
+
+ATTEMPTS = 8
+_FIRST_CEILING = 0.05
+_HIGHEST_CEILING = 5.0
+
+_TRANSIENT = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "ThrottlingException",
+        "Throttling",
+        "ThrottledException",
+        "RequestThrottled",
+        "RequestLimitExceeded",
+        "InternalServerError",
+        "InternalFailure",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+        "ReplicatedWriteConflictException",
+        "ConnectionError",
+        # What botocore calls an answer that has a status and no code.
+        "500",
+        "502",
+        "503",
+        "504",
+    }
+)
+# After these, a write may have been done, or be done yet.
+_UNCERTAIN = frozenset(
+    {
+        "InternalServerError",
+        "InternalFailure",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "TransactionInProgressException",
+        "ConnectionError",
+        "500",
+        "502",
+        "503",
+        "504",
+    }
+)
+# Why an action of a cancelled transaction failed, where trying again may help.
+_TRANSIENT_REASONS = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
+
+_METERED = frozenset(
+    {
+        "BatchGetItem",
+        "BatchWriteItem",
+        "DeleteItem",
+        "GetItem",
+        "PutItem",
+        "Query",
+        "Scan",
+        "TransactGetItems",
+        "TransactWriteItems",
+        "UpdateItem",
+    }
+)
+
+
+_REMEDY = "store.ensure_tables(...) makes it"
+
+
+def retrying(context: Context, request: Request, attempts: int = ATTEMPTS) -> Flow[Response]:
+    """Send a request, again while it fails for a passing reason; what it consumed is told to the context's hook."""
+    hook = context.on_capacity
+    if hook is not None and request.operation in _METERED:
+        body = {**request.body, "ReturnConsumedCapacity": "INDEXES"}
+        request = Request(request.operation, body, request.pattern)
+    attempt = 0
+    while True:
+        try:
+            response: Response = yield request
+        except ServiceError as error:
+            attempt += 1
+            if attempt >= attempts or not is_transient(error):
+                if error.code == "ResourceNotFoundException" and request.operation in _METERED:
+                    error.add_note(f"{_tables(request)}, or an index of it, is not there; {_REMEDY}")
+                raise
+        else:
+            if hook is not None and "ConsumedCapacity" in response:
+                hook(request.pattern, request.operation, response["ConsumedCapacity"])
+            return response
+        yield backoff(context, attempt)
+
+
+def _tables(request: Request) -> str:
+    """The tables that a request is about."""
+    body = request.body
+    if "TransactItems" in body:
+        names = [part["TableName"] for item in body["TransactItems"] for part in item.values()]
+    else:
+        names = [body["TableName"]] if "TableName" in body else list(body.get("RequestItems", ()))
+    return " or ".join(dict.fromkeys(names))
+
+
+def backoff(context: Context, attempt: int) -> Sleep:
+    """The wait after the given number of failures."""
+    # Bounded, because a consumer may fail for days, and a power past 1023 is no number.
+    ceiling = min(_HIGHEST_CEILING, _FIRST_CEILING * 2.0 ** min(attempt - 1, 30))
+    return Sleep(context.entropy.uniform(0.0, ceiling))
+
+
+def is_undone(error: ServiceError) -> bool:
+    """Whether it is certain that what was asked for has not been done, and will not be."""
+    return error.code not in _UNCERTAIN
+
+
+def is_transient(error: ServiceError) -> bool:
+    """Whether the same request may succeed a moment later."""
+    if error.code != "TransactionCanceledException":
+        return error.code in _TRANSIENT
+    codes = {reason.get("Code", "None") for reason in error.details.get("CancellationReasons", ())} - {"None"}
+    return bool(codes) and codes <= _TRANSIENT_REASONS

@@ -1,0 +1,1 @@
+"""Tables made from the model; stored items verified against it, and repaired."""

@@ -1,0 +1,152 @@
+"""What is wrong with stored items, and how that is told. Pure: an item and its model are all that is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tablewright.model import ModelError, Schema
+from tablewright.model.keys.key_template import AttributeValue
+from tablewright.model.schema import Item
+from tablewright.model.values.attribute_codec import decode
+from tablewright.store.errors import Unreadable
+from tablewright.store.read.entity_decoding import entity_of
+from tablewright.store.write.unique_values import OWNER, expected_guards
+from tablewright.store.write.write_conditions import described
+
+
+class Fault(StrEnum):
+    """What is wrong with an item."""
+
+    KEY = "key attribute"
+    TYPE = "type attribute"
+    PLACE = "primary key"
+    SHAPE = "older shape"
+    GUARD = "guard of a unique value"
+    STRAY_GUARD = "guard without an owner"
+    DUPLICATE = "unique value that another item has"
+    COUNTER = "counter behind its items"
+    BLOB = "blob of a large value"
+    INVALID = "item that does not fit its entity"
+
+
+class Remedy(StrEnum):
+    """What became of a finding."""
+
+    FOUND = "found"
+    MENDED = "mended"
+    # Needs a decision that only a person can take.
+    LEFT = "left"
+    # Others kept changing the item.
+    BUSY = "busy"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as the model says; ``subject`` is the attribute or field it is about."""
+
+    fault: Fault
+    entity: str
+    item: str
+    subject: str
+    expected: str | None
+    found: str | None
+    remedy: Remedy = Remedy.FOUND
+
+    def __str__(self) -> str:
+        expected, found = self.expected or "none", self.found or "none"
+        subject = f"{self.fault} {self.subject}".rstrip()
+        return f"{self.entity} {self.item}: {subject}: {expected} expected, {found} found ({self.remedy})"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a pass is; ``cursor`` goes on from here, also in another process. None: it is at its end."""
+
+    done: int
+    found: int
+    mended: int
+    # The service's own estimate of how many items there are.
+    total: int
+    cursor: str | None
+
+
+@dataclass(slots=True)
+class Report:
+    """What a pass found; the findings themselves up to a thousand, their number in full."""
+
+    findings: list[Finding]
+    progress: Progress
+
+    @property
+    def is_clean(self) -> bool:
+        return self.progress.found == 0
+
+
+# -- comparing ------------------------------------------------------------------------------------------------------
+
+
+def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
+    """What is wrong with an item, and what it should be; None if that cannot be told."""
+    name, which = schema.entity.__name__, described(schema, item)
+    try:
+        entity_of(schema, item)
+        present = schema.upgrade(item)
+        derived = schema.derive(present)
+        derived.update(schema.key_of(present))
+    except Unreadable as error:
+        return [Finding(Fault.INVALID, name, which, "", None, error.reason)], None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # A value that fits no key, or one that a step of the upgrades cannot deal with.
+        reason = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+        return [Finding(Fault.INVALID, name, which, "", None, reason)], None
+    wanted = {attribute: value for attribute, value in present.items() if attribute not in schema.rules} | derived
+    if schema.table.type_attribute is not None:
+        wanted[schema.table.type_attribute] = {"S": schema.type_name}
+
+    def differences() -> Iterator[Finding]:
+        old, new = schema.shape_of(item), schema.shape_of(wanted)
+        if old != new:
+            yield Finding(Fault.SHAPE, name, which, "", str(new), str(old))
+        attributes = [*schema.rules]
+        if schema.table.type_attribute is not None:
+            attributes.append(schema.table.type_attribute)
+        for attribute in attributes:
+            if item.get(attribute) != wanted.get(attribute):
+                fault = Fault.KEY
+                if attribute in schema.table.key:
+                    fault = Fault.PLACE
+                elif attribute == schema.table.type_attribute:
+                    fault = Fault.TYPE
+                yield Finding(fault, name, which, attribute, _value(wanted.get(attribute)), _value(item.get(attribute)))
+
+    return list(differences()), wanted
+
+
+def guard_at(schema: Schema, item: Item, guard_key: Item) -> Item | None:
+    """The guard with this key that belongs to an item, if it has the value that it stands for."""
+    for guard in expected_guards(schema, item):
+        if all(guard[name] == value for name, value in guard_key.items()):
+            return guard
+    return None
+
+
+def guard_finding(schema: Schema, item: Item, wanted: Item, stored: Item | None) -> Finding:
+    spec = next(
+        spec
+        for spec in schema.unique
+        if (value := item.get(spec.attribute)) is not None
+        and all(wanted[name] == part for name, part in schema.guard_key(spec, value).items())
+    )
+    holder = None if stored is None else described(schema, stored[OWNER]["M"])
+    which = described(schema, item)
+    return Finding(Fault.GUARD, schema.entity.__name__, which, spec.name, which, holder)
+
+
+def _value(value: AttributeValue | None) -> str | None:
+    return None if value is None else str(decode(value))
+
+
+def key_text(key: Item) -> str:
+    return ", ".join(f"{name} {decode(value)}" for name, value in key.items())

@@ -1,0 +1,81 @@
+"""What the parts of upkeep share: what they are about, what they have found, and how they mend it.
+
+A repair changes an item only under the condition that what it was derived from is still the same; otherwise it is
+``Changed``, and looked at again, ``ATTEMPTS`` times at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tablewright.model import Entity, Schema, Table, schema_of
+from tablewright.model.schema import Item
+from tablewright.store.context import Context
+from tablewright.store.errors import Cancelled, StoreError
+from tablewright.store.flow.driver import Flow
+from tablewright.store.maintenance.findings import Finding, Remedy
+from tablewright.store.maintenance.write_back import Prepared
+from tablewright.store.write.executor import WritePlan, execute_all
+from tablewright.store.write.expression_builder import Condition, exists
+
+__all__ = ["ATTEMPTS", "Changed", "Mending", "has_changed"]
+
+ATTEMPTS = 5
+_MOST_FINDINGS = 1000
+
+
+class Changed(StoreError):
+    """An item is not what it was when it was looked at."""
+
+
+def has_changed(_: Item | None) -> StoreError:
+    return Changed()
+
+
+@dataclass(slots=True)
+class Mending:
+    """What is looked at, and what was found; with ``mend``, it is mended too."""
+
+    context: Context
+    target: Table | type[Entity]
+    mend: bool
+    findings: list[Finding] = field(default_factory=list)
+    found: int = 0
+    mended: int = 0
+
+    @property
+    def table(self) -> Table:
+        return self.target if isinstance(self.target, Table) else schema_of(self.target).table
+
+    @property
+    def schemas(self) -> Sequence[Schema]:
+        return self.target.entities if isinstance(self.target, Table) else [schema_of(self.target)]
+
+    @property
+    def name(self) -> str:
+        """What the table is called here."""
+        return self.context.name_of(self.table)
+
+    def tell(self, findings: Sequence[Finding], remedy: Remedy) -> None:
+        self.found += len(findings)
+        self.mended += len(findings) if remedy is Remedy.MENDED else 0
+        room = max(0, _MOST_FINDINGS - len(self.findings))
+        self.findings += [replace(finding, remedy=remedy) for finding in findings[:room]]
+
+    def commit(self, schema: Schema, plan: WritePlan) -> Flow[None]:
+        mending = Prepared(schema, plan, name="repair")
+        try:
+            yield from execute_all(self.context, [mending], f"{schema.entity.__name__}.repair")
+        except Cancelled as cancelled:
+            raise next(reason for reason in cancelled.reasons if reason is not None) from None
+
+    def key(self, item: Item) -> Item:
+        return {name: item[name] for name in self.table.key}
+
+    def at(self, key: Item) -> dict[str, Any]:
+        return {"TableName": self.name, "Key": key}
+
+    def there(self) -> list[Condition]:
+        return [exists(self.table.partition)]

@@ -1,0 +1,125 @@
+"""The guards of unique values, against the items that have them.
+
+An item has a guard for each of its unique values, and a guard has an item that owns it. The two are read at two
+moments, so what looks wrong is looked at once more in one transaction, and mended under the condition that neither has
+changed. A value that two items have is told, and left: somebody has to decide which one keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tablewright.model import Schema
+from tablewright.model.schema import Item
+from tablewright.store.flow.driver import Flow, Request
+from tablewright.store.flow.retry import backoff, retrying
+from tablewright.store.maintenance.findings import Fault, Finding, Remedy, guard_at, guard_finding, key_text
+from tablewright.store.maintenance.repair_steps import ATTEMPTS, Changed, Mending, has_changed
+from tablewright.store.read.batch_get import batch_get
+from tablewright.store.read.visibility import is_expired
+from tablewright.store.write.executor import Action, WritePlan
+from tablewright.store.write.expression_builder import all_of, equals, missing, stored_equal, with_condition
+from tablewright.store.write.put import held
+from tablewright.store.write.unique_values import OWNER, expected_guards
+from tablewright.store.write.write_conditions import described
+
+__all__ = ["guards_of", "strays"]
+
+
+def guards_of(mending: Mending, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
+    """Check that unique values are guarded, and by the right item."""
+    wanted = [(schema, item, guard) for schema, item in items for guard in expected_guards(schema, item)]
+    addresses = [(mending.name, mending.key(guard)) for _, _, guard in wanted]
+    found = yield from batch_get(mending.context, addresses, "upkeep", consistent=True)
+    for (schema, item, guard), stored in zip(wanted, found, strict=True):
+        if stored != guard:
+            yield from _guard(mending, schema, mending.key(item), mending.key(guard))
+
+
+def _guard(mending: Mending, schema: Schema, key: Item, guard_key: Item) -> Flow[None]:
+    """Look at an item and the guard of one of its values at one moment, and mend the guard."""
+    finding: Finding | None = None
+    for attempt in range(1, ATTEMPTS + 1):
+        item, stored = yield from _snapshot(mending, key, guard_key)
+        wanted = None if item is None else guard_at(schema, item, guard_key)
+        if item is None or wanted is None or stored == wanted or is_expired(schema, item, mending.context.clock()):
+            return
+        finding = guard_finding(schema, item, wanted, stored)
+        owner = None if stored is None else stored[OWNER]["M"]
+        checks = [_unchanged_check(mending, schema, key, item)]
+        if owner is not None and owner != key:
+            (other,) = yield from _snapshot(mending, owner)
+            if other is not None and guard_at(schema, other, guard_key) is not None:
+                mending.tell([replace(finding, fault=Fault.DUPLICATE)], Remedy.LEFT)
+                return
+            checks.append(_unchanged_check(mending, schema, owner, other))
+        if not mending.mend:
+            mending.tell([finding], Remedy.FOUND)
+            return
+        condition = equals(OWNER, None if owner is None else {"M": owner})
+        put = Action("Put", with_condition({"TableName": mending.name, "Item": wanted}, condition), has_changed)
+        try:
+            yield from mending.commit(schema, WritePlan([put, *checks]))
+        except Changed:
+            yield backoff(mending.context, attempt)
+        else:
+            mending.tell([finding], Remedy.MENDED)
+            return
+    if finding is not None:
+        mending.tell([finding], Remedy.BUSY)
+
+
+def strays(mending: Mending, guards: Sequence[Item]) -> Flow[None]:
+    """Check that guards have an owner that has the value."""
+    addresses = [(mending.name, guard[OWNER]["M"]) for guard in guards]
+    owners = yield from batch_get(mending.context, addresses, "upkeep", consistent=True)
+    for guard, owner in zip(guards, owners, strict=True):
+        schema = _schema_of_owner(mending, guard[OWNER]["M"] if owner is None else owner)
+        if schema is not None and (owner is None or guard_at(schema, owner, mending.key(guard)) is None):
+            yield from _stray(mending, schema, guard)
+
+
+def _schema_of_owner(mending: Mending, owner: Item) -> Schema | None:
+    return next((schema for schema in mending.schemas if schema.unique and schema.is_of(owner)), None)
+
+
+def _stray(mending: Mending, schema: Schema, guard: Item) -> Flow[None]:
+    key = mending.key(guard)
+    owner_key: Item = guard[OWNER]["M"]
+    finding = Finding(Fault.STRAY_GUARD, schema.entity.__name__, described(schema, owner_key), "", None, key_text(key))
+    for attempt in range(1, ATTEMPTS + 1):
+        owner, stored = yield from _snapshot(mending, owner_key, key)
+        has_it = owner is not None and guard_at(schema, owner, key) is not None
+        if stored is None or stored.get(OWNER) != guard[OWNER] or has_it:
+            return
+        if not mending.mend:
+            mending.tell([finding], Remedy.FOUND)
+            return
+        delete = Action("Delete", with_condition(mending.at(key), equals(OWNER, guard[OWNER])), has_changed)
+        try:
+            check = _unchanged_check(mending, schema, owner_key, owner)
+            yield from mending.commit(schema, WritePlan([delete, check]))
+        except Changed:
+            yield backoff(mending.context, attempt)
+        else:
+            mending.tell([finding], Remedy.MENDED)
+            return
+    mending.tell([finding], Remedy.BUSY)
+
+
+def _snapshot(mending: Mending, *keys: Item) -> Flow[list[Item | None]]:
+    """Several items at one moment."""
+    body = {"TransactItems": [{"Get": mending.at(key)} for key in keys]}
+    response = yield from retrying(mending.context, Request("TransactGetItems", body, "upkeep"))
+    return [answer.get("Item") or None for answer in response["Responses"]]
+
+
+def _unchanged_check(mending: Mending, schema: Schema, key: Item, item: Item | None) -> Action:
+    """That an item has the unique values that it was seen with, or is still missing."""
+    condition = (
+        missing(mending.table.partition)
+        if item is None
+        else all_of([*mending.there(), *stored_equal(held(schema, item))])
+    )
+    return Action("ConditionCheck", with_condition(mending.at(key), condition), has_changed)

@@ -1,0 +1,293 @@
+"""Verify and repair: what is stored, against what the model says of it.
+
+    scan, page by page ──▶ items: key attributes, type, shape, place ──▶ guards and counters that belong to them
+                      └──▶ guards: is the owner there, and has it the value?
+
+Everything that follows from an item's fields is derived again and compared. So the same pass finds drift, fills in the
+attributes of a new index, spreads items anew when the number of shards has changed, moves items whose key template is
+another one now, and brings older shapes up to date.
+
+A repair changes an item only under the condition that what it was derived from is still the same; an item that others
+change meanwhile is read again (see ``mending``). What looks wrong because two things were read at two moments is looked
+at once more, in one transaction (``guard_upkeep``). What needs a decision (a value that two items have, an item that
+does not fit) is told and left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tablewright.model import Entity, Schema, Table
+from tablewright.model.items.field_spec import FieldSpec
+from tablewright.model.schema import Item
+from tablewright.store.argument_checks import A_SCOPE, is_entity_class, not_taken
+from tablewright.store.blobs.blob_references import lacking, references, stripped
+from tablewright.store.blobs.blob_store import head_blobs
+from tablewright.store.blobs.offload import Outside, loaded
+from tablewright.store.context import Context
+from tablewright.store.errors import AlreadyExists, BlobLost, Cancelled
+from tablewright.store.flow.driver import Flow, Request
+from tablewright.store.flow.retry import backoff, retrying
+from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report, compared
+from tablewright.store.maintenance.repair_steps import ATTEMPTS, Changed, Mending, has_changed
+from tablewright.store.maintenance.unique_repair import guards_of, strays
+from tablewright.store.maintenance.write_back import upgrading
+from tablewright.store.read.batch_get import batch_get
+from tablewright.store.read.cursor import seal, unseal
+from tablewright.store.read.visibility import is_expired
+from tablewright.store.streams.effects import Fixed
+from tablewright.store.write.executor import Action, WritePlan, execute_all
+from tablewright.store.write.expression_builder import (
+    Changes,
+    Compared,
+    all_of,
+    missing,
+    stored_equal,
+    with_condition,
+)
+from tablewright.store.write.move import unchanged
+from tablewright.store.write.sequence import COUNT
+from tablewright.store.write.unique_values import OWNER, guard_changes
+from tablewright.store.write.write_conditions import described
+from tablewright.store.write.write_target import is_older
+
+ProgressHook = Callable[[Progress], None]
+
+
+def verify(
+    context: Context,
+    target: Table | type[Entity],
+    *,
+    cursor: str | None = None,
+    limit: int | None = None,
+    page_size: int | None = None,
+    on_progress: ProgressHook | None = None,
+) -> Flow[Report]:
+    """Compare what is stored with the model; nothing is changed.
+
+    All entities of a table, or one of them; ``limit`` ends the pass after about so many items, and the cursor of its
+    progress goes on there.
+    """
+    _check_scope("verify", target)
+    return (yield from _Upkeep(context, target, mend=False).run(cursor, limit, page_size, on_progress))
+
+
+def repair(
+    context: Context,
+    target: Table | type[Entity],
+    *,
+    dry_run: bool = True,
+    cursor: str | None = None,
+    limit: int | None = None,
+    page_size: int | None = None,
+    on_progress: ProgressHook | None = None,
+) -> Flow[Report]:
+    """Mend what ``verify`` finds; a dry run, unless told otherwise, only tells it."""
+    _check_scope("repair", target)
+    return (yield from _Upkeep(context, target, mend=not dry_run).run(cursor, limit, page_size, on_progress))
+
+
+def _check_scope(call: str, target: Any) -> None:
+    if not isinstance(target, Table) and not is_entity_class(target):
+        raise not_taken(call, A_SCOPE, target)
+
+
+@dataclass(slots=True)
+class _Upkeep(Mending):
+    """A pass over a table, or over the items of one entity in it."""
+
+    done: int = 0
+
+    def run(
+        self, cursor: str | None, limit: int | None, page_size: int | None, on_progress: ProgressHook | None
+    ) -> Flow[Report]:
+        # Not a secret: this cursor is for operators, and for other processes of theirs.
+        read = ["upkeep", self.name, sorted(schema.type_name for schema in self.schemas)]
+        start = None if cursor is None else unseal(b"", read, cursor)[0]
+        described_table = yield from retrying(self.context, Request("DescribeTable", {"TableName": self.name}))
+        total = described_table["Table"].get("ItemCount", 0)
+        while True:
+            body: dict[str, Any] = {"TableName": self.name, "ConsistentRead": True}
+            if start is not None:
+                body["ExclusiveStartKey"] = start
+            if page_size is not None:
+                body["Limit"] = page_size
+            response = yield from retrying(self.context, Request("Scan", body, "upkeep"))
+            yield from self._page(response["Items"])
+            self.done += len(response["Items"])
+            start = response.get("LastEvaluatedKey")
+            cursor = None if start is None else seal(b"", read, [start])
+            progress = Progress(self.done, self.found, self.mended, total, cursor)
+            if on_progress is not None:
+                on_progress(progress)
+            if start is None or (limit is not None and self.done >= limit):
+                return Report(self.findings, progress)
+
+    def _page(self, items: Sequence[Item]) -> Flow[None]:
+        sound: list[tuple[Schema, Item]] = []
+        guards: list[Item] = []
+        for item in items:
+            if self.table.is_internal(item):
+                if "M" in item.get(OWNER, {}) and not self._is_over(item):
+                    guards.append(item)
+                continue
+            schema = next((schema for schema in self.schemas if schema.is_of(item)), None)
+            if schema is not None:
+                mended = yield from self._item(schema, item)
+                if mended is not None and not is_expired(schema, mended, self.context.clock()):
+                    sound.append((schema, mended))
+        yield from guards_of(self, [(schema, item) for schema, item in sound if schema.unique])
+        yield from self._counters_of([(schema, item) for schema, item in sound if schema.numbered])
+        yield from self._blobs_of([(schema, item) for schema, item in sound if schema.large])
+        yield from strays(self, guards)
+
+    def _is_over(self, item: Item) -> bool:
+        moment = item.get(self.table.ttl or "", {})
+        return "N" in moment and float(moment["N"]) <= self.context.clock()
+
+    # -- what is in the item itself -----------------------------------------------------------------------------
+
+    def _item(self, schema: Schema, item: Item) -> Flow[Item | None]:
+        """Check one item, and mend it; the item as it is then, None if it is not to be trusted."""
+        findings: list[Finding] = []
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                item, findings, wanted = yield from self._compared(schema, item)
+            except BlobLost as lost:
+                self.tell([_lost(schema, item, lost)], Remedy.LEFT)
+                return None
+            if wanted is None:
+                self.tell(findings, Remedy.LEFT)
+                return None
+            if not findings:
+                return item
+            if not self.mend:
+                self.tell(findings, Remedy.FOUND)
+                return item if self.key(item) == self.key(wanted) else None
+            try:
+                yield from self.commit(schema, self._mending(schema, item, wanted))
+            except AlreadyExists:
+                self.tell(findings, Remedy.LEFT)
+                return None
+            except Changed:
+                yield backoff(self.context, attempt)
+                body = {"TableName": self.name, "Key": self.key(item), "ConsistentRead": True}
+                response = yield from retrying(self.context, Request("GetItem", body, "upkeep"))
+                if "Item" not in response or not schema.is_of(response["Item"]):
+                    return None
+                item = response["Item"]
+            else:
+                self.tell(findings, Remedy.MENDED)
+                return wanted
+        self.tell(findings, Remedy.BUSY)
+        return None
+
+    def _compared(self, schema: Schema, item: Item) -> Flow[tuple[Item, list[Finding], Item | None]]:
+        """An item, what is wrong with it, and what it should be, with its large values where they are needed.
+
+        An upgrade may look at them, and an item that moves takes them along.
+        """
+        if not lacking(item):
+            return item, *compared(schema, item)
+        if not is_older(schema, item):
+            findings, wanted = compared(schema, item)
+            if wanted is None or not self.mend or self.key(item) == self.key(wanted):
+                return item, findings, wanted
+        (whole,) = yield from loaded(self.context, self.table, [item])
+        return (item, [], None) if whole is None else (stripped(whole), *compared(schema, whole))
+
+    def _mending(self, schema: Schema, item: Item, wanted: Item) -> WritePlan:
+        old_key, new_key = self.key(item), self.key(wanted)
+        if old_key != new_key:
+            placed = None
+            if schema.large:
+                placed = Outside(self.context).place(schema, wanted, references(item), same=False)
+                wanted = placed.item
+            leave = with_condition(self.at(old_key), all_of([*self.there(), *unchanged(schema, item)]))
+            arrive = with_condition({"TableName": self.name, "Item": wanted}, missing(self.table.partition))
+            taken = AlreadyExists(schema.entity.__name__, described(schema, wanted))
+            return WritePlan(
+                [Action("Delete", leave, has_changed), Action("Put", arrive, lambda _: taken)],
+                guard_changes(schema, item, old_key, wanted, new_key),
+                placed=placed,
+            )
+        if schema.shape_of(item) != schema.shape_of(wanted):
+            # Its guards are looked at with all the others.
+            return upgrading(self.context, schema, item, wanted, has_changed)
+        differing = [name for name in {**item, **wanted} if item.get(name) != wanted.get(name)]
+        changes = Changes(
+            put={name: wanted[name] for name in differing if name in wanted},
+            removed=[name for name in differing if name not in wanted],
+        )
+        assumed = dict.fromkeys([*differing, *(source for name in differing for source in schema.sources(name))])
+        unaltered = stored_equal({name: item.get(name) for name in assumed})
+        return WritePlan(
+            [
+                Action(
+                    "Update",
+                    with_condition(self.at(old_key), all_of([*self.there(), *unaltered]), changes),
+                    has_changed,
+                )
+            ]
+        )
+
+    # -- counters -----------------------------------------------------------------------------------------------
+
+    def _counters_of(self, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
+        """Check that no item has a number that its counter has yet to give."""
+        highest: dict[str, tuple[Schema, FieldSpec, Item, Item]] = {}
+        for schema, item in items:
+            for spec in schema.numbered:
+                if "N" not in item.get(spec.attribute, {}):
+                    continue
+                key = schema.counter_key(spec, item)
+                known = highest.get(str(key))
+                if known is None or _number(item, spec.attribute) > _number(known[2], spec.attribute):
+                    highest[str(key)] = (schema, spec, item, key)
+        addresses = [(self.name, key) for *_, key in highest.values()]
+        counters = yield from batch_get(self.context, addresses, "upkeep", consistent=True)
+        for (schema, spec, item, key), counter in zip(highest.values(), counters, strict=True):
+            number, given = _number(item, spec.attribute), _number(counter or {}, COUNT)
+            if number <= given:
+                continue
+            name = schema.entity.__name__
+            finding = Finding(Fault.COUNTER, name, described(schema, item), spec.name, str(number), str(given))
+            if self.mend:
+                behind = missing(COUNT) | Compared(COUNT, "<", {"N": str(number)})
+                body = with_condition(self.at(key), behind, Changes(put={COUNT: {"N": str(number)}}))
+                try:
+                    yield from execute_all(self.context, [Fixed(schema, "repair", "Update", body, Changed)], "upkeep")
+                except Cancelled as cancelled:
+                    if not isinstance(cancelled.reasons[0], Changed):
+                        raise
+                    # It has been raised by others meanwhile.
+                    continue
+            self.tell([finding], Remedy.MENDED if self.mend else Remedy.FOUND)
+
+    # -- large values -------------------------------------------------------------------------------------------
+
+    def _blobs_of(self, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
+        """Check that what is outside of items is there."""
+        blobs = self.context.blobs
+        wanted = [(schema, item, found.blob) for schema, item in items for found in lacking(item).values()]
+        if blobs is None or not wanted:
+            return
+        response = yield from retrying(self.context, head_blobs(blobs, [blob for *_, blob in wanted], 1))
+        for (schema, item, _), head in zip(wanted, response["Blobs"], strict=True):
+            if head is not None:
+                continue
+            try:
+                # It may have been superseded just now.
+                yield from loaded(self.context, self.table, [item])
+            except BlobLost as lost:
+                self.tell([_lost(schema, item, lost)], Remedy.LEFT)
+
+
+def _lost(schema: Schema, item: Item, lost: BlobLost) -> Finding:
+    return Finding(Fault.BLOB, schema.entity.__name__, described(schema, item), lost.field, lost.blob, None)
+
+
+def _number(item: Item, attribute: str) -> int:
+    return int(item.get(attribute, {"N": "0"})["N"])

@@ -1,0 +1,150 @@
+"""Items of an older shape, stored in the present one: by a repair, and by reads of an entity that writes back.
+
+    read ──▶ items of an older shape ──▶ each upgraded, and written once if nothing has changed ──▶ entities
+
+What is written is what the upgrade has changed, under the condition that all that it was made of is still stored so. An
+item that is gone does not come back, and what others have written stays, also attributes that nobody here knows. The
+version stays what it was, and so do the stamps: nothing has happened to the entity, and who has read it can write it.
+
+A read is not made to wait or to fail by it. What was changed meanwhile, or is refused, is left to the next read. The
+first answer that says that writing does not work now (throttling, no permission, no connection) ends it for this read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tablewright.model import Schema
+from tablewright.model.declarations import OUTSIDE
+from tablewright.model.schema import Item
+from tablewright.store.blobs.blob_references import lacking, references, stripped
+from tablewright.store.blobs.offload import Outside
+from tablewright.store.context import Context
+from tablewright.store.errors import Cancelled, ServiceError, StoreError
+from tablewright.store.flow.driver import Flow, Sleep
+from tablewright.store.maintenance.findings import compared
+from tablewright.store.write.executor import Action, Found, Operation, WritePlan, execute_all
+from tablewright.store.write.expression_builder import Changes, all_of, exists, stored_equal, with_condition
+from tablewright.store.write.unique_values import GuardChange, guard_changes
+
+T = TypeVar("T")
+
+# What is wrong with one item, and says nothing of the others.
+_OF_THE_ITEM = "ValidationException"
+
+
+@dataclass(slots=True)
+class Prepared(Operation):
+    """A write that is planned already, and is not planned again."""
+
+    schema: Schema
+    prepared: WritePlan
+    name: str = field(kw_only=True)
+
+    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
+        yield from ()
+        return self.prepared
+
+
+def upgrading(
+    context: Context,
+    schema: Schema,
+    stored: Item,
+    wanted: Item,
+    refused: Callable[[Item | None], StoreError | None],
+    guards: Sequence[GuardChange] = (),
+) -> WritePlan:
+    """The plan that makes a stored item what it should be, under the same key, if all of it is still the same."""
+    table = schema.table
+    key = {name: stored[name] for name in table.key}
+    placed = Outside(context).place(schema, wanted, references(stored)) if schema.large else None
+    after = wanted if placed is None else placed.item
+    differing = [name for name in {**stored, **after} if stored.get(name) != after.get(name)]
+    changes = Changes(
+        put={name: after[name] for name in differing if name in after},
+        removed=[name for name in differing if name not in after],
+    )
+    names = dict.fromkeys([*stored, *schema.by_attribute, *differing, OUTSIDE])
+    assumed = {name: stored.get(name) for name in names if name not in schema.rules and name not in key}
+    conditions = [exists(table.partition), *stored_equal(assumed)]
+    body = with_condition({"TableName": context.name_of(table), "Key": key}, all_of(conditions), changes)
+    return WritePlan([Action("Update", body, refused)], list(guards), placed=placed)
+
+
+# -- writing back ---------------------------------------------------------------------------------------------------
+
+
+class _Changed(StoreError):
+    """The item is not what it was when it was read."""
+
+
+class _Waiting(StoreError):
+    """The service is busy."""
+
+
+def written_back(context: Context, schemas: Sequence[Schema], items: Sequence[Item]) -> Flow[list[Item]]:
+    """Items that were read of some entities; those that had an older shape as they are stored now, if they are."""
+    result = list(items)
+    known: dict[int, Item] = {}
+    for number, item in enumerate(items):
+        schema = next((schema for schema in schemas if len(schemas) == 1 or schema.is_of(item)), None)
+        if schema is None or not schema.is_to_be_written_back(item) or lacking(item):
+            # The steps may look at what is outside, so that without it there is nothing to go by.
+            continue
+        if id(item) not in known:
+            try:
+                known[id(item)] = yield from _without_waiting(_write_back(context, schema, item))
+            except _Waiting:
+                break
+            except ServiceError as error:
+                if error.code != _OF_THE_ITEM:
+                    break
+                known[id(item)] = item
+        result[number] = known[id(item)]
+    return result
+
+
+def _write_back(context: Context, schema: Schema, item: Item) -> Flow[Item]:
+    """Write an item in the present shape: what is stored then; the same one if it could not be."""
+    _, wanted = compared(schema, item)
+    if wanted is None or any(wanted[name] != item[name] for name in schema.table.key):
+        return item
+    stored = stripped(item)
+    key = {name: item[name] for name in schema.table.key}
+    name = "write_back"
+    try:
+        guards = guard_changes(schema, stored, key, wanted, key)
+        plan = upgrading(context, schema, stored, wanted, lambda _: _Changed(), guards)
+        yield from execute_all(context, [Prepared(schema, plan, name=name)], f"{schema.entity.__name__}.{name}")
+    except Cancelled as cancelled:
+        failed = next((reason for reason in cancelled.reasons if isinstance(reason, ServiceError)), None)
+        if failed is not None:
+            raise failed from None
+        return item
+    except (ServiceError, _Waiting):
+        raise
+    except StoreError:
+        # It would not fit, say. That is found by whoever writes it, and by ``verify``.
+        return item
+    return wanted if plan.placed is None else plan.placed.whole(wanted)
+
+
+def _without_waiting(flow: Flow[T]) -> Flow[T]:
+    """A flow that is given up where it would wait."""
+    try:
+        step = next(flow)
+        while True:
+            if isinstance(step, Sleep):
+                step = flow.throw(_Waiting())
+                continue
+            try:
+                answer = yield step
+            except ServiceError as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(answer)
+    except StopIteration as end:
+        result: T = end.value
+        return result

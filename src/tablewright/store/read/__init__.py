@@ -1,0 +1,1 @@
+"""Reads: plans, templates, pages, cursors, lookups, queries, scans, batch gets."""

@@ -1,0 +1,70 @@
+"""BatchGetItem for any number of keys: in chunks, without repeats, and again for what was left unprocessed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from tablewright.model.schema import Item
+from tablewright.store.context import Context
+from tablewright.store.errors import ServiceError
+from tablewright.store.flow.driver import Flow, Request
+from tablewright.store.flow.retry import ATTEMPTS, backoff, retrying
+from tablewright.store.read.key_range import comparable
+
+_KEYS_PER_REQUEST = 100
+
+# The name of a table, and a primary key in it.
+Address = tuple[str, Item]
+
+
+def batch_get(
+    context: Context, addresses: Sequence[Address], pattern: str, *, consistent: bool = False
+) -> Flow[list[Item | None]]:
+    """The items at these addresses, in their order; None where there is none."""
+    # A key that was stored inside of an item may have its attributes in another order.
+    names = {table: tuple(key) for table, key in addresses}
+    tokens = [_token(table, names[table], key) for table, key in addresses]
+    # The service refuses a request that names an item twice.
+    waiting = list(dict(zip(tokens, addresses, strict=True)).values())
+    found: dict[Hashable, Item] = {}
+    for first in range(0, len(waiting), _KEYS_PER_REQUEST):
+        yield from _read(context, names, waiting[first : first + _KEYS_PER_REQUEST], pattern, consistent, found)
+    return [found.get(token) for token in tokens]
+
+
+def _read(
+    context: Context,
+    names: Mapping[str, Sequence[str]],
+    chunk: Sequence[Address],
+    pattern: str,
+    consistent: bool,
+    found: dict[Hashable, Item],
+) -> Flow[None]:
+    """Read a chunk to its end: what the service leaves out is asked for again, as long as that gets somewhere."""
+    unprocessed: dict[str, Any] = {}
+    for table, key in chunk:
+        request = unprocessed.setdefault(table, {"Keys": [], **({"ConsistentRead": True} if consistent else {})})
+        request["Keys"].append(key)
+    failures = 0
+    while unprocessed:
+        response = yield from retrying(context, Request("BatchGetItem", {"RequestItems": unprocessed}, pattern))
+        progress = False
+        for table, items in response.get("Responses", {}).items():
+            for item in items:
+                progress = True
+                found[_token(table, names[table], item)] = item
+        unprocessed = response.get("UnprocessedKeys") or {}
+        if unprocessed:
+            failures = 0 if progress else failures + 1
+            if failures >= ATTEMPTS:
+                count = sum(len(request["Keys"]) for request in unprocessed.values())
+                raise ServiceError(
+                    "ProvisionedThroughputExceededException", f"{count} keys of {pattern} were left unprocessed"
+                )
+            yield backoff(context, failures + 1)
+
+
+def _token(table: str, names: Sequence[str], key: Item) -> Hashable:
+    """An address that equals another when DynamoDB takes them for the same: numbers by value."""
+    return table, *[comparable(key[name]) for name in names]

@@ -1,0 +1,39 @@
+"""Items as entities, for whoever reads them: what is of an entity and cannot be read as one is an error that names it.
+
+Nothing is passed over, because a list that lacks an item looks like one that has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from tablewright.model import ModelError
+from tablewright.model.schema import Item, Schema
+from tablewright.store.errors import Unreadable
+from tablewright.store.write.write_conditions import described
+
+
+def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
+    """The entity that an item holds; with ``partial``, of a projection."""
+    try:
+        return schema.decode(item, partial=partial)
+    except ValidationError as error:
+        # Not pydantic's own words, which show what is stored.
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        reason = f"{place}: {first['msg']}" if place else first["msg"]
+        raise Unreadable(schema.entity.__name__, described(schema, item), reason) from None
+    except ModelError as error:
+        # Of its shape: it is from a newer program, or a step of the upgrades cannot deal with it.
+        raise Unreadable(schema.entity.__name__, described(schema, item), str(error)) from error
+
+
+def entities_of(schema: Schema, items: Sequence[Item]) -> list[Any]:
+    """The entities that items hold."""
+    try:
+        return schema.decode_all(items)
+    except (ValidationError, ModelError):
+        return [entity_of(schema, item) for item in items]

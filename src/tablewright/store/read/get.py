@@ -1,0 +1,104 @@
+"""Reading single items: by primary key, by an index, and any number at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from tablewright.model import Entity, Lookup, ModelError, Schema, schema_of
+from tablewright.model.schema import Item
+from tablewright.store.argument_checks import A_GET, not_taken
+from tablewright.store.blobs.blob_references import lacking
+from tablewright.store.blobs.offload import still_shown
+from tablewright.store.context import Context
+from tablewright.store.flow.driver import Flow, Request
+from tablewright.store.flow.retry import retrying
+from tablewright.store.maintenance.write_back import written_back
+from tablewright.store.read.batch_get import batch_get
+from tablewright.store.read.entity_decoding import entities_of, entity_of
+from tablewright.store.read.pager import begin
+from tablewright.store.read.read_planner import plan_lookup
+from tablewright.store.read.unique_lookup import get_by_guard, unique_field
+from tablewright.store.read.visibility import is_visible
+
+E = TypeVar("E", bound=Entity)
+
+
+def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) -> Flow[E | None]:
+    """The entity, or None when there is none: no item, an expired one, or one of another entity."""
+    if not isinstance(lookup, Lookup):
+        raise not_taken("get", A_GET, lookup)
+    schema = schema_of(lookup.entity)
+    item: Item | None
+    key: Sequence[str] = ()
+    if lookup.index is None:
+        pattern = f"{lookup.entity.__name__}.{lookup.name}"
+        body: dict[str, Any] = {
+            "TableName": context.name_of(schema.table),
+            "Key": schema.key_for(lookup.values, pattern),
+        }
+        if lookup.consistent if consistent is None else consistent:
+            body["ConsistentRead"] = True
+        response = yield from retrying(context, Request("GetItem", body, pattern))
+        item = response.get("Item")
+        if item is None or not is_visible(schema, item, context.clock(), key_is_known=True):
+            return None
+    elif consistent and (unique := unique_field(lookup)) is not None:
+        item = yield from get_by_guard(context, lookup, unique)
+    else:
+        plan = plan_lookup(context, lookup, consistent=consistent)
+        items = yield from begin(context, plan).take(1)
+        item, key = items[0] if items else None, plan.settled_key
+    if item is not None and ((schema.large and lookup.whole) or schema.writes_back):
+        return (yield from _whole(context, lookup, item, key))
+    entity: E | None = None if item is None else entity_of(schema, item)
+    return entity
+
+
+def _whole(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str]) -> Flow[E | None]:
+    """The entity of an item that was found, with the values that are outside of it."""
+    schema = schema_of(lookup.entity)
+    found: Item | None = item
+    if schema.large and lookup.whole:
+        (found,) = yield from still_shown(context, [schema], [item], key)
+    if found is not None and schema.writes_back:
+        (found,) = yield from written_back(context, [schema], [found])
+    return None if found is None else entity_of(schema, found)
+
+
+def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool | None = None) -> Flow[list[E | None]]:
+    """The entities of any number of lookups by primary key, in their order, with None for those that are not there."""
+    if isinstance(lookups, Lookup):
+        raise ModelError("get_many takes several of them: get_many([...])")
+    wanted = []
+    for lookup in lookups:
+        if not isinstance(lookup, Lookup):
+            raise not_taken("get_many", A_GET, lookup)
+        pattern = f"{lookup.entity.__name__}.{lookup.name}"
+        if lookup.index is not None:
+            raise ModelError(f"{pattern} reads an index; many items at once can be read by primary key only")
+        schema = schema_of(lookup.entity)
+        wanted.append((context.name_of(schema.table), schema.key_for(lookup.values, pattern)))
+    names = dict.fromkeys(f"{lookup.entity.__name__}.{lookup.name}" for lookup in lookups)
+    # One request reads in one way; if any of them needs it, all are read so.
+    strongly = any(lookup.consistent for lookup in lookups) if consistent is None else consistent
+    items = yield from batch_get(context, wanted, ", ".join(names), consistent=strongly)
+    now = context.clock()
+    shown: dict[Schema, dict[int, Item]] = {}
+    outside: dict[Schema, list[int]] = {}
+    for number, lookup in enumerate(lookups):
+        item, schema = items[number], schema_of(lookup.entity)
+        if item is not None and is_visible(schema, item, now):
+            shown.setdefault(schema, {})[number] = item
+            if lookup.whole and lacking(item):
+                outside.setdefault(schema, []).append(number)
+    for schema, numbers in outside.items():
+        whole = yield from still_shown(context, [schema], [shown[schema].pop(number) for number in numbers], ())
+        shown[schema].update((number, item) for number, item in zip(numbers, whole, strict=True) if item is not None)
+    entities: list[E | None] = [None] * len(lookups)
+    for schema, found in shown.items():
+        if schema.writes_back:
+            found = dict(zip(found, (yield from written_back(context, [schema], list(found.values()))), strict=True))
+        for number, entity in zip(found, entities_of(schema, list(found.values())), strict=True):
+            entities[number] = entity
+    return entities

@@ -1,0 +1,124 @@
+"""Ranges of the sort key: bounds of a field as bounds of the keys that it is part of.
+
+A range is a low and a high end, each with whether it belongs to the range. DynamoDB's BETWEEN includes both, so a range
+that does not has to be checked again when an item arrives.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from tablewright.model.keys.key_template import PAST, AttributeValue, Field, lookup
+from tablewright.model.schema import Item
+from tablewright.store.write.expression_builder import Between, Compared, Condition
+
+Check = Callable[[Item], bool]
+
+
+def comparable(value: AttributeValue) -> Any:
+    """A stored value as one that compares as DynamoDB compares it."""
+    ((tag, content),) = value.items()
+    if tag == "N":
+        return Decimal(content)
+    # Python compares text by code point, which is the order of its UTF-8 bytes.
+    return b64decode(content) if tag == "B" else content
+
+
+@dataclass(slots=True)
+class Range:
+    """The bounds of one key attribute; each is a value and whether it belongs to the range."""
+
+    low: tuple[AttributeValue, bool] | None = None
+    high: tuple[AttributeValue, bool] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        if self.low is None or self.high is None:
+            return False
+        low, high = comparable(self.low[0]), comparable(self.high[0])
+        return bool(low > high or (low == high and not (self.low[1] and self.high[1])))
+
+    def condition(self, attribute: str) -> Condition | None:
+        if self.low is not None and self.high is not None:
+            return Between(attribute, self.low[0], self.high[0])
+        if self.low is not None:
+            return Compared(attribute, ">=" if self.low[1] else ">", self.low[0])
+        if self.high is not None:
+            return Compared(attribute, "<=" if self.high[1] else "<", self.high[0])
+        return None
+
+    def fitted(self, form: str) -> Range:
+        """The range among the values that a key part can hold: a width in digits knows no others."""
+        if not form.isdigit() or any(bound is not None and "N" not in bound[0] for bound in (self.low, self.high)):
+            return self
+        width = int(form)
+        low, high = self.low, self.high
+        if all(bound is None or (bound[0]["N"].isdecimal() and len(bound[0]["N"]) <= width) for bound in (low, high)):
+            return self
+        least, most = 0, 10**width - 1
+        if low is not None and not least <= comparable(low[0]) <= most:
+            low = None if comparable(low[0]) < least else ({"N": str(most)}, False)
+        if high is not None and not least <= comparable(high[0]) <= most:
+            high = None if comparable(high[0]) > most else ({"N": str(least)}, False)
+        return Range(low, high)
+
+    def check(self, path: str) -> Check:
+        """The same for an item at hand."""
+        low, high = self.low, self.high
+
+        def within(item: Item) -> bool:
+            value = lookup(item, path)
+            if value is None:
+                return False
+            found = comparable(value)
+            if low is not None and not (found > (least := comparable(low[0])) or (low[1] and found == least)):
+                return False
+            return high is None or found < (most := comparable(high[0])) or (high[1] and found == most)
+
+        return within
+
+    @property
+    def shape(self) -> tuple[bool | None, bool | None]:
+        """All that ``condition`` depends on, but for the values."""
+        return None if self.low is None else self.low[1], None if self.high is None else self.high[1]
+
+    @property
+    def is_said_in_full(self) -> bool:
+        """Whether ``condition`` leaves nothing to check."""
+        if self.low is None or self.high is None:
+            return True
+        return self.low[1] and self.high[1]
+
+
+def keys_within(prefix: str, part: Field, within: Range, day_only: bool) -> Range:
+    """A range of values as the range of the keys that have them behind ``prefix``.
+
+    Keys whose field is v are ``prefix + v`` and what continues that with the separator: all are before ``prefix + v +
+    PAST``. A key that holds only the day has everything of that day, whatever the hour that was asked for.
+    """
+    within = within.fitted(part.form)
+    keys = Range()
+    if within.low is not None:
+        value, included = within.low
+        low = prefix + part.encode(value)
+        keys.low = ({"S": low if included or day_only else low + PAST}, True)
+    elif prefix:
+        keys.low = ({"S": prefix}, True)
+    if within.high is not None:
+        value, included = within.high
+        high = prefix + part.encode(value)
+        keys.high = ({"S": high + PAST}, True) if included or day_only else ({"S": high}, False)
+    elif prefix:
+        keys.high = ({"S": _successor(prefix)}, False)
+    return keys
+
+
+def _successor(prefix: str) -> str:
+    """The least text that is greater than everything that begins with ``prefix``, which ends in a literal."""
+    code = ord(prefix[-1]) + 1
+    # Surrogates are no characters; a literal does not end in the very last one.
+    return prefix[:-1] + chr(0xE000 if code == 0xD800 else code)

@@ -1,0 +1,61 @@
+"""Reading by a unique field what was written before: through the field's guard, and not through an index.
+
+A global index is behind its table. The guard of a unique value is not: it is written in the same transaction as the
+item that has the value, and names its primary key. So two consistent reads find the item. If it is moved between them,
+the guard names another key by then, and is read again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tablewright.model import Lookup, schema_of
+from tablewright.model.items.field_spec import FieldSpec
+from tablewright.model.keys.key_template import lookup as value_at
+from tablewright.model.schema import Item
+from tablewright.store.context import Context
+from tablewright.store.errors import Conflict
+from tablewright.store.flow.driver import Flow, Request
+from tablewright.store.flow.retry import retrying
+from tablewright.store.read.visibility import is_visible
+from tablewright.store.write.unique_values import OWNER
+
+# Each attempt but the last finds that the item was moved just then.
+_ATTEMPTS = 10
+
+
+def unique_field(lookup: Lookup[Any]) -> FieldSpec | None:
+    """The unique field that a lookup is by, and by nothing else."""
+    for spec in schema_of(lookup.entity).unique:
+        if set(lookup.values) == {spec.name}:
+            return spec
+    return None
+
+
+def get_by_guard(context: Context, lookup: Lookup[Any], spec: FieldSpec) -> Flow[Item | None]:
+    """The item that has a unique value, as it is now; None when there is none, or it has expired."""
+    schema = schema_of(lookup.entity)
+    pattern = f"{lookup.entity.__name__}.{lookup.name}"
+    value = schema.stored(lookup.values)[spec.attribute]
+    table = context.name_of(schema.table)
+
+    def read(key: Item) -> Flow[Item | None]:
+        body = {"TableName": table, "Key": key, "ConsistentRead": True}
+        response = yield from retrying(context, Request("GetItem", body, pattern))
+        found: Item | None = response.get("Item")
+        return found
+
+    owners: list[Item] = []
+    for _ in range(_ATTEMPTS):
+        guard = yield from read(schema.guard_key(spec, value))
+        if guard is None:
+            return None
+        owner: Item = guard[OWNER]["M"]
+        item = yield from read(owner)
+        if item is not None and value_at(item, spec.attribute) == value:
+            return item if is_visible(schema, item, context.clock()) else None
+        owners.append(owner)
+    if all(owner == owners[0] for owner in owners):
+        # Somebody deleted the item without the store, and left the guard.
+        return None
+    raise Conflict(f"{lookup.entity.__name__} {spec.name} {lookup.values[spec.name]} is being moved again and again")

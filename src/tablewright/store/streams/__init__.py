@@ -1,0 +1,1 @@
+"""Streams: change records, consumers, checkpoints, effects, rebuilds, Lambda events."""

@@ -1,0 +1,244 @@
+"""Rebuilding what a consumer made: from the table itself, while it is being written to.
+
+    stop the others ──▶ clear ──▶ scan: each item as an insert ──▶ catch up with the stream ──▶ go on as usual
+
+The scan sees each item at another moment, and the stream tells of changes from before, during and after it. A record is
+counted only if what it says was there before is what has been counted for that item. So a change that the scan has seen
+is passed over and one that it has not is made good, whichever came first, and in the end each item counts for exactly
+what it is. For that the digest of every item is kept in memory meanwhile (some 200 bytes for each).
+
+Dead letters are forgotten, as what they tell of is counted from the table. A rebuild that does not come to its end
+leaves a note behind: the consumer refuses to go on with half of a count, and the rebuild is begun again. It is for
+consumers that read the stream themselves; Lambda keeps its place elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from tablewright.model import Entity, ModelError, Schema, schema_of
+from tablewright.model.keys.key_template import AttributeValue
+from tablewright.model.schema import Item
+from tablewright.store.context import Context
+from tablewright.store.errors import Cancelled, InProgress, LeaseLost, LimitExceeded
+from tablewright.store.flow.driver import Flow, Request, Sleep
+from tablewright.store.flow.retry import retrying
+from tablewright.store.streams.change_records import Record, ShardReader, describe_stream
+from tablewright.store.streams.checkpoint import REBUILD, Checkpoint
+from tablewright.store.streams.effects import Fixed
+from tablewright.store.streams.stream_worker import Worker, sequence_of
+from tablewright.store.write.executor import MOST_ACTIONS, Operation, execute_all
+
+_ALL_STREAMS = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildProgress:
+    """Items read of about so many, and records of the stream that were caught up with."""
+
+    items: int
+    estimated: int
+    records: int
+
+
+def rebuild(
+    worker: Worker,
+    clear: Sequence[type[Entity]],
+    on_progress: Callable[[RebuildProgress], None] | None,
+    settle: float,
+) -> Flow[RebuildProgress]:
+    """Delete all entities of the kinds in ``clear``, and make them anew.
+
+    ``settle`` is how many seconds the stream may be behind the table: none on the engine, a few on Amazon's service.
+    """
+    if worker.table.stream != "NEW_AND_OLD_IMAGES":
+        raise ModelError(f"a rebuild needs what was there before: give {worker.table.name!r} NEW_AND_OLD_IMAGES")
+    worker.drop()
+    note = yield from worker.desk.acquire(_ALL_STREAMS, REBUILD)
+    if note is None:
+        raise InProgress(f"{worker.name} is being rebuilt")
+    job = _Rebuild(worker, note, on_progress)
+    shards = yield from job.take_shards()
+    yield from job.forget_dead_letters()
+    for entity in clear:
+        yield from job.clear(entity)
+    yield from job.scan()
+    if settle:
+        yield Sleep(settle)
+    # The stream may have gone on in new shards meanwhile.
+    shards |= yield from job.take_shards()
+    yield from job.catch_up(shards)
+    for checkpoint in shards.values():
+        yield from worker.desk.release(checkpoint)
+    yield from worker.desk.forget(note)
+    return job.progress
+
+
+class _Rebuild:
+    def __init__(self, worker: Worker, note: Checkpoint, on_progress: Callable[[RebuildProgress], None] | None) -> None:
+        self.worker = worker
+        self.context: Context = worker.context
+        self.note = note
+        self.on_progress = on_progress
+        self.progress = RebuildProgress(0, 0, 0)
+        # What has been counted for each item: the digest of its key to the digest of the whole.
+        self.counted: dict[bytes, bytes] = {}
+
+    def take_shards(self) -> Flow[dict[str, Checkpoint]]:
+        """Take the shards that are not finished from whoever has them; forget those that are gone."""
+        stream = yield from describe_stream(self.context, self.worker.table)
+        noted = yield from self.worker.desk.load()
+        finished = {note.shard for note in noted if note.finished}
+        shards = {shard.id for shard in stream.shards}
+        for note in noted:
+            # What an older stream, or a shard that is no more, would tell is in the table.
+            if note.shard not in shards and not note.is_of_rebuild:
+                yield from self.worker.desk.forget(note)
+        taken = {}
+        for shard in stream.shards:
+            if shard.id not in finished:
+                checkpoint = yield from self.worker.desk.acquire(stream.label, shard.id, by_force=True)
+                assert checkpoint is not None
+                taken[shard.id] = checkpoint
+        return taken
+
+    def forget_dead_letters(self) -> Flow[None]:
+        """What they tell of is in the table, and is counted from there."""
+        schema = schema_of(self.worker.notes.dead_letter)
+        letters = yield from self.worker.dead_letters()
+        yield from self._delete(schema, [schema.key_of(letter.item()) for letter in letters])
+
+    def clear(self, entity: type[Entity]) -> Flow[None]:
+        schema = schema_of(entity)
+        name = self.context.name_of(schema.table)
+        page = yield from self._next_page(name, {})
+        while page is not None:
+            keys = [{key: item[key] for key in schema.table.key} for item in page[0] if schema.is_of(item)]
+            yield from self._delete(schema, keys)
+            page = yield from self._next_page(name, page[1])
+
+    def _delete(self, schema: Schema, keys: Sequence[Item]) -> Flow[None]:
+        """Delete items, in transactions too: one who is no longer the owner must not."""
+        name = self.context.name_of(schema.table)
+        size = MOST_ACTIONS - 1
+        for start in range(0, len(keys), size):
+            yield from self._commit(
+                [
+                    Fixed(schema, "clear", "Delete", {"TableName": name, "Key": key}, LeaseLost)
+                    for key in keys[start : start + size]
+                ]
+            )
+
+    def scan(self) -> Flow[None]:
+        table = self.worker.table
+        name = self.context.name_of(table)
+        described = yield from retrying(self.context, Request("DescribeTable", {"TableName": name}))
+        estimated = described["Table"].get("ItemCount", 0)
+        page = yield from self._next_page(name, {})
+        while page is not None:
+            items = page[0]
+            records = [self._insert({key: item[key] for key in table.key}, item) for item in items]
+            size = self.worker.batch_size
+            for start in range(0, len(records), size):
+                yield from self._handle(records[start : start + size])
+            self._note(items=len(items), estimated=estimated)
+            page = yield from self._next_page(name, page[1])
+
+    def _insert(self, key: Item, item: Item) -> Record:
+        """An item as if it had just been put."""
+        self.counted[digest(key)] = digest(item)
+        body = {
+            "Keys": key,
+            "NewImage": item,
+            "SequenceNumber": "",
+            "ApproximateCreationDateTime": self.context.clock(),
+        }
+        return {"eventName": "INSERT", "dynamodb": body}
+
+    def catch_up(self, shards: dict[str, Checkpoint]) -> Flow[None]:
+        stream = yield from describe_stream(self.context, self.worker.table)
+        for shard in stream.shards:
+            if shard.id not in shards:
+                continue
+            reader = ShardReader(stream.arn, shard, shards[shard.id].sequence, skip_trimmed=True)
+            while True:
+                yield from reader.fill(self.context, self.worker.batch_size)
+                batch, reader.pending = reader.pending, []
+                if not batch:
+                    break
+                yield from self._handle([record for record in batch if self._is_new(record)])
+                checkpoint, sequence = shards[shard.id], sequence_of(batch[-1])
+                yield from self._commit([self.worker.desk.advance(checkpoint, sequence)])
+                shards[shard.id] = self.worker.desk.advanced(checkpoint, sequence)
+                self._note(records=len(batch))
+            if reader.ended:
+                yield from self.worker.desk.finish(shards[shard.id])
+
+    def _is_new(self, record: Record) -> bool:
+        """Whether a record goes on from what has been counted; then it is counted."""
+        body = record["dynamodb"]
+        key = digest(body["Keys"])
+        before = body.get("OldImage")
+        if self.counted.get(key) != (None if before is None else digest(before)):
+            return False
+        after = body.get("NewImage")
+        if after is None:
+            del self.counted[key]
+        else:
+            self.counted[key] = digest(after)
+        return True
+
+    def _handle(self, records: Sequence[Record]) -> Flow[None]:
+        operations = self.worker.effects_of(records)
+        try:
+            yield from self._commit(operations)
+        except LimitExceeded:
+            if len(records) < 2:
+                raise
+            middle = len(records) // 2
+            yield from self._handle(records[:middle])
+            yield from self._handle(records[middle:])
+
+    def _commit(self, operations: Sequence[Operation]) -> Flow[None]:
+        """Write under the condition that the rebuild is still this one's; that renews its lease."""
+        renewal = self.worker.desk.advance(self.note, None)
+        try:
+            yield from execute_all(self.context, [renewal, *operations], f"{self.worker.name}.rebuild")
+        except Cancelled as cancelled:
+            raise next(reason for reason in cancelled.reasons if reason is not None) from None
+
+    def _next_page(self, name: str, start: Item | None) -> Flow[tuple[list[Item], Item | None] | None]:
+        """The items of a page and where the next one begins: {} is the beginning, None the end."""
+        if start is None:
+            return None
+        body: dict[str, Any] = {"TableName": name, "ConsistentRead": True}
+        if start:
+            body["ExclusiveStartKey"] = start
+        response = yield from retrying(self.context, Request("Scan", body, f"{self.worker.name}.rebuild"))
+        return response["Items"], response.get("LastEvaluatedKey")
+
+    def _note(self, items: int = 0, records: int = 0, estimated: int | None = None) -> None:
+        last = self.progress
+        known = last.estimated if estimated is None else estimated
+        self.progress = RebuildProgress(last.items + items, known, last.records + records)
+        if self.on_progress is not None:
+            self.on_progress(self.progress)
+
+
+def digest(item: Item) -> bytes:
+    """Equal for equal items, in whatever order their attributes and the members of their sets are."""
+    return blake2b(orjson.dumps(_ordered({"M": item}), option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+
+
+def _ordered(value: AttributeValue) -> AttributeValue:
+    ((tag, content),) = value.items()
+    if tag == "M":
+        return {"M": {name: _ordered(member) for name, member in content.items()}}
+    if tag == "L":
+        return {"L": [_ordered(member) for member in content]}
+    return {tag: sorted(content)} if tag in ("SS", "NS", "BS") else value

@@ -1,0 +1,1 @@
+"""Writes: puts, updates, moves, transactions, batches, unique values, sequences, idempotency."""

@@ -1,0 +1,143 @@
+"""Many items at once: puts and deletes in requests of 25, what was not processed again until all of it is.
+
+Each item is written for itself, and nothing of it is checked: the last writer wins. An entity that has a version,
+unique fields or numbers, or the keys of another one, needs a condition or a transaction for every write, so it is
+refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from tablewright.model import Entity, Lookup, ModelError
+from tablewright.model.schema import Schema
+from tablewright.store.blobs.blob_references import references, remember
+from tablewright.store.blobs.offload import Outside, Placed
+from tablewright.store.context import Context
+from tablewright.store.errors import Conflict, ServiceError
+from tablewright.store.flow.driver import Flow, Request
+from tablewright.store.flow.retry import ATTEMPTS, backoff, retrying
+from tablewright.store.read.batch_get import batch_get
+from tablewright.store.write.executor import in_words, schema_for
+from tablewright.store.write.put import assigned, brought_up_to_date
+from tablewright.store.write.write_target import key_by, key_in
+
+MOST_AT_ONCE = 25
+
+# A table, and a PutRequest or DeleteRequest.
+_Write = tuple[str, dict[str, Any]]
+# What has large fields, and the entity to be put.
+_Large = tuple[Schema, Entity | None]
+
+
+def write_many(
+    context: Context, entities: Iterable[Entity], *, delete: Iterable[Entity | Lookup[Any]] = ()
+) -> Flow[None]:
+    """Put and delete any number of items; of several writes of one item, the last one counts."""
+    writes: dict[bytes, _Write] = {}
+    assignments: list[tuple[Entity, dict[str, Any]]] = []
+    large: dict[bytes, _Large] = {}
+    names: dict[str, None] = {}
+    for entity in entities:
+        schema = _writable(entity)
+        values = assigned(context, schema, entity)
+        item = schema.encode(entity, values)
+        assignments.append((entity, values))
+        names[f"{schema.entity.__name__}.write_many"] = None
+        table = context.name_of(schema.table)
+        identity = _identity(table, key_in(schema, item))
+        writes[identity] = table, {"PutRequest": {"Item": item}}
+        large.pop(identity, None)
+        if schema.large:
+            large[identity] = schema, entity
+    for target in delete:
+        schema = _writable(target)
+        if isinstance(target, Lookup) and target.index is not None:
+            raise ModelError(f"{schema.entity.__name__}: many items at once are deleted by primary key only")
+        key = key_by(target) if isinstance(target, Lookup) else key_in(schema, schema.encode(target))
+        names[f"{schema.entity.__name__}.write_many"] = None
+        table = context.name_of(schema.table)
+        identity = _identity(table, key)
+        writes[identity] = table, {"DeleteRequest": {"Key": key}}
+        large.pop(identity, None)
+        if schema.large:
+            large[identity] = schema, None
+    pattern = ", ".join(names)
+    outside = Outside(context)
+    placed = (yield from _placed(context, outside, writes, large, pattern)) if large else {}
+    yield from _write_all(context, list(writes.values()), pattern)
+    for entity, values in assignments:
+        brought_up_to_date(entity, values)
+    for identity, each in placed.items():
+        _, written = large[identity]
+        if written is not None:
+            remember(written, each.references)
+    yield from outside.committed(list(placed.values()))
+
+
+def _placed(
+    context: Context, outside: Outside, writes: dict[bytes, _Write], large: dict[bytes, _Large], pattern: str
+) -> Flow[dict[bytes, Placed]]:
+    """Send large values outside before they are referred to.
+
+    A batch has no conditions, so what it replaces has to be read before. What others write in between is superseded
+    without anybody knowing, and collected later.
+    """
+    placed = {}
+    addresses = [(writes[identity][0], _key_of(schema, writes[identity])) for identity, (schema, _) in large.items()]
+    found = yield from batch_get(context, addresses, pattern, consistent=True)
+    for (identity, (schema, _)), stored in zip(large.items(), found, strict=True):
+        table, write = writes[identity]
+        before = references(stored or {})
+        if "DeleteRequest" in write:
+            placed[identity] = Placed({}, superseded=[reference.blob for reference in before.values()])
+            continue
+        placed[identity] = outside.place(schema, write["PutRequest"]["Item"], before, same=False)
+        writes[identity] = table, {"PutRequest": {"Item": placed[identity].item}}
+    yield from outside.upload(placed.values())
+    return placed
+
+
+def _key_of(schema: Schema, write: _Write) -> dict[str, Any]:
+    ((_, request),) = write[1].items()
+    key: dict[str, Any] = request.get("Key") or key_in(schema, request["Item"])
+    return key
+
+
+def _writable(target: Entity | Lookup[Any]) -> Schema:
+    schema = schema_for(target, "write_many")
+    reason = schema.why_not_in_a_batch()
+    if reason is not None:
+        name = schema.entity.__name__
+        raise ModelError(f"{name} has {reason}, which a batch cannot check; write it with put, delete or transact")
+    return schema
+
+
+def _identity(table: str, key: dict[str, Any]) -> bytes:
+    return orjson.dumps([table, key], option=orjson.OPT_SORT_KEYS)
+
+
+def _write_all(context: Context, writes: list[_Write], pattern: str) -> Flow[None]:
+    """Send the writes; a request that gets nothing done counts as a failure, and there may be only so many in a row."""
+    failures = 0
+    while writes:
+        chunk, writes = writes[:MOST_AT_ONCE], writes[MOST_AT_ONCE:]
+        by_table: dict[str, list[dict[str, Any]]] = {}
+        for table, write in chunk:
+            by_table.setdefault(table, []).append(write)
+        try:
+            response = yield from retrying(context, Request("BatchWriteItem", {"RequestItems": by_table}, pattern))
+        except ServiceError as error:
+            raise in_words(error) from None
+        rest = [(table, write) for table, some in response.get("UnprocessedItems", {}).items() for write in some]
+        writes = rest + writes
+        if not rest:
+            failures = 0
+            continue
+        failures = failures + 1 if len(rest) == len(chunk) else 1
+        if failures >= ATTEMPTS:
+            raise Conflict(f"the service is too busy: {len(writes)} items are left to be written")
+        yield backoff(context, failures)

@@ -1,0 +1,1 @@
+"""Candidates through channels: mail, webhooks, and the network behind them."""

@@ -1,0 +1,210 @@
+"""Channel adapters: how a candidate gets to a customer.
+
+    email     a letter to the address that the customer's attributes have, through the runtime's mailer
+    webhook   a signed POST, as standardwebhooks.com has it: webhook-id, webhook-timestamp, webhook-signature
+
+An adapter says why it will never be able to send something, or None when it has; what passes is ``Unavailable``. The id
+of a delivery stays the same however often it is tried: it is the event of the Message-ID, and the ``webhook-id`` by
+which a receiver tells a repetition.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from string import Template
+from typing import Any, Protocol
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from tablewright.runtime.errors import Invalid
+from tablewright.runtime.events.event_log import Event
+from tablewright.runtime.mail import event_mail
+from tablewright.store import Store, Unavailable
+from tablewright.systems.engagement.configuration import EMAIL, WEBHOOK, Channel, Web
+from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal, Unanswered
+from tablewright.systems.engagement.model import Candidate
+
+# Longer than any adapter takes with all its tries.
+SENT_WITHIN = 60.0
+_ATTEMPTS = 3
+_FIRST_WAIT = 0.2
+_PASSES = frozenset({408, 425, 429})
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is sent to a customer."""
+
+    delivery_id: str
+    program_name: str
+    channel: Channel
+    candidate: Candidate
+    at: datetime
+
+
+class Adapter(Protocol):
+    def check(self, channel: Channel) -> None:
+        """Invalid, if a channel's configuration cannot work."""
+
+    def send(self, message: Message) -> str | None:
+        """Send; why that will never be possible, or None. Unavailable for what passes."""
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
+
+
+class EmailSettings(_Settings):
+    """``$name`` in the texts stands for an attribute of the customer, ``$program`` for the program's name."""
+
+    address_attribute: str = Field(default="email", min_length=1, max_length=100)
+    subject: str = Field(default="$program", min_length=1, max_length=200)
+    text: str = Field(default="There is something for you: $subject_id\n", min_length=1, max_length=20_000)
+
+
+class WebhookSettings(_Settings):
+    url: Web
+    timeout_seconds: float = Field(default=5, ge=0.05, le=15)
+
+
+class EmailAdapter:
+    """Letters, each once: the mailer keeps a record of its own for that."""
+
+    def __init__(self, store: Store, mailer: event_mail.Mailer) -> None:
+        self._store = store
+        self._mailer = mailer
+
+    def check(self, channel: Channel) -> None:
+        settings = _settings(EmailSettings, channel)
+        for name, text in (("subject", settings.subject), ("text", settings.text)):
+            if not Template(text).is_valid():
+                raise _invalid(channel, name, "a $ is written $$, or begins a name")
+
+    def send(self, message: Message) -> str | None:
+        settings = _settings(EmailSettings, message.channel)
+        candidate = message.candidate
+        address = candidate.attributes.get(settings.address_attribute)
+        if not isinstance(address, str) or not event_mail.is_address(address):
+            return "the customer has no address"
+        values = {name: _shown(value) for name, value in candidate.attributes.items()}
+        values |= {
+            "program": message.program_name,
+            "customer_id": candidate.customer_id,
+            "subject_type": candidate.subject.type,
+            "subject_id": candidate.subject.id,
+        }
+        subject, text = (Template(each).safe_substitute(values) for each in (settings.subject, settings.text))
+        event = Event(
+            event_id=message.delivery_id, source="engagement", type="Delivery", at=message.at, sequence="", detail={}
+        )
+        self._mailer.send(event, event_mail.Letter(address, subject, text))
+        lookup = event_mail.Delivery.by_recipient(event_id=message.delivery_id, recipient=event_mail.digest(address))
+        found = self._store.get(lookup, consistent=True)
+        if found is not None and found.state == "refused":
+            return f"the mail server refused it: {found.reason}"
+        return None
+
+
+class WebhookAdapter:
+    """Signed requests, tried again."""
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        secret: bytes,
+        clock: Callable[[], float],
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        entropy: random.Random | None = None,
+    ) -> None:
+        self._outbound = outbound
+        self._secret = secret
+        self._clock = clock
+        self._sleep = sleep
+        self._random = entropy or random.Random()
+
+    def check(self, channel: Channel) -> None:
+        try:
+            self._outbound.check(_settings(WebhookSettings, channel).url)
+        except Refusal as refusal:
+            raise _invalid(channel, "url", str(refusal)) from None
+
+    def send(self, message: Message) -> str | None:
+        settings = _settings(WebhookSettings, message.channel)
+        body = _body(message)
+        told = "the webhook"
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                self._sleep(self._random.uniform(0, _FIRST_WAIT * 2 ** (attempt - 1)))
+            headers = signed(message.delivery_id, int(self._clock()), body, self._secret)
+            try:
+                answer = self._outbound.post(settings.url, body, headers, settings.timeout_seconds)
+            except Refusal as refusal:
+                return str(refusal)
+            except Unanswered as unanswered:
+                told = f"the webhook did not answer ({unanswered})"
+                continue
+            if 200 <= answer.status < 300:
+                return None
+            if answer.status < 500 and answer.status not in _PASSES:
+                # A redirect is among these: it is not followed.
+                return f"the webhook answered {answer.status}"
+            told = f"the webhook answered {answer.status}"
+        raise Unavailable(told)
+
+
+def signed(delivery_id: str, at: int, body: bytes, secret: bytes) -> dict[str, str]:
+    """The headers by which a receiver knows where a body is from, when it was sent, and what it is."""
+    content = f"{delivery_id}.{at}.".encode() + body
+    signature = base64.b64encode(hmac.new(secret, content, sha256).digest()).decode()
+    return {"webhook-id": delivery_id, "webhook-timestamp": str(at), "webhook-signature": f"v1,{signature}"}
+
+
+def adapters(
+    store: Store, mailer: event_mail.Mailer, outbound: Outbound, secret: bytes, clock: Callable[[], float]
+) -> dict[str, Adapter]:
+    return {EMAIL: EmailAdapter(store, mailer), WEBHOOK: WebhookAdapter(outbound, secret, clock)}
+
+
+def _body(message: Message) -> bytes:
+    candidate = message.candidate
+    content = {
+        "type": "candidate.delivered",
+        "deliveryId": message.delivery_id,
+        "timestamp": message.at.isoformat(),
+        "programId": candidate.program_id,
+        "marketplaceId": candidate.marketplace_id,
+        "channelId": message.channel.channel_id,
+        "customerId": candidate.customer_id,
+        "subject": {"type": candidate.subject.type, "id": candidate.subject.id},
+        "score": str(candidate.score),
+        "attributes": candidate.attributes,
+    }
+    return orjson.dumps(content, default=str)
+
+
+def _settings(kind: type[Any], channel: Channel) -> Any:
+    try:
+        return kind.model_validate(channel.config)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _invalid(channel, ".".join(map(str, first["loc"])), first["msg"]) from None
+
+
+def _invalid(channel: Channel, place: str, told: str) -> Invalid:
+    """What is wrong with a field of a channel's settings."""
+    field = f"channels.{channel.channel_id}.config.{place}"
+    return Invalid(f"{channel.channel_id}: config.{place}: {told}", kind="invalid-request", field=field)
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,127 @@
+"""Whom to reach about what: candidates, their places in the lists of channels, and the scores of models."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from pydantic import Field
+
+from tablewright.model import Entity, EpochSeconds, ExpiresAt, Get, Keys, Query, Version, camel_case
+from tablewright.systems.engagement.configuration import Settings
+from tablewright.systems.engagement.entities.engagement_tables import (
+    MOST_CHANNELS,
+    CustomerId,
+    Stored,
+    candidates,
+    scores,
+)
+
+# A candidate's history of rejections has so many at most; the latest are kept.
+MOST_REJECTIONS = 50
+
+
+class Subject(Stored):
+    """What a customer may be interested in."""
+
+    type: str = Field(min_length=1, max_length=50, examples=["product"])
+    id: str = Field(min_length=1, max_length=150, examples=["PRODUCT-ABC"])
+    attributes: Settings = Field(default_factory=dict)
+
+
+class ModelScore(Stored):
+    """What a model found."""
+
+    value: Decimal
+    confidence: Decimal | None = None
+    timestamp: EpochSeconds
+
+
+class Metadata(Stored):
+    """When a candidate was made and refreshed, and by what."""
+
+    created: datetime
+    # The day of it, in UTC.
+    day: date
+    updated: datetime
+    # The run that wrote it last; none if that was an event.
+    run_id: str | None = None
+
+
+class Rejection(Stored):
+    """Why a customer was left out, by which filter, and when; ``manual`` is a person."""
+
+    reason: str = Field(max_length=500)
+    filter: str = Field(max_length=64)
+    at: datetime
+
+
+class Candidate(Entity, table=candidates, naming=camel_case):
+    """A customer who may be reached about a subject."""
+
+    customer_id: CustomerId
+    program_id: str
+    marketplace_id: str
+    subject: Subject
+    context: list[dict[str, Any]] = Field(default_factory=list, max_length=20)
+    scores: dict[str, ModelScore] = Field(default_factory=dict, max_length=10)
+    # All of them by weight.
+    score: Decimal
+    channels: list[str] = Field(default_factory=list, max_length=MOST_CHANNELS)
+    attributes: dict[str, Any] = Field(default_factory=dict)
+    metadata: Metadata
+    rejected: bool = False
+    rejection_history: list[Rejection] = Field(default_factory=list, max_length=MOST_REJECTIONS)
+    ttl: ExpiresAt = None
+    version: Version = 0
+
+    keys = Keys(
+        PK="CUSTOMER#{customer_id}#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
+        SK="SUBJECT#{subject.type}#{subject.id}",
+        GSI2PK="PROGRAM#{program_id}#DATE#{metadata.day}",
+        GSI2SK="CREATED#{metadata.created}#CUSTOMER#{customer_id}",
+    )
+
+    by_subject = Get(many=True)
+    of_day = Query("ProgramDateIndex", expected=100)
+
+
+class ChannelEntry(Entity, table=candidates, naming=camel_case):
+    """A candidate in the list of one channel."""
+
+    customer_id: CustomerId
+    program_id: str
+    marketplace_id: str
+    subject: Subject
+    channel_id: str
+    score: Decimal
+    created: datetime
+    ttl: ExpiresAt = None
+
+    keys = Keys(
+        PK="CUSTOMER#{customer_id}#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
+        SK="CHANNEL#{channel_id}#SUBJECT#{subject.type}#{subject.id}",
+        GSI1PK="PROGRAM#{program_id}#CHANNEL#{channel_id}",
+        GSI1SK="SCORE#{score:number}#CUSTOMER#{customer_id}",
+    )
+
+    by_channel = Get()
+    top = Query("ProgramChannelIndex", newest_first=True, expected=100)
+
+
+class Score(Entity, table=scores, naming=camel_case):
+    """What a model found, for as long as it is good."""
+
+    customer_id: CustomerId
+    subject_id: str
+    model_id: str
+    # The key has no room for it; a score of another type's subject with this id is none of this one.
+    subject_type: str
+    score: ModelScore
+    ttl: ExpiresAt = None
+
+    keys = Keys(PK="CUSTOMER#{customer_id}#SUBJECT#{subject_id}", SK="MODEL#{model_id}")
+
+    by_model = Get(many=True)
+    of_subject = Query(expected=3)

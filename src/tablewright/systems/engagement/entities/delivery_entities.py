@@ -1,0 +1,113 @@
+"""What was sent, to whom, and what customers want of it."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from tablewright.model import Entity, EpochMillis, EpochSeconds, ExpiresAt, Get, Keys, Query, Version, camel_case
+from tablewright.store import IdempotencyRecord
+from tablewright.systems.engagement.entities.candidate_entities import Subject
+from tablewright.systems.engagement.entities.engagement_tables import CustomerId, Stored, candidates
+from tablewright.systems.engagement.runs.cron_schedule import check_time_zone
+
+# Deliveries that are remembered of a customer, and for how long: filters look no further back.
+MOST_CONTACTS = 200
+CONTACT_DAYS = 90
+
+
+class DeliveryState(StrEnum):
+    SENDING = "sending"
+    SENT = "sent"
+    REFUSED = "refused"
+
+
+class Delivery(Entity, table=candidates, naming=camel_case):
+    """A candidate that was sent through a channel, or is being sent."""
+
+    customer_id: CustomerId
+    program_id: str
+    marketplace_id: str
+    subject: Subject
+    channel_id: str
+    # The candidate that it is of: one that expired and was made again is another one.
+    candidate_created: datetime
+    delivery_id: str
+    state: DeliveryState = DeliveryState.SENDING
+    claim: str
+    claimed_until: EpochMillis
+    at: datetime
+    day: date
+    reason: str | None = Field(default=None, max_length=200)
+    ttl: ExpiresAt = None
+
+    keys = Keys(
+        PK="CUSTOMER#{customer_id}#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
+        SK="DELIVERY#{channel_id}#SUBJECT#{subject.type}#{subject.id}#{candidate_created}",
+        GSI2PK="PROGRAM#{program_id}#DELIVERIES#{day}",
+        GSI2SK="CREATED#{at}#CUSTOMER#{customer_id}",
+    )
+
+    by_candidate = Get(many=True, consistent=True)
+    of_customer = Query(expected=5)
+    of_day = Query("ProgramDateIndex", expected=100)
+
+
+class QuietHours(Stored):
+    """When a customer is not to be disturbed, in his own time: from 22 to 7 is a night, from 0 to 0 a whole day."""
+
+    start: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["22:00"])
+    end: str = Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["07:00"])
+    time_zone: Annotated[str, AfterValidator(check_time_zone)] = Field(default="UTC", max_length=64)
+
+
+class Preferences(Entity, table=candidates, naming=camel_case):
+    """What a customer wants."""
+
+    customer_id: CustomerId
+    opted_out: bool = False
+    channels_off: list[str] = Field(default_factory=list, max_length=50)
+    programs_off: list[str] = Field(default_factory=list, max_length=100)
+    quiet_hours: QuietHours | None = None
+
+    keys = Keys(PK="CUSTOMER#{customer_id}", SK="PREFERENCES")
+
+    of_customer = Get(many=True)
+
+
+class Contacts(Entity, table=candidates, naming=camel_case):
+    """When a customer was reached lately, oldest first."""
+
+    customer_id: CustomerId
+    times: list[EpochSeconds] = Field(default_factory=list, max_length=MOST_CONTACTS)
+    ttl: ExpiresAt = None
+    version: Version = 0
+
+    keys = Keys(PK="CUSTOMER#{customer_id}", SK="CONTACTS")
+
+    of_customer = Get(many=True)
+
+
+class Quota(Entity, table=candidates, naming=camel_case):
+    """How many were sent through a channel in a day."""
+
+    program_id: str
+    marketplace_id: str
+    channel_id: str
+    day: date
+    sent: int = 0
+    ttl: ExpiresAt = None
+    version: Version = 0
+
+    keys = Keys(PK="QUOTA#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="CHANNEL#{channel_id}#{day}")
+
+    of_day = Get(consistent=True)
+
+
+class Once(IdempotencyRecord, table=candidates):
+    """A request that was carried out, and its answer."""
+
+    keys = Keys(PK="IDEMPOTENCY#{idempotency_key}", SK="METADATA")

@@ -1,0 +1,130 @@
+"""Batch runs: how far each is, who carries out the one that a program may have, and when the next is due."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from tablewright.model import Entity, Get, Keys, Query, camel_case
+from tablewright.systems.engagement.entities.engagement_tables import Stored, programs
+from tablewright.systems.engagement.runs.cron_schedule import check_cron, check_time_zone
+
+MOST_SAMPLES = 20
+
+
+class RunState(StrEnum):
+    RUNNING = "running"
+    STOPPED = "stopped"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Checkpoint(Stored):
+    """The last customer that was dealt with: rows come in this order from each connector."""
+
+    connector: int = 0
+    customer_id: str | None = None
+    subject_type: str = ""
+    subject_id: str = ""
+
+
+class Counts(Stored):
+    """What a run has done so far."""
+
+    read: int = 0
+    candidates: int = 0
+    rejected: int = 0
+    failed: int = 0
+    # Scores that were in the cache, and those that a model was asked for.
+    cached: int = 0
+    scored: int = 0
+
+
+class Sample(Stored):
+    """A customer who could not be dealt with, and why."""
+
+    customer_id: str
+    reason: str
+
+
+class Run(Entity, table=programs, naming=camel_case):
+    """A batch run of a program."""
+
+    program_id: str
+    marketplace_id: str
+    # Begins with the time, so that runs sort by it.
+    run_id: str
+    state: RunState = RunState.RUNNING
+    trigger: Literal["manual", "schedule"] = "manual"
+    # A person's wish that whoever carries it out has yet to notice.
+    requested: Literal["stop", "cancel"] | None = None
+    program_version: int
+    started: datetime
+    updated: datetime
+    finished: datetime | None = None
+    total: int | None = None
+    checkpoint: Checkpoint = Field(default_factory=Checkpoint)
+    counts: Counts = Field(default_factory=Counts)
+    # How often each thing went wrong, and some of the customers.
+    errors: dict[str, int] = Field(default_factory=dict, max_length=50)
+    samples: list[Sample] = Field(default_factory=list, max_length=MOST_SAMPLES)
+    # Why it failed as a whole.
+    failure: str | None = Field(default=None, max_length=500)
+
+    keys = Keys(PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="RUN#{run_id}")
+
+    by_id = Get(consistent=True)
+    of_program = Query(newest_first=True, expected=20)
+
+
+class Slot(Entity, table=programs, naming=camel_case):
+    """The right to carry out a program's run, for a while; every write of a run depends on it."""
+
+    program_id: str
+    marketplace_id: str
+    run_id: str
+    # Whoever has it; a new name each time that it is taken.
+    owner: str
+    until: datetime
+    # How often others went on since something was written last.
+    taken_over: int = 0
+
+    keys = Keys(
+        PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
+        SK="SLOT",
+        GSI2PK="RUNNING",
+        GSI2SK="{until}#{program_id}#{marketplace_id}",
+    )
+
+    of_program = Get(consistent=True)
+    held_until = Query("DueIndex", range="until", expected=5)
+
+
+class ScheduleKind(StrEnum):
+    BATCH = "batch"
+    DELIVERY = "delivery"
+
+
+class Schedule(Entity, table=programs, naming=camel_case):
+    """When a program's next run, or its next deliveries, are due."""
+
+    program_id: str
+    marketplace_id: str
+    kind: ScheduleKind
+    cron: Annotated[str, AfterValidator(check_cron)]
+    time_zone: Annotated[str, AfterValidator(check_time_zone)]
+    due: datetime
+
+    keys = Keys(
+        PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}",
+        SK="SCHEDULE#{kind}",
+        GSI2PK="SCHEDULE",
+        GSI2SK="{due}#{program_id}#{marketplace_id}",
+    )
+
+    of_program = Get(consistent=True)
+    due_until = Query("DueIndex", range="due", expected=10)

@@ -1,0 +1,1 @@
+"""Batch runs: customers in batches, records and leases of runs, schedules, work in the background."""

@@ -1,0 +1,180 @@
+"""What goes on in the background: runs in threads of their own, and the schedule.
+
+    schedule   every few seconds: what is due begins, and runs whose process is gone are taken up again
+
+A schedule that was missed, because nothing was running, is caught up with once, however often it was missed. The next
+time is counted from now, in the program's time zone. It is moved on in the transaction that begins the run, so a run is
+begun once by however many processes, and never forgotten.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+from tablewright.runtime.errors import Clash, Invalid, Missing, TooMany
+from tablewright.store import (
+    Cancelled,
+    ConditionFailed,
+    Conflict,
+    NotFound,
+    Store,
+    StoreError,
+    TolerantReader,
+    Unreadable,
+    Update,
+)
+from tablewright.systems.engagement.delivery.deliveries import Deliveries
+from tablewright.systems.engagement.model import Program, Run, Schedule, ScheduleKind, Slot
+from tablewright.systems.engagement.runs.batch_run import Runs
+from tablewright.systems.engagement.runs.cron_schedule import next_due
+from tablewright.systems.engagement.runs.run_records import Held
+
+MOST_AT_ONCE = 4
+_POLL = 2.0
+_STOP_WITHIN = 20.0
+_MOST_DUE = 50
+
+_log = logging.getLogger(__name__)
+
+
+class Runner:
+    """Runs in threads, and the thread of the schedule (``start``, ``stop``)."""
+
+    def __init__(
+        self, store: Store, runs: Runs, deliveries: Deliveries, clock: Callable[[], datetime], *, alone: bool = False
+    ) -> None:
+        """``alone`` says that no other process has this data: what it finds begun is nobody's."""
+        self._alone = alone
+        self._store = store
+        self._runs = runs
+        self._deliveries = deliveries
+        self._clock = clock
+        self.notes = runs.notes
+        self._reader = TolerantReader(store, self.notes.add)
+        self._leaving = threading.Event()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._schedule = threading.Thread(target=self._watch, name="engagement.schedule", daemon=True)
+
+    # -- threads ------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        if self._alone:
+            self._runs.free_slots()
+        self._schedule.start()
+
+    def stop(self) -> None:
+        """Let every run finish its transaction; it is taken up after the next start."""
+        self._leaving.set()
+        end = time.monotonic() + _STOP_WITHIN
+        with self._lock:
+            threads = [*self._threads, self._schedule]
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, end - time.monotonic()))
+                if thread.is_alive():
+                    _log.warning("a thread did not stop in time", extra={"system": "engagement"})
+
+    def require_room(self) -> None:
+        """TooMany, if as many runs go on as this process takes."""
+        with self._lock:
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
+            if len(self._threads) >= MOST_AT_ONCE:
+                raise TooMany(f"{MOST_AT_ONCE} runs are going on here; begin the next when one has ended", 10)
+
+    def launch(self, held: Held) -> Run:
+        """Carry a run out in a thread."""
+        self._begin(lambda: self._runs.execute(held, leaving=self._leaving), f"engagement.run.{held.run.run_id}")
+        return held.run
+
+    def _begin(self, work: Callable[[], object], name: str) -> None:
+        def guarded() -> None:
+            try:
+                work()
+            except Exception as error:
+                _log.error("background work failed", exc_info=error, extra={"system": "engagement"})
+
+        thread = threading.Thread(target=guarded, name=name, daemon=True)
+        with self._lock:
+            self._threads.append(thread)
+        thread.start()
+
+    # -- the schedule -------------------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        while not self._leaving.wait(_POLL):
+            try:
+                self.tick()
+            except StoreError as error:
+                _log.warning("the schedule could not be read", exc_info=error, extra={"system": "engagement"})
+            except Exception as error:
+                _log.error("the schedule failed", exc_info=error, extra={"system": "engagement"})
+
+    def tick(self) -> None:
+        """Begin what is due, and take up what was cut short."""
+        now = self._clock()
+        for slot in self._reader.page(Slot.held_until(until=now), limit=_MOST_DUE).items:
+            try:
+                self.require_room()
+                self.launch(self._runs.take_over(slot))
+            except Unreadable as error:
+                self.notes.add(error)
+            except (Clash, Missing, TooMany):
+                continue
+            except StoreError:
+                raise
+            except Exception as error:
+                _log.error("a run could not be taken up", exc_info=error, extra={"system": "engagement"})
+        for schedule in self._reader.page(Schedule.due_until(until=now), limit=_MOST_DUE).items:
+            try:
+                self._due(schedule, now)
+            except TooMany:
+                break
+            except (Clash, ConditionFailed, NotFound, Conflict, Cancelled):
+                # Another process was faster, or the program has just changed.
+                continue
+            except StoreError:
+                raise
+            except Exception as error:
+                _log.error("a schedule could not be carried out", exc_info=error, extra={"system": "engagement"})
+
+    def _due(self, schedule: Schedule, now: datetime) -> None:
+        seen = schedule.due
+        following = next_due(schedule.cron, schedule.time_zone, now)
+        program = self._reader.one(
+            Program.by_id(program_id=schedule.program_id, marketplace_id=schedule.marketplace_id), consistent=True
+        )
+        # One that cannot be read does nothing until it is put again; that has been noted.
+        if not isinstance(program, Program) or not program.enabled:
+            self._store.update(schedule, expect={"due": seen}, due=following)
+            return
+        if schedule.kind is ScheduleKind.DELIVERY:
+            self.require_room()
+            self._store.update(schedule, expect={"due": seen}, due=following)
+            self._begin(lambda: self._deliver(program), "engagement.deliveries")
+            return
+        self.require_room()
+        try:
+            held = self._runs.begin(program, "schedule", Update(schedule, expect={"due": seen}, due=following))
+        except Clash:
+            # One is going on still: this one is left out.
+            self._store.update(schedule, expect={"due": seen}, due=following)
+            return
+        self.launch(held)
+
+    def _deliver(self, program: Program) -> None:
+        try:
+            summary = self._deliveries.deliver(program, until=self._leaving)
+        except (Clash, Invalid) as problem:
+            # It was disabled just now, or cannot work as it is stored.
+            _log.warning("a program could not deliver", exc_info=problem, extra={"system": "engagement"})
+            return
+        _log.info("candidates were delivered", extra={"system": "engagement", "count": summary.sent})
+        if summary.unreadable:
+            _log.warning("items could not be read", extra={"system": "engagement", "count": summary.unreadable})
+        if summary.held_up:
+            _log.warning("channels took nothing more", extra={"system": "engagement", "count": len(summary.held_up)})

@@ -1,0 +1,250 @@
+"""Batch runs: all customers of a program, a chunk at a time, one run of a program at a time.
+
+Whoever carries a run out holds the program's slot (``ledger``). Candidates are written in transactions together with
+the run's record, a pack of customers at a time (``packs``):
+
+    slot: mine still? ─┐
+    record: checkpoint ├─ one transaction ─▶ a customer is behind the checkpoint exactly if its candidate is written
+    candidates, entries┘
+
+So a run that is stopped, killed or cut off goes on behind its checkpoint, and comes to the same candidates as one that
+was not, each of them once. Whoever lost the slot writes nothing more. A run goes by the version of the program that it
+began with.
+
+Events change candidates meanwhile. A customer whose candidate has changed since it was read is written alone, after a
+wait, as it is by then; one that others keep changing is an error of that customer, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import datetime, timedelta
+from threading import Event
+
+from tablewright.runtime.errors import Invalid
+from tablewright.store import (
+    AlreadyExists,
+    Cancelled,
+    ConditionFailed,
+    Conflict,
+    NotFound,
+    Update,
+    VersionConflict,
+)
+from tablewright.systems.engagement.model import Candidate, Checkpoint, ProgramVersion, Run, RunState
+from tablewright.systems.engagement.runs.customer_batches import (
+    Planned,
+    contested,
+    distinct,
+    packs_of,
+    record_behind,
+)
+from tablewright.systems.engagement.runs.heartbeat import kept
+from tablewright.systems.engagement.runs.run_records import ENDED, LEASE, Held, Ledger
+from tablewright.systems.engagement.scoring.pipeline import Assessment, Pipeline, Plan
+from tablewright.systems.engagement.sources.connectors import Sources
+from tablewright.systems.engagement.sources.row_chunks import Halted, Unreadable
+from tablewright.systems.unreadable_items import told
+
+CHUNK = 500
+# Tries to write a customer alone, and the seconds between them: up to 0.02, 0.04, ... and never more than the longest.
+_ATTEMPTS = 10
+_FIRST_WAIT = 0.02
+_LONGEST_WAIT = 0.5
+_CONTESTED = "others keep changing the candidate"
+_LOOK_EVERY = 1.0
+
+Told = Callable[[Run], None]
+
+_log = logging.getLogger(__name__)
+
+
+class _Ended(Exception):
+    """The run does not go on here."""
+
+
+class _Asked(_Ended):
+    """Somebody has asked for it to stop, or to be cancelled."""
+
+
+class _Lost(_Ended):
+    """Somebody else has the slot."""
+
+
+class _Leaving(_Ended):
+    """This process is stopping."""
+
+
+class Runs(Ledger):
+    """Begins, carries out, and ends runs."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        sources: Sources,
+        clock: Callable[[], datetime],
+        *,
+        chunk: int = CHUNK,
+        lease: timedelta = LEASE,
+        entropy: random.Random | None = None,
+    ) -> None:
+        super().__init__(pipeline.store, clock, pipeline.notes, lease=lease)
+        self._pipeline = pipeline
+        self._sources = sources
+        self._chunk = chunk
+        self._random = entropy or random.Random()
+
+    def execute(self, held: Held, *, leaving: Event | None = None, tell: Told = lambda run: None) -> Run:
+        """Carry a run out until it ends, one way or another; the record as it is then."""
+        leaving = leaving or Event()
+        try:
+            with kept(lambda: self.renewed(held, self._lease), self._lease.total_seconds() / 3):
+                self._work(held, leaving, tell)
+            self.end(held, RunState.COMPLETED)
+        except (_Asked, _Leaving, Halted):
+            wish = self.get(held.run).requested
+            if wish is not None:
+                self.end(held, ENDED[wish])
+            elif leaving.is_set():
+                # Still running, but nobody's: whoever comes next goes on at once.
+                self.renewed(held, timedelta(0))
+        except _Lost:
+            _log.warning("a run is carried out elsewhere", extra={"system": "engagement"})
+        except (Unreadable, Invalid) as error:
+            self.end(held, RunState.FAILED, str(error))
+        except Exception as error:
+            _log.error("a run failed", exc_info=error, extra={"system": "engagement"})
+            self.end(held, RunState.FAILED, f"it failed here: {type(error).__name__}")
+        return self.get(held.run)
+
+    def _work(self, held: Held, leaving: Event, tell: Told) -> None:
+        run = held.run
+        version = self._reader.one(
+            ProgramVersion.by_number(
+                program_id=run.program_id, marketplace_id=run.marketplace_id, number=run.program_version
+            ),
+            consistent=True,
+        )
+        if not isinstance(version, ProgramVersion):
+            state = "is not there" if version is None else f"cannot be read ({version.reason})"
+            raise Unreadable(
+                f"the version of the program that it began with {state}: put the program again, and begin another run"
+            )
+        plan = Plan(run.program_id, run.marketplace_id, version.configuration)
+        connectors = plan.configuration.data_connectors
+        halted = self._halted(held, leaving)
+        if run.total is None:
+            numbers = [self._sources.count(connector, halted) for connector in connectors]
+            run.total = None if None in numbers else sum(number or 0 for number in numbers)
+        tell(run)
+        for index in range(run.checkpoint.connector, len(connectors)):
+            after = run.checkpoint if index == run.checkpoint.connector else Checkpoint(connector=index)
+            chunks = self._sources.prospects(connectors[index], run.program_id, after, self._chunk, halted)
+            with closing(chunks):
+                for chunk in chunks:
+                    _leave_if(leaving)
+                    assessments = self._pipeline.assess(plan, distinct(chunk), halted=halted)
+                    self._write(held, plan, index, assessments, leaving, tell)
+
+    def _halted(self, held: Held, leaving: Event) -> Callable[[], bool]:
+        """Whether a run is to stop while it waits for its source or a model, and writes nothing that would tell it so.
+
+        It is asked often, by another thread as well, and looks at the record every second or so.
+        """
+        looked = time.monotonic()
+
+        def halted() -> bool:
+            nonlocal looked
+            if leaving.is_set() or time.monotonic() - looked < _LOOK_EVERY:
+                return leaving.is_set()
+            looked = time.monotonic()
+            try:
+                found = self.get(held.run)
+            except Exception as error:
+                # Nobody knows; it is looked at again.
+                _log.warning("the record of a run could not be read", exc_info=error, extra={"system": "engagement"})
+                return False
+            return found.requested is not None or found.state is not RunState.RUNNING
+
+        return halted
+
+    def _write(
+        self, held: Held, plan: Plan, connector: int, assessments: Sequence[Assessment], leaving: Event, tell: Told
+    ) -> None:
+        """Write what came of some customers, and that it did."""
+        rest = list(assessments)
+        # How many are written next, where that is not all of them.
+        sizes: list[int] = []
+        alone = 0
+        while rest:
+            size = sizes.pop(0) if sizes else len(rest)
+            for pack in packs_of(self._planned(held.run, plan, rest[:size])):
+                _leave_if(leaving)
+                try:
+                    self._commit(held, connector, pack)
+                except Cancelled as cancelled:
+                    _raise_if_ended(cancelled)
+                    # Somebody has changed a candidate since it was read: those before it, then it alone, all read anew.
+                    before = contested(cancelled, pack)
+                    sizes = [before, 1] if before else [1]
+                    alone += len(pack) == 1
+                    if alone == _ATTEMPTS:
+                        if not pack[0].operations:
+                            raise Conflict("others keep changing the record of the run") from None
+                        rest[0].error, alone = _CONTESTED, 0
+                    leaving.wait(self._random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**alone)))
+                    break
+                alone = 0
+                rest = rest[len(pack) :]
+                tell(held.run)
+
+    def _planned(self, run: Run, plan: Plan, assessments: Sequence[Assessment]) -> list[Planned]:
+        good = [each for each in assessments if each.error is None]
+        existing = iter(self._pipeline.existing(plan, [each.prospect for each in good]))
+        planned: list[Planned] = []
+        for each in assessments:
+            if each.error is not None:
+                planned.append(Planned(each, []))
+                continue
+            found = next(existing)
+            if found is not None and not isinstance(found, Candidate):
+                each.error = told(found)
+                planned.append(Planned(each, []))
+                continue
+            operations, candidate = self._pipeline.writes(plan, each, found, run_id=run.run_id)
+            planned.append(Planned(each, operations, candidate.rejected))
+        return planned
+
+    def _commit(self, held: Held, connector: int, pack: Sequence[Planned]) -> None:
+        run, slot = held.run, held.slot
+        self._store.transact(
+            Update(slot, expect={"owner": slot.owner}, until=self._clock() + self._lease, taken_over=0),
+            Update(
+                run,
+                expect={"state": RunState.RUNNING, "requested": None},
+                **record_behind(run, connector, pack, self._clock()),
+            ),
+            *(operation for each in pack for operation in each.operations),
+        )
+
+
+def _leave_if(leaving: Event) -> None:
+    if leaving.is_set():
+        raise _Leaving
+
+
+def _raise_if_ended(cancelled: Cancelled) -> None:
+    """What a cancelled transaction means for the run; nothing, if it was about the candidates."""
+    slot, record, *_ = cancelled.reasons
+    if isinstance(slot, ConditionFailed | NotFound):
+        raise _Lost from None
+    if isinstance(record, ConditionFailed | NotFound):
+        raise _Asked from None
+    passing = (VersionConflict, AlreadyExists, Conflict, NotFound, ConditionFailed)
+    wrong = [reason for reason in cancelled.reasons if reason is not None and not isinstance(reason, passing)]
+    if wrong:
+        raise wrong[0]

@@ -1,0 +1,237 @@
+"""The records of runs, and the slot of each program: who carries its run out, and until when.
+
+A run has a record: how far it is, what it counted, what went wrong. Whoever carries it out holds the program's slot, a
+lease that is renewed meanwhile, so there is one run of a program at a time. A run whose holder is gone can be taken up
+by anybody, once the lease has run out; one that is taken up again and again at the same place has failed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+from uuid import uuid4
+
+from tablewright.runtime.errors import Clash, Missing
+from tablewright.store import (
+    AlreadyExists,
+    Cancelled,
+    ConditionFailed,
+    Conflict,
+    Create,
+    Delete,
+    NotFound,
+    Operation,
+    Store,
+    TolerantReader,
+    Update,
+)
+from tablewright.systems.engagement.model import Program, Run, RunState, Slot
+from tablewright.systems.unreadable_items import Notes
+
+LEASE = timedelta(seconds=60)
+# What becomes of a run that was asked to end.
+ENDED = {"stop": RunState.STOPPED, "cancel": RunState.CANCELLED}
+_TAKEN_OVER = 5
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Held:
+    """A run, and the slot by which it is carried out here."""
+
+    run: Run
+    slot: Slot
+
+
+class Ledger:
+    """Begins and ends runs, and keeps their slots."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime], notes: Notes, *, lease: timedelta = LEASE) -> None:
+        self.notes = notes
+        self._store = store
+        self._reader = TolerantReader(store, notes.add)
+        self._clock = clock
+        self._lease = lease
+
+    def opening(self, program: Program, trigger: Literal["manual", "schedule"]) -> tuple[Held, list[Operation]]:
+        """A new run, and the writes that begin it; Clash if the program cannot run."""
+        if not program.enabled:
+            raise Clash(f"program {program.program_id} is disabled; enable it first")
+        if not program.data_connectors:
+            raise Clash(f"program {program.program_id} has no data connector to read customers from")
+        now = self._clock()
+        run = Run(
+            program_id=program.program_id,
+            marketplace_id=program.marketplace_id,
+            run_id=f"{now:%Y%m%dT%H%M%S%f}-{uuid4().hex[:8]}",
+            trigger=trigger,
+            program_version=program.version,
+            started=now,
+            updated=now,
+        )
+        slot = self._slot(run)
+        return Held(run, slot), [Create(run), Create(slot)]
+
+    def begin(self, program: Program, trigger: Literal["manual", "schedule"] = "manual", *more: Operation) -> Held:
+        """Begin a run; ``more`` is written with it. Clash if there is one already."""
+        held, operations = self.opening(program, trigger)
+        self.open(program.program_id, program.marketplace_id, *operations, *more)
+        return held
+
+    def open(self, program_id: str, marketplace_id: str, *operations: Operation) -> None:
+        """Write what begins a run; Clash if there is one already."""
+        try:
+            self._store.transact(*operations)
+        except Cancelled as cancelled:
+            raise self.busy(cancelled, program_id, marketplace_id) from None
+
+    def busy(self, cancelled: Cancelled, program_id: str, marketplace_id: str) -> Exception:
+        """Why a run could not begin."""
+        if not any(isinstance(reason, AlreadyExists) for reason in cancelled.reasons):
+            return cancelled
+        slot = self._store.get(Slot.of_program(program_id=program_id, marketplace_id=marketplace_id))
+        if slot is None:
+            return Clash("another run has just ended; try again")
+        if slot.until <= self._clock():
+            return Clash(f"run {slot.run_id} was cut short; resume or cancel it", run_id=slot.run_id)
+        return Clash(f"run {slot.run_id} is going on; there is one run of a program at a time", run_id=slot.run_id)
+
+    def resume(self, run: Run) -> Held:
+        """Take up a run that was stopped, failed, or cut short; Clash if it is none of these, or the program is off."""
+        program = self._store.get(
+            Program.by_id(program_id=run.program_id, marketplace_id=run.marketplace_id), consistent=True
+        )
+        if program is None or not program.enabled:
+            raise Clash(f"program {run.program_id} is disabled; enable it first")
+        if run.state in (RunState.STOPPED, RunState.FAILED):
+            slot = self._slot(run)
+            change = Update(
+                run, expect={"state": run.state}, state=RunState.RUNNING, requested=None, failure=None, finished=None
+            )
+            self.open(run.program_id, run.marketplace_id, change, Create(slot))
+            return Held(self.get(run), slot)
+        if run.state is not RunState.RUNNING:
+            raise Clash(f"run {run.run_id} is {run.state}")
+        found = self._store.get(Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id))
+        if found is None or found.run_id != run.run_id or found.until > self._clock():
+            raise Clash(f"run {run.run_id} is going on")
+        return self.take_over(found)
+
+    def take_over(self, slot: Slot) -> Held:
+        """Carry on for somebody whose lease has run out; Clash if another was faster."""
+        try:
+            self._store.update(
+                slot,
+                expect={"owner": slot.owner, "until": slot.until},
+                owner=uuid4().hex,
+                until=self._clock() + self._lease,
+                taken_over=slot.taken_over + 1,
+            )
+        except (ConditionFailed, NotFound, Conflict):
+            raise Clash(f"run {slot.run_id} is going on") from None
+        held = Held(self.get(slot), slot)
+        if slot.taken_over > _TAKEN_OVER:
+            # Whatever it is that ends processes, it must not end all of them for ever.
+            self.end(held, RunState.FAILED, f"it was cut short {_TAKEN_OVER} times in a row at the same place")
+            raise Clash(f"run {slot.run_id} was cut short too often; look at its record, and resume it")
+        return held
+
+    def free_slots(self) -> None:
+        """Have everything that was cut short taken up at once, by somebody who knows that nobody else is there."""
+        for slot in self._reader.page(Slot.held_until(), limit=1_000).items:
+            if slot.until > self._clock():
+                self._store.update(slot, expect={"owner": slot.owner}, until=self._clock())
+
+    def request(self, run: Run, wish: Literal["stop", "cancel"]) -> Run:
+        """Have a run stop, or end for good, at its next transaction; at once, if nobody carries it out."""
+        if run.state is not RunState.RUNNING:
+            if wish == "cancel" and run.state in (RunState.STOPPED, RunState.FAILED):
+                return self._store.update(
+                    run, expect={"state": run.state}, state=RunState.CANCELLED, finished=self._clock()
+                )
+            raise Clash(f"run {run.run_id} is {run.state}")
+        try:
+            run = self._store.update(run, expect={"state": RunState.RUNNING}, requested=wish)
+        except ConditionFailed:
+            raise Clash(f"run {run.run_id} has just ended") from None
+        slot = self._store.get(Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id))
+        if slot is not None and slot.run_id == run.run_id and slot.until <= self._clock():
+            self.end(self.take_over(slot), ENDED[wish])
+        return self.get(run)
+
+    def forget(self, program_id: str, marketplace_id: str, run_id: str) -> None:
+        """Delete the record of a run that nobody carries out, whether or not it can be read; what it wrote stays."""
+        place = {"program_id": program_id, "marketplace_id": marketplace_id}
+        lookup = Run.by_id(**place, run_id=run_id)
+        run = self._reader.one(lookup)
+        slot = self._reader.one(Slot.of_program(**place))
+        operations: list[Operation] = []
+        if run is not None:
+            # Not one that somebody resumes meanwhile; what cannot be read, nobody can.
+            expected = {"state": run.state} if isinstance(run, Run) else None
+            operations.append(Delete(lookup, expect=expected))
+        if isinstance(slot, Slot):
+            if slot.run_id == run_id:
+                if slot.until > self._clock():
+                    raise Clash(f"run {run_id} is going on; stop it first")
+                operations.append(Delete(slot, expect={"owner": slot.owner}))
+        elif slot is not None and run is not None:
+            # Nobody can hold what cannot be read.
+            operations.append(Delete(Slot.of_program(**place)))
+        if not operations:
+            raise Missing(f"there is no run {run_id} of program {program_id}")
+        try:
+            self._store.transact(*operations)
+        except Cancelled:
+            raise Clash(f"run {run_id} has just been taken up") from None
+
+    def get(self, run: Run | Slot) -> Run:
+        found = self._store.get(
+            Run.by_id(program_id=run.program_id, marketplace_id=run.marketplace_id, run_id=run.run_id)
+        )
+        if found is None:
+            raise Missing(f"run {run.run_id} is not there")
+        return found
+
+    def _slot(self, run: Run) -> Slot:
+        return Slot(
+            program_id=run.program_id,
+            marketplace_id=run.marketplace_id,
+            run_id=run.run_id,
+            owner=uuid4().hex,
+            until=self._clock() + self._lease,
+        )
+
+    def renewed(self, held: Held, lease: timedelta) -> bool:
+        """Whether the slot is still held here, for as long from now. It is called from another thread, too."""
+        run = held.run
+        place = Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id)
+        try:
+            self._store.update(place, expect={"owner": held.slot.owner}, until=self._clock() + lease)
+        except (ConditionFailed, NotFound):
+            return False
+        return True
+
+    def end(self, held: Held, state: RunState, failure: str | None = None) -> None:
+        now = self._clock()
+        told = None if failure is None else failure[:500]
+        change = Update(
+            held.run,
+            expect={"state": RunState.RUNNING},
+            state=state,
+            requested=None,
+            failure=told,
+            finished=now,
+            total=held.run.total,
+        )
+        try:
+            self._store.transact(change, Delete(held.slot, expect={"owner": held.slot.owner}))
+        except Cancelled as cancelled:
+            if isinstance(cancelled.reasons[1], ConditionFailed | NotFound):
+                _log.warning("a run is carried out elsewhere", extra={"system": "engagement"})
+                return
+            raise

@@ -1,0 +1,1 @@
+"""From customers to candidates: models, scores, filters."""

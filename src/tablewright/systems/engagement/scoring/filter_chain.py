@@ -1,0 +1,197 @@
+"""Who is left out of a program: filters, in the order that the program lists them.
+
+    frequency     who was reached too often lately         {"most": 3, "days": 7}
+    eligibility   who does not meet a rule                 {"rule": {...}}, see ``conditions``
+    preference    who does not want it: opted out of everything, of the program, or of all its channels
+
+Filters are asked about many customers at once, so that what they read takes few requests. A filter says why a customer
+is left out, or None; it may take channels away. Others are registered:
+
+    @filter_("region")
+    def region(settings):                                 called when a program is put: Invalid if they are wrong
+        def left_out(prospects, context): return [None if ... else "not our region" for prospect in prospects]
+        return left_out
+
+Quiet hours do not make anybody less of a candidate. They are looked at when something is delivered, and it waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tablewright.runtime.errors import Invalid
+from tablewright.store import Store
+from tablewright.systems.engagement.configuration import FilterChain
+from tablewright.systems.engagement.model import CONTACT_DAYS, MOST_CONTACTS, Contacts, Preferences, QuietHours
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.rule_conditions import compiled
+
+FREQUENCY = "frequency"
+ELIGIBILITY = "eligibility"
+PREFERENCE = "preference"
+MANUAL = "manual"
+
+
+@dataclass(frozen=True, slots=True)
+class FilterContext:
+    """What filters may look at beside the customers."""
+
+    store: Store
+    program_id: str
+    marketplace_id: str
+    now: datetime
+
+
+Filter = Callable[[Sequence[Prospect], FilterContext], Sequence[str | None]]
+Factory = Callable[[dict[str, Any]], Filter]
+
+_factories: dict[str, Factory] = {}
+
+
+def filter_(name: str) -> Callable[[Factory], Factory]:
+    """Register a filter under a name."""
+
+    def register(factory: Factory) -> Factory:
+        _factories[name] = factory
+        return factory
+
+    return register
+
+
+def registered() -> list[str]:
+    return sorted(_factories)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Why a customer is left out, and by which filter."""
+
+    filter: str
+    reason: str
+
+
+class Chain:
+    """The filters of a program, ready to be asked; Invalid if one is not there, or has settings that cannot be."""
+
+    def __init__(self, chain: FilterChain) -> None:
+        self._filters: list[tuple[str, Filter]] = []
+        for name in chain.filters:
+            if name not in _factories:
+                raise Invalid(f"there is no filter {name}; there are {', '.join(registered())}", field="filterChain")
+            self._filters.append((name, _factories[name](chain.settings.get(name, {}))))
+
+    def apply(self, prospects: Sequence[Prospect], context: FilterContext) -> list[LeftOut | None]:
+        """For each prospect the first filter that leaves it out, or None."""
+        verdicts: list[LeftOut | None] = [None] * len(prospects)
+        for name, each in self._filters:
+            left = [index for index, verdict in enumerate(verdicts) if verdict is None]
+            if not left:
+                break
+            reasons = each([prospects[index] for index in left], context)
+            for index, reason in zip(left, reasons, strict=True):
+                if reason is not None:
+                    verdicts[index] = LeftOut(name, reason)
+        for index, prospect in enumerate(prospects):
+            if verdicts[index] is None and not prospect.channels:
+                verdicts[index] = LeftOut(PREFERENCE, "no channel is left")
+        return verdicts
+
+
+# -- frequency ----------------------------------------------------------------------------------------------------
+
+
+class Frequency(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    most: int = Field(default=3, ge=1, le=MOST_CONTACTS // 2)
+    days: float = Field(default=7, gt=0, le=CONTACT_DAYS)
+
+    def is_reached(self, contacts: Contacts | None, now: datetime) -> bool:
+        """Whether a customer was reached as often as may be."""
+        since = now - timedelta(days=self.days)
+        return contacts is not None and sum(at > since for at in contacts.times) >= self.most
+
+
+def frequency_of(chain: FilterChain) -> Frequency | None:
+    """How often a program's customers may be reached; None if it does not say."""
+    return _settings(Frequency, FREQUENCY, chain.settings.get(FREQUENCY, {})) if FREQUENCY in chain.filters else None
+
+
+@filter_(FREQUENCY)
+def _frequency(settings: dict[str, Any]) -> Filter:
+    frequency = _settings(Frequency, FREQUENCY, settings)
+
+    def left_out(prospects: Sequence[Prospect], context: FilterContext) -> list[str | None]:
+        lookups = [Contacts.of_customer(customer_id=each.customer_id) for each in prospects]
+        found = context.store.get_many(lookups)
+        reason = f"reached {frequency.most} times in {frequency.days:g} days"
+        return [reason if frequency.is_reached(each, context.now) else None for each in found]
+
+    return left_out
+
+
+# -- eligibility --------------------------------------------------------------------------------------------------
+
+
+@filter_(ELIGIBILITY)
+def _eligibility(settings: dict[str, Any]) -> Filter:
+    if set(settings) - {"rule"}:
+        raise Invalid("eligibility takes a rule, and nothing else", field="filterChain")
+    # Without a rule, everybody is eligible.
+    rule = compiled(settings["rule"]) if "rule" in settings else lambda attributes: True
+
+    def left_out(prospects: Sequence[Prospect], context: FilterContext) -> list[str | None]:
+        return [None if rule(each.attributes) else "the rule is not met" for each in prospects]
+
+    return left_out
+
+
+# -- preference ---------------------------------------------------------------------------------------------------
+
+
+@filter_(PREFERENCE)
+def _preference(settings: dict[str, Any]) -> Filter:
+    if settings:
+        raise Invalid("preference takes no settings", field="filterChain")
+
+    def left_out(prospects: Sequence[Prospect], context: FilterContext) -> list[str | None]:
+        lookups = [Preferences.of_customer(customer_id=each.customer_id) for each in prospects]
+        found = context.store.get_many(lookups)
+        return [unwanted(each, context.program_id, prospect) for each, prospect in zip(found, prospects, strict=True)]
+
+    return left_out
+
+
+def unwanted(preferences: Preferences | None, program_id: str, prospect: Prospect) -> str | None:
+    """Why a customer does not want a program; channels that are not wanted are taken away."""
+    if preferences is None:
+        return None
+    if preferences.opted_out:
+        return "opted out"
+    if program_id in preferences.programs_off:
+        return "opted out of the program"
+    prospect.channels = [each for each in prospect.channels if each not in preferences.channels_off]
+    return None if prospect.channels else "opted out of every channel"
+
+
+def is_quiet(hours: QuietHours | None, now: datetime) -> bool:
+    """Whether a customer is not to be disturbed now; from an hour to the same hour is the whole day."""
+    if hours is None:
+        return False
+    start, end = time.fromisoformat(hours.start), time.fromisoformat(hours.end)
+    local = now.astimezone(ZoneInfo(hours.time_zone)).time()
+    return start <= local < end if start < end else local >= start or local < end
+
+
+def _settings(kind: type[Frequency], name: str, given: dict[str, Any]) -> Frequency:
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Invalid(f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}", field="filterChain") from None

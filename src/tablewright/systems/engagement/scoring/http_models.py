@@ -1,0 +1,171 @@
+"""Models at HTTP endpoints: batched, timed out, tried again, and left alone for a while when they fail.
+
+    POST {"modelId": "propensity-v1", "customers": [{"customerId", "subject": {"type", "id"}, "attributes"}, ...]}
+    200  {"scores": [0.85, {"value": 0.2, "confidence": 0.9}, null, ...]}          one for each, in their order
+
+What passes (no answer, 429, 5xx) is tried three times with full-jitter waits. What is wrong about an answer does not
+become right by asking again. After five failures in a row an endpoint is not asked for half a minute; then one request
+tries.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import orjson
+
+from tablewright.systems.engagement.configuration import ScoringModel
+from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal, Unanswered
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.scores import ModelFailed, Scored
+
+ATTEMPTS = 3
+FAILURES = 5
+REST = 30.0
+_FIRST_WAIT = 0.2
+_PASSES = frozenset({408, 425, 429})
+
+
+@dataclass(slots=True)
+class _Circuit:
+    failures: int = 0
+    closed_at: float = 0.0
+    trying: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Endpoints:
+    """Asks endpoints; each has a circuit of its own."""
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        entropy: random.Random | None = None,
+    ) -> None:
+        self._outbound = outbound
+        self._clock = clock
+        self._sleep = sleep
+        self._random = entropy or random.Random()
+        self._circuits: dict[str, _Circuit] = {}
+
+    def __call__(
+        self,
+        model: ScoringModel,
+        prospects: Sequence[Prospect],
+        deadline: float | None,
+        halted: Callable[[], bool] = lambda: False,
+    ) -> list[Any]:
+        """Answers for prospects, not yet checked; ModelFailed if there are none. ``deadline`` is of the clock."""
+        assert model.endpoint is not None
+        if deadline is not None and deadline <= self._clock():
+            # That is not its failure.
+            raise ModelFailed("no time was left to ask it")
+        circuit = self._circuits.setdefault(model.endpoint, _Circuit())
+        self._enter(circuit)
+        try:
+            answers = self._ask(model, model.endpoint, _body(model, prospects), deadline, halted)
+        except BaseException:
+            self._failed(circuit)
+            raise
+        with circuit.lock:
+            circuit.failures, circuit.trying = 0, False
+        return _read(answers, len(prospects))
+
+    def _enter(self, circuit: _Circuit) -> None:
+        with circuit.lock:
+            if circuit.failures < FAILURES:
+                return
+            if circuit.trying or self._clock() < circuit.closed_at:
+                raise ModelFailed("it failed too often, and is left alone for a while")
+            circuit.trying = True
+
+    def _failed(self, circuit: _Circuit) -> None:
+        with circuit.lock:
+            circuit.failures += 1
+            circuit.trying = False
+            if circuit.failures >= FAILURES:
+                circuit.closed_at = self._clock() + REST
+
+    def _ask(
+        self, model: ScoringModel, endpoint: str, body: bytes, deadline: float | None, halted: Callable[[], bool]
+    ) -> bytes:
+        reason = "it did not answer in time"
+        for attempt in range(ATTEMPTS):
+            if attempt and (halted() or not self._wait(attempt, deadline)):
+                break
+            within = model.timeout_seconds
+            if deadline is not None:
+                within = min(within, deadline - self._clock())
+                if within <= 0:
+                    break
+            try:
+                answer = self._outbound.post(endpoint, body, {}, within)
+            except Refusal as refusal:
+                raise ModelFailed(str(refusal)) from None
+            except Unanswered as unanswered:
+                reason = "it did not answer in time" if "Timeout" in str(unanswered) else "it cannot be reached"
+                continue
+            if answer.status == 200:
+                return answer.body
+            reason = f"it answered {answer.status}"
+            if answer.status < 500 and answer.status not in _PASSES:
+                break
+        raise ModelFailed(reason)
+
+    def _wait(self, attempt: int, deadline: float | None) -> bool:
+        pause = self._random.uniform(0, _FIRST_WAIT * 2 ** (attempt - 1))
+        if deadline is not None and self._clock() + pause >= deadline:
+            return False
+        self._sleep(pause)
+        return True
+
+
+def _body(model: ScoringModel, prospects: Sequence[Prospect]) -> bytes:
+    customers = [
+        {
+            "customerId": each.customer_id,
+            "subject": {"type": each.subject.type, "id": each.subject.id},
+            "attributes": each.attributes,
+        }
+        for each in prospects
+    ]
+    return orjson.dumps({"modelId": model.model_id, "customers": customers}, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else str(value)
+
+
+def _read(body: bytes, number: int) -> list[Any]:
+    try:
+        answer = json.loads(body, parse_float=_number, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise ModelFailed("its answer is no JSON") from None
+    found = answer.get("scores") if isinstance(answer, dict) else None
+    if not isinstance(found, list):
+        raise ModelFailed("its answer has no list of scores")
+    if len(found) != number:
+        raise ModelFailed("it gave another number of answers than it was asked for")
+    return [Scored(each.get("value"), each.get("confidence")) if isinstance(each, dict) else each for each in found]
+
+
+def _number(text: str) -> Decimal | str:
+    """An exact number; as it is written, which is none, if even its exponent is too great."""
+    try:
+        return Decimal(text)
+    except ArithmeticError:
+        return text
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")

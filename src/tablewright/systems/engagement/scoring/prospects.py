@@ -1,0 +1,86 @@
+"""A customer on the way to become a candidate: what connectors read, models score, and filters look at."""
+
+from __future__ import annotations
+
+import math
+from base64 import b64encode
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from tablewright.runtime.http.json_values import storable
+from tablewright.runtime.http.path_ids import is_id
+from tablewright.systems.engagement.model import Subject
+
+# Attributes of a customer have so many bytes at most, as JSON; there are many customers in a transaction.
+LARGEST_ATTRIBUTES = 20_000
+# Characters of a customer's id, and of the type and the id of a subject.
+LONGEST_CUSTOMER = 200
+LONGEST_TYPE = 50
+LONGEST_SUBJECT = 150
+_LARGEST_NUMBER = Decimal("1e30")
+_MOST_DIGITS = 38
+
+
+@dataclass(slots=True)
+class Prospect:
+    """A customer and a subject. Filters may take channels away."""
+
+    customer_id: str
+    subject: Subject
+    attributes: dict[str, Any]
+    # Its place among the rows of its source.
+    place: tuple[str, str, str] = ("", "", "")
+    channels: list[str] = field(default_factory=list)
+    score: Decimal = Decimal(0)
+
+
+class Unfit(Exception):
+    """A customer who cannot be dealt with; the text says why, and nothing of the customer's."""
+
+
+def checked(prospect: Prospect) -> Prospect:
+    """A prospect whose parts fit into an item; Unfit if not."""
+    if not 1 <= len(prospect.customer_id) <= LONGEST_CUSTOMER:
+        raise Unfit(f"the customer's id has 1 to {LONGEST_CUSTOMER} characters")
+    subject = prospect.subject
+    if not (1 <= len(subject.type) <= LONGEST_TYPE and 1 <= len(subject.id) <= LONGEST_SUBJECT):
+        raise Unfit(f"the subject's type has 1 to {LONGEST_TYPE} characters, its id 1 to {LONGEST_SUBJECT}")
+    if not all(map(is_id, (prospect.customer_id, subject.type, subject.id))):
+        raise Unfit("an id, or the subject's type, has a / or a character that cannot be seen")
+    try:
+        size = len(orjson.dumps(prospect.attributes, default=str))
+        # What is nested may have a depth, or names, that no item can have; the rest was made to fit (``plain``).
+        nested = {name: value for name, value in prospect.attributes.items() if isinstance(value, dict | list)}
+        if nested:
+            storable(nested)
+    except (TypeError, ValueError):
+        raise Unfit("the attributes have something that cannot be stored") from None
+    if size > LARGEST_ATTRIBUTES:
+        raise Unfit(f"the attributes have more than {LARGEST_ATTRIBUTES} bytes")
+    return prospect
+
+
+def plain(value: Any) -> Any:
+    """A value of a source as an attribute: what JSON has, with exact numbers."""
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return value if abs(value) < 2**63 else plain(Decimal(value))
+        case float():
+            return plain(Decimal(repr(value))) if math.isfinite(value) else None
+        case Decimal():
+            if not value.is_finite():
+                return None
+            fits = len(value.as_tuple().digits) <= _MOST_DIGITS
+            return value if fits and (not value or 1 / _LARGEST_NUMBER < abs(value) < _LARGEST_NUMBER) else str(value)
+        case bytes():
+            return b64encode(value).decode()
+        case list() | tuple():
+            return [plain(member) for member in value]
+        case dict():
+            return {str(name): plain(member) for name, member in value.items()}
+    return str(value)

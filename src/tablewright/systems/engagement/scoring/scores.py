@@ -1,0 +1,253 @@
+"""Scores: every model of a program for many customers at once, through the cache.
+
+    @model("propensity-v1")
+    def propensity(prospects):                      one number, or Scored(value, confidence), for each
+        return [Decimal(...) for prospect in prospects]
+
+A model without an endpoint is the registered function of its name; one with an endpoint is asked over HTTP
+(``remote``). Whatever it is, its answers are checked: as many as were asked for, numbers, within the range that the
+configuration gives. What is wrong about one answer is that customer's error; what is wrong about all of them is
+everybody's in that batch; and neither ends a run.
+
+A model is known by its id, in all programs. A score in the cache that has not expired is not asked for again. What a
+model finds is in the cache before it is used, so that a run that is resumed goes on with the same numbers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Context, Decimal
+from typing import Any, Protocol
+
+from tablewright.runtime.errors import Invalid
+from tablewright.store import Store, TolerantReader
+from tablewright.systems.engagement.configuration import ScoringModel
+from tablewright.systems.engagement.model import ModelScore, Score
+from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.sources.row_chunks import Halted
+from tablewright.systems.unreadable_items import Notes
+
+_log = logging.getLogger(__name__)
+
+_ROUNDING = Context(prec=30)
+# Below that a score is nothing; DynamoDB's least number is 1e-130, and weights come on top.
+_LEAST = Decimal("1e-60")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What a model says of a customer."""
+
+    value: Any
+    confidence: Any = None
+
+
+Function = Callable[[Sequence[Prospect]], Sequence[Any]]
+
+_functions: dict[str, Function] = {}
+
+
+def model(name: str) -> Callable[[Function], Function]:
+    """Register a function as the model of a name."""
+
+    def register(function: Function) -> Function:
+        _functions[name] = function
+        return function
+
+    return register
+
+
+def registered() -> list[str]:
+    return sorted(_functions)
+
+
+class ModelFailed(Exception):
+    """A model that gave no answers; the text is the reason, the same for all of its kind."""
+
+
+class Remote(Protocol):
+    """Asks an endpoint; not again, once ``halted`` says that nobody wants the answers."""
+
+    def __call__(
+        self,
+        model: ScoringModel,
+        prospects: Sequence[Prospect],
+        deadline: float | None,
+        halted: Callable[[], bool] = lambda: False,
+    ) -> list[Any]: ...
+
+
+@dataclass(slots=True)
+class Scores:
+    """What is known of one customer after scoring: a score of each model, or why there is none."""
+
+    found: dict[str, ModelScore] = field(default_factory=dict)
+    error: str | None = None
+    cached: int = 0
+
+
+class Scorer:
+    """Scores prospects."""
+
+    def __init__(self, store: Store, remote: Remote, clock: Callable[[], datetime], notes: Notes | None = None) -> None:
+        self._store = store
+        self._reader = TolerantReader(store, (notes or Notes("engagement")).add)
+        self._remote = remote
+        self._clock = clock
+
+    def check(self, model: ScoringModel) -> None:
+        """Invalid, if there is no such model."""
+        if model.endpoint is None and model.model_id not in _functions:
+            known = ", ".join(registered())
+            raise Invalid(
+                f"there is no model {model.model_id} here: register it, or give an endpoint; there are {known}"
+            )
+
+    def score(
+        self,
+        models: Sequence[ScoringModel],
+        prospects: Sequence[Prospect],
+        *,
+        fresh: bool = False,
+        deadline: float | None = None,
+        halted: Callable[[], bool] = lambda: False,
+    ) -> list[Scores]:
+        """Scores of each prospect. ``fresh`` asks whatever the cache has; Halted, if ``halted`` says so in between."""
+        results = [Scores() for _ in prospects]
+        for each in models:
+            waiting = list(range(len(prospects)))
+            if not fresh:
+                waiting = self._from_cache(each, prospects, results)
+            for start in range(0, len(waiting), each.batch_size):
+                batch = waiting[start : start + each.batch_size]
+                self._ask(each, prospects, batch, results, deadline, halted)
+                if halted():
+                    raise Halted
+        return results
+
+    def _from_cache(self, model: ScoringModel, prospects: Sequence[Prospect], results: Sequence[Scores]) -> list[int]:
+        """Fill in what the cache has; the rest are those to ask for."""
+        lookups = [
+            Score.by_model(customer_id=each.customer_id, subject_id=each.subject.id, model_id=model.model_id)
+            for each in prospects
+        ]
+        waiting: list[int] = []
+        for index, found in enumerate(self._reader.each(lookups)):
+            # One that cannot be read is a miss, and is written anew.
+            if isinstance(found, Score) and _is_of(found, prospects[index], model):
+                results[index].found[model.model_id] = found.score
+                results[index].cached += 1
+            else:
+                waiting.append(index)
+        return waiting
+
+    def _ask(
+        self,
+        model: ScoringModel,
+        prospects: Sequence[Prospect],
+        batch: Sequence[int],
+        results: Sequence[Scores],
+        deadline: float | None,
+        halted: Callable[[], bool],
+    ) -> None:
+        asked = [prospects[index] for index in batch]
+        try:
+            answers = self._answers(model, asked, deadline, halted)
+        except ModelFailed as failure:
+            for index in batch:
+                results[index].error = results[index].error or f"{model.model_id}: {failure}"
+            return
+        now = self._clock()
+        fresh: list[Score] = []
+        for index, answer in zip(batch, answers, strict=True):
+            try:
+                score = _checked(model, answer, now)
+            except ValueError as error:
+                results[index].error = results[index].error or f"{model.model_id}: {error}"
+                continue
+            results[index].found[model.model_id] = score
+            fresh.append(_entry(model, prospects[index], score, now))
+        self._store.write_many(fresh)
+
+    def _answers(
+        self, model: ScoringModel, asked: Sequence[Prospect], deadline: float | None, halted: Callable[[], bool]
+    ) -> Sequence[Any]:
+        if model.endpoint is not None:
+            return self._remote_answers(model, asked, deadline, halted)
+        function = _functions.get(model.model_id)
+        if function is None:
+            raise ModelFailed("it is not registered")
+        try:
+            answers = list(function(asked))
+        except Exception as error:
+            raise ModelFailed(f"it raised {type(error).__name__}") from error
+        if len(answers) != len(asked):
+            raise ModelFailed("it gave another number of answers than it was asked for")
+        return answers
+
+    def _remote_answers(
+        self, model: ScoringModel, asked: Sequence[Prospect], deadline: float | None, halted: Callable[[], bool]
+    ) -> Sequence[Any]:
+        try:
+            return self._remote(model, asked, deadline, halted)
+        except ModelFailed:
+            raise
+        except Exception as error:
+            # Whatever it is, it is these customers' error, and not the run's.
+            _log.error("a model could not be asked", exc_info=error, extra={"system": "engagement"})
+            raise ModelFailed(f"asking it failed here: {type(error).__name__}") from error
+
+
+def _checked(model: ScoringModel, answer: Any, now: datetime) -> ModelScore:
+    """An answer as a score; ValueError if it is none."""
+    if answer is None:
+        raise ValueError("it has no answer")
+    scored = answer if isinstance(answer, Scored) else Scored(answer)
+    value = _number(scored.value)
+    if not model.minimum <= value <= model.maximum:
+        raise ValueError("a score out of its range")
+    confidence = None if scored.confidence is None else _number(scored.confidence)
+    if confidence is not None and not 0 <= confidence <= 1:
+        raise ValueError("a confidence that is not between 0 and 1")
+    return ModelScore(value=value, confidence=confidence, timestamp=now)
+
+
+def _number(value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise ValueError("a score that is no number")
+    try:
+        # A float of another library shows itself in other words.
+        number = _ROUNDING.create_decimal(repr(float(value)) if isinstance(value, float) else value)
+    except ArithmeticError:
+        # None, or one so great that there is no place for it.
+        raise ValueError("a score that is no number") from None
+    if not number.is_finite():
+        raise ValueError("a score that is no number")
+    return number if number.copy_abs() >= _LEAST else Decimal(0)
+
+
+def _is_of(found: Score, prospect: Prospect, model: ScoringModel) -> bool:
+    """Whether a score in the cache is one of this subject, and one that this program takes."""
+    return found.subject_type == prospect.subject.type and model.minimum <= found.score.value <= model.maximum
+
+
+def _entry(model: ScoringModel, prospect: Prospect, score: ModelScore, now: datetime) -> Score:
+    return Score(
+        customer_id=prospect.customer_id,
+        subject_id=prospect.subject.id,
+        subject_type=prospect.subject.type,
+        model_id=model.model_id,
+        score=score,
+        ttl=now + timedelta(hours=model.cache_hours),
+    )
+
+
+def combined(models: Sequence[ScoringModel], scores: dict[str, ModelScore]) -> Decimal:
+    """All scores by weight: their sum, each times its weight."""
+    total = Decimal(0)
+    for each in models:
+        total = _ROUNDING.add(total, _ROUNDING.multiply(each.weight, scores[each.model_id].value))
+    return total if abs(total) >= _LEAST else Decimal(0)

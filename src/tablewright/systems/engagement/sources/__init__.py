@@ -1,0 +1,1 @@
+"""Where customers come from: SQL over files, Athena, demo data."""

@@ -1,0 +1,169 @@
+"""Where customers come from: a query, whose rows are read one chunk after the other.
+
+Rows come in the order of customer and subject, as text, so that a run that was stopped goes on behind the last row that
+it has dealt with, whatever order the source has. Two rows of one customer and subject are one customer: the first of
+them counts. Memory is bounded by the chunk, and by what DuckDB may use to sort (it goes to disk beyond).
+
+    files    DuckDB over CSV and Parquet in the folder of sources: see ``files``
+    athena   Amazon Athena, by configuration: see ``athena``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tablewright.runtime.errors import Invalid
+from tablewright.systems.engagement.configuration import AthenaConnector, Connector, FilesConnector
+from tablewright.systems.engagement.model import Checkpoint, Subject
+from tablewright.systems.engagement.scoring.prospects import (
+    LONGEST_CUSTOMER,
+    LONGEST_SUBJECT,
+    LONGEST_TYPE,
+    Prospect,
+    plain,
+)
+from tablewright.systems.engagement.sources.column_values import literal, quoted
+from tablewright.systems.engagement.sources.file_connector import READERS, opened
+from tablewright.systems.engagement.sources.query_checks import check_query
+from tablewright.systems.engagement.sources.row_chunks import Row, Rows, Unreadable
+
+# What the three columns that name a row are called in the query around the configured one.
+_KEYS = ("tablewright_customer", "tablewright_subject_type", "tablewright_subject_id")
+_LONGEST_NAME = 255
+
+# Whether nobody wants the rows any more.
+Halt = Callable[[], bool]
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Opens connectors."""
+
+    folder: Path
+    region: str | None = None
+    aws_endpoint: str | None = None
+    # How long a query may take until its next rows are there.
+    seconds: float = 900
+
+    def check(self, connector: Connector) -> None:
+        """Invalid, if a connector cannot work."""
+        if isinstance(connector, FilesConnector):
+            for file in connector.tables.values():
+                self.path(file)
+            try:
+                check_query(connector.query, connector.tables)
+            except ValueError as error:
+                raise Invalid(f"the query: {error}", field="dataConnectors") from None
+
+    def path(self, file: str) -> Path:
+        """A file in the folder of sources; Invalid for one elsewhere."""
+        folder = self.folder.resolve()
+        path = (folder / file).resolve()
+        if not path.is_relative_to(folder):
+            raise Invalid(f"{file} is not in the folder of sources", field="dataConnectors")
+        if path.suffix not in READERS:
+            raise Invalid(f"{file} is neither .csv nor .parquet", field="dataConnectors")
+        if any(len(part.encode()) > _LONGEST_NAME for part in path.parts):
+            raise Invalid(f"{file[:50]}... is longer than the name of a file can be", field="dataConnectors")
+        return path
+
+    @contextmanager
+    def open(self, connector: Connector, halted: Halt = _never) -> Iterator[Rows]:
+        if isinstance(connector, AthenaConnector):
+            from tablewright.systems.engagement.sources.athena_connector import AthenaRows
+
+            yield AthenaRows(connector, self.region, self.aws_endpoint, within=self.seconds, halted=halted)
+        else:
+            paths = {table: self._present(file) for table, file in connector.tables.items()}
+            with opened(connector, self.folder, paths, within=self.seconds, halted=halted) as rows:
+                yield rows
+
+    def _present(self, file: str) -> Path:
+        try:
+            path = self.path(file)
+        except Invalid as error:
+            raise Unreadable(str(error)) from None
+        if not path.is_file():
+            raise Unreadable(f"{file} is not in the folder of sources")
+        return path
+
+    def prospects(
+        self, connector: Connector, program_id: str, after: Checkpoint, size: int, halted: Halt = _never
+    ) -> Generator[list[Prospect], None, None]:
+        """Chunks of prospects behind a checkpoint; Halted, as soon as that is so."""
+        # Values are given beside the query where that can be: not every text can be written in one.
+        values: list[str] = []
+        query = selected(connector, after, values if isinstance(connector, FilesConnector) else None)
+        with self.open(connector, halted) as rows:
+            last: tuple[str, str, str] | None = None
+            named = _named(connector)
+            for columns, chunk in rows.read(query, size, values):
+                found: list[Prospect] = []
+                for row in chunk:
+                    key = (str(row[0]), str(row[1] or ""), str(row[2] or ""))
+                    if key == last:
+                        continue
+                    last = key
+                    found.append(_prospect(named, program_id, columns, row, key))
+                yield found
+
+    def count(self, connector: Connector, halted: Halt = _never) -> int | None:
+        """How many rows there are, where that is cheap to say."""
+        with self.open(connector, halted) as rows:
+            return rows.count(connector.query)
+
+
+def selected(connector: Connector, after: Checkpoint, values: list[str] | None = None) -> str:
+    """The query around the configured one: keys first, and what is behind a checkpoint.
+
+    Its texts are added to ``values``, and $1, $2, ... stand for them; without it, they are written in the query.
+    """
+
+    def text(value: str) -> str:
+        if values is None:
+            return literal(value)
+        values.append(value)
+        return f"${len(values)}"
+
+    # A character more than fits is enough to tell that it does not, and a checkpoint has room for that.
+    customer = f"substr(CAST({quoted(connector.customer_column)} AS VARCHAR), 1, {LONGEST_CUSTOMER + 1})"
+    type_, id_ = (
+        "''" if column is None else f"COALESCE(substr(CAST({quoted(column)} AS VARCHAR), 1, {longest + 1}), '')"
+        for column, longest in (
+            (connector.subject_type_column, LONGEST_TYPE),
+            (connector.subject_id_column, LONGEST_SUBJECT),
+        )
+    )
+    keys = f"{customer} AS {_KEYS[0]}, {type_} AS {_KEYS[1]}, {id_} AS {_KEYS[2]}"
+    where = f"{customer} IS NOT NULL"
+    if after.customer_id is not None:
+        # Spelt out, because not every dialect compares rows.
+        behind = f"{id_} > {text(after.subject_id)}"
+        behind = f"{type_} > {text(after.subject_type)} OR ({type_} = {text(after.subject_type)} AND {behind})"
+        where += f" AND ({customer} > {text(after.customer_id)}"
+        where += f" OR ({customer} = {text(after.customer_id)} AND ({behind})))"
+    return f"SELECT {keys}, source.* FROM (\n{connector.query}\n) AS source WHERE {where}"
+
+
+def _prospect(
+    named: Container[str], program_id: str, columns: list[str], row: Row, key: tuple[str, str, str]
+) -> Prospect:
+    attributes = {
+        name: plain(value) for name, value in zip(columns[3:], row[3:], strict=True) if name.casefold() not in named
+    }
+    # Not validated here: one bad row must not end a chunk.
+    subject = Subject.model_construct(type=key[1] or "program", id=key[2] or program_id, attributes={})
+    return Prospect(key[0], subject, attributes, key)
+
+
+def _named(connector: Connector) -> set[str]:
+    """The columns that name a row; names of columns are the same in capitals."""
+    columns = (connector.customer_column, connector.subject_type_column, connector.subject_id_column)
+    return {column.casefold() for column in columns if column is not None}

@@ -1,0 +1,49 @@
+"""What the API of support stands on: the use cases, and the jobs that go through all of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from tablewright.store import Store
+from tablewright.systems.support import maintenance_jobs
+from tablewright.systems.support.maintenance_jobs import Job, JobState, Tell
+from tablewright.systems.support.service import Support
+from tablewright.systems.support.training_export import Export
+from tablewright.systems.unreadable_items import Notes
+
+
+class Desk:
+    """The service that routes are given."""
+
+    def __init__(
+        self, support: Support, store: Store, notes: Notes, *, settle: float = 0, export: Export | None = None
+    ) -> None:
+        """``settle`` is how many seconds the stream may be behind the table; ``export`` goes on in the background."""
+        self.support = support
+        self.notes = notes
+        self.export = export
+        self._store = store
+        self._work: Mapping[str, Callable[[Tell], str]] = {
+            "rebuild-metrics": partial(maintenance_jobs.rebuild_metrics, store, settle=settle, notes=notes),
+            "migrate-shards": partial(maintenance_jobs.migrate_shards, store),
+            "collect-orphans": partial(maintenance_jobs.collect_orphans, store),
+            "count-orphans": partial(maintenance_jobs.collect_orphans, store, dry_run=True),
+        }
+        self._jobs = {name: Job(name) for name in self._work}
+
+    def start(self) -> None:
+        """Begin a rebuild again that another process was killed in; leases of the dead have been ended by then."""
+        if maintenance_jobs.is_rebuild_unfinished(self._store, self.support.now()):
+            self.begin("rebuild-metrics")
+
+    def stop(self) -> None:
+        """Jobs end with the process; each can be begun again."""
+
+    def begin(self, name: str) -> JobState:
+        """Start a job; Clash if it is running."""
+        self._jobs[name].begin(self._work[name])
+        return self._jobs[name].state
+
+    def state(self, name: str) -> JobState:
+        return self._jobs[name].state

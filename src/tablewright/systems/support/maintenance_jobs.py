@@ -1,0 +1,192 @@
+"""Work on all of the data: count the metrics anew, spread tickets over their shards, collect what nothing refers to.
+
+Each is a function of a store that tells how far it is, and gives a sentence about what it came to. The table is in use
+meanwhile. Commands call them, and so does a process that serves (``Job``), as nobody else has its data folder.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from tablewright.runtime.errors import Clash
+from tablewright.runtime.internal_tables import notes_table
+from tablewright.store import Bookkeeping, Consumer, Finding, RebuildProgress, Remedy, Store, Usage
+from tablewright.systems.support.metric_counters import COUNTED, count
+from tablewright.systems.support.model import Metric, Ticket, tickets
+from tablewright.systems.support.readable_filter import Sieve
+from tablewright.systems.unreadable_items import Notes
+
+CONSUMER = "support.metrics"
+
+# Told how far it is: how much is done, of how much, if that is known.
+Tell = Callable[[int, int | None], None]
+
+# How often tickets are gone through: others may keep changing one while it is looked at.
+_PASSES = 5
+# How long after the start blobs are looked through for the first time, and how long after that again, in seconds.
+_FIRST_COLLECTION = 60.0
+_COLLECT_EVERY = 6 * 3600.0
+_STOP_WITHIN = 20.0
+
+_log = logging.getLogger(__name__)
+
+
+class Unfinished(Exception):
+    """Something that only a person can put right; the message says what."""
+
+
+def rebuild_metrics(
+    store: Store, tell: Tell, *, settle: float = 0, alone: bool = False, notes: Notes | None = None
+) -> str:
+    """Count everything anew from the table; ``settle`` is how many seconds the stream may be behind it.
+
+    ``alone``: nobody else can be at work, so that leases are those of the dead. What cannot be read counts for nothing,
+    and is told of.
+    """
+    sieve = Sieve(COUNTED, notes or Notes("support"))
+
+    def on_progress(progress: RebuildProgress) -> None:
+        tell(progress.items, _total(progress.items, progress.estimated))
+
+    consumer = Consumer(store, tickets, count, name=CONSUMER, notes=notes_table, wanted=sieve)
+    if alone:
+        consumer.take_over()
+    done = consumer.rebuild([Metric], on_progress=on_progress, settle=settle)
+    left_out = f"; {sieve.told}" if sieve.left_out else ""
+    return f"the metrics are counted anew from {done.items} items{left_out}"
+
+
+def _total(done: int, estimated: int) -> int | None:
+    """How much there is, if that is known: an estimate of before is none once there has been more."""
+    return estimated if estimated >= done else None
+
+
+def is_rebuild_unfinished(store: Store, now: datetime) -> bool:
+    """Whether a rebuild was begun, and whoever did so is gone; until it is done, nothing is counted."""
+    notes = store.iterate(Bookkeeping.of(notes_table).checkpoint.of_consumer(consumer=CONSUMER), consistent=True)
+    begun = [note for note in notes if note.is_of_rebuild]
+    return any(note.leased_until is None or note.leased_until < now for note in begun)
+
+
+def migrate_shards(store: Store, tell: Tell) -> str:
+    """Move every ticket to the shard that it belongs to by the model; Unfinished if one cannot be moved."""
+    moved = 0
+    left: list[Finding] = []
+    for _ in range(_PASSES):
+        report = store.repair(
+            Ticket,
+            dry_run=False,
+            on_progress=lambda progress: tell(progress.done, _total(progress.done, progress.total)),
+        )
+        moved += report.progress.mended
+        left = [finding for finding in report.findings if finding.remedy is not Remedy.MENDED]
+        if not left:
+            return f"moved {moved} keys; every ticket is in its shard"
+        if all(finding.remedy is Remedy.LEFT for finding in left):
+            break
+    raise Unfinished(f"moved {moved} keys, and {len(left)} are left for somebody to look at, such as {left[0]}")
+
+
+def collect_orphans(store: Store, tell: Tell, *, dry_run: bool = False) -> str:
+    """Remove payloads that no ticket refers to; with ``dry_run`` only count them."""
+    found = store.collect_orphans(
+        tickets, dry_run=dry_run, on_progress=lambda progress: tell(progress.total.blobs, None)
+    )
+    done = "would be removed" if dry_run else "removed"
+    unreadable = f"; {found.unreadable} of them do not say whose they are" if found.unreadable else ""
+    return f"orphans {done}: {_told(found.orphans)}; payloads in all: {_told(found.total)}{unreadable}"
+
+
+def _told(usage: Usage) -> str:
+    return f"{usage.blobs} ({usage.bytes} bytes)"
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """How far a job is, or what it came to."""
+
+    running: bool = False
+    done: int = 0
+    total: int | None = None
+    outcome: str | None = None
+    failed: str | None = None
+
+
+class Job:
+    """Work that a process does in a thread, one at a time."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._state = JobState()
+
+    def begin(self, work: Callable[[Tell], str]) -> None:
+        """Start it; Clash if it is running."""
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                raise Clash(f"{self._name} is running already")
+            self._state = JobState(running=True)
+            self._thread = threading.Thread(target=self._run, args=(work,), name=f"support.{self._name}", daemon=True)
+            self._thread.start()
+
+    @property
+    def state(self) -> JobState:
+        return self._state
+
+    def _run(self, work: Callable[[Tell], str]) -> None:
+        try:
+            outcome = work(self._tell)
+        except Exception as error:
+            _log.error("a job failed", exc_info=error, extra={"job": self._name})
+            # Of other errors the text may tell what nobody but the log should know.
+            failed = str(error) if isinstance(error, Unfinished) else type(error).__name__
+            self._state = JobState(done=self._state.done, failed=failed)
+        else:
+            self._state = JobState(done=self._state.done, total=self._state.total, outcome=outcome)
+
+    def _tell(self, done: int, total: int | None) -> None:
+        self._state = JobState(running=True, done=done, total=total)
+
+
+class OrphanCollector:
+    """Collects orphans in the background, now and then: items that expire leave theirs, and so does a crash."""
+
+    def __init__(self, store: Store, *, first: float = _FIRST_COLLECTION, every: float = _COLLECT_EVERY) -> None:
+        self._store = store
+        self._waits = (first, every)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="support.orphans", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(_STOP_WITHIN)
+
+    def _work(self) -> None:
+        wait, every = self._waits
+        while not self._stop.wait(wait):
+            wait = every
+            try:
+                outcome = collect_orphans(self._store, self._tell)
+            except _Stopped:
+                return
+            except Exception as error:
+                _log.error("orphans could not be collected", exc_info=error)
+            else:
+                _log.info("orphans were collected", extra={"outcome": outcome})
+
+    def _tell(self, done: int, total: int | None) -> None:
+        if self._stop.is_set():
+            raise _Stopped
+
+
+class _Stopped(Exception):
+    """The process is stopping."""

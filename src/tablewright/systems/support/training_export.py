@@ -1,0 +1,432 @@
+"""The training export: tickets with their events and feedback, as files for those who train models on them.
+
+    export.json                    what the folder has: its format, and the name of its place in the stream
+    part-000000000001.jsonl        tickets, one in a line; or part-….parquet
+
+The first export goes through the table (``Consumer.rebuild``), later ones through the stream, and write tickets that
+have changed since. A part is on disk, whole and under its name, before the place in the stream is noted, so a crash can
+repeat tickets and lose none. **A ticket may be in several parts: the record with the latest ``as_of`` counts**; one
+that is gone has a record that says ``deleted``.
+
+Who somebody is, is not told: the ids of customers, operators and engineers are keyed hashes, the same for the same
+person in every export of an installation, unless the export is to be ``identified``. Free text (symptoms, comments,
+reasons) is exported as it is. Payloads (``data``) are not part of it, only their sizes.
+"""
+
+from __future__ import annotations
+
+import errno
+import hmac
+import json
+import logging
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+import orjson
+
+from tablewright.runtime.http.json_values import in_json
+from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.system import SettingsError
+from tablewright.store import (
+    AnyChange,
+    Change,
+    Consumer,
+    Effects,
+    RawChange,
+    RebuildProgress,
+    RebuildUnfinished,
+    RecordsLost,
+    Store,
+    Unavailable,
+    Unreadable,
+    wanting,
+)
+from tablewright.store import sizes_outside as outside
+from tablewright.systems.support.maintenance_jobs import Tell
+from tablewright.systems.support.model import Case, Event, Feedback, Ticket, tickets
+from tablewright.systems.support.readable_filter import Sieve
+from tablewright.systems.unreadable_items import Notes
+
+Format = Literal["jsonl", "parquet"]
+
+_log = logging.getLogger(__name__)
+
+BATCH_SIZE = 1000
+# What an export is made of.
+EXPORTED = wanting(Ticket, Event, Feedback)
+# Longer than others wait, as every batch is a file.
+WINDOW = timedelta(minutes=1)
+_STOP_WITHIN = 20.0
+_AGAIN_AFTER = 10.0
+_NOTE = "export.json"
+# The largest line that is read back: a ticket with all its events.
+_LIMIT = "maximum_object_size=1073741824"
+# What of an event's details says who somebody is.
+_PERSONS = ("changed_by", "assigned_to")
+_COLUMNS = {
+    "ticket_id": "VARCHAR",
+    "as_of": "TIMESTAMPTZ",
+    "deleted": "BOOLEAN",
+    "customer_id": "VARCHAR",
+    "status": "VARCHAR",
+    "priority": "VARCHAR",
+    "symptom_text": "VARCHAR",
+    "created_at": "TIMESTAMPTZ",
+    "updated_at": "TIMESTAMPTZ",
+    "completed_at": "TIMESTAMPTZ",
+    "escalated_at": "TIMESTAMPTZ",
+    "escalation_reason": "VARCHAR",
+    "assigned_to": "VARCHAR",
+    "data_size": "BIGINT",
+    "events": (
+        "STRUCT(number BIGINT, timestamp TIMESTAMPTZ, event_type VARCHAR, old_status VARCHAR, new_status VARCHAR, "
+        "details VARCHAR)[]"
+    ),
+    "feedback": (
+        "STRUCT(feedback_id VARCHAR, operator_id VARCHAR, submitted_at TIMESTAMPTZ, rating BIGINT, "
+        "was_helpful BOOLEAN, comment VARCHAR)[]"
+    ),
+}
+
+
+class ExportError(SettingsError):
+    """A folder that cannot be exported to; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a folder has."""
+
+    consumer: str
+    format: Format
+    identified: bool
+    # Whether all of the table has been exported once.
+    begun: bool = False
+
+
+class Export:
+    """An export to a folder, which goes on where it was."""
+
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        secret: bytes,
+        now: Callable[[], datetime],
+        *,
+        format: Format = "jsonl",
+        identified: bool = False,
+        notes: Notes | None = None,
+    ) -> None:
+        """ExportError if the folder has an export of another kind."""
+        self._store = store
+        self._notes = notes or Notes("support")
+        # Tickets that an export of the whole table has left out, as they, or something of theirs, cannot be read.
+        self.unreadable: set[str] = set()
+        # Changes that an export of what has changed since could not read; they are dead letters.
+        self.put_aside = 0
+        self._is_whole = False
+        self._sieve = Sieve(EXPORTED, self._notes)
+        self._now = now
+        self._folder = folder
+        self._secret = secret
+        self._note = self._opened(format, identified)
+        self._parts = max(
+            (int(part.stem[5:]) for part in folder.glob("part-*") if part.stem[5:].isdecimal()), default=0
+        )
+        self.written = 0
+
+    def _opened(self, format: Format, identified: bool) -> Note:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            path = self._folder / _NOTE
+            if not path.exists():
+                return Note(f"support.export.{uuid4().hex[:12]}", format, identified)
+            found = Note(**json.loads(path.read_text("utf-8")))
+        except OSError as error:
+            raise ExportError(f"{self._folder} cannot be used: {error.strerror}") from None
+        except (ValueError, TypeError):
+            raise ExportError(f"{self._folder / _NOTE} is not what an export leaves; choose another folder") from None
+        if (found.format, found.identified) != (format, identified):
+            kind = f"{found.format}, {'identified' if found.identified else 'not identified'}"
+            raise ExportError(f"{self._folder} has an export of another kind ({kind}); choose another folder")
+        return found
+
+    @property
+    def consumer_name(self) -> str:
+        return self._note.consumer
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether all of the table has been exported once, so that changes are enough from now on."""
+        return self._note.begun
+
+    def consumer(self) -> Consumer:
+        return Consumer(
+            self._store,
+            tickets,
+            self.handle,
+            name=self.consumer_name,
+            notes=notes_table,
+            batch_size=BATCH_SIZE,
+            window=timedelta(0),
+            wanted=self._wanted,
+        )
+
+    def _wanted(self, change: RawChange) -> bool:
+        """Whether a ticket is to be exported for a change; of the whole table, without what cannot be read."""
+        if not self._is_whole or not EXPORTED(change) or self._sieve(change):
+            return EXPORTED(change)
+        ticket_id = (change.after or change.before or {}).get("ticket_id", {}).get("S")
+        if ticket_id is not None:
+            self.unreadable.add(ticket_id)
+        return False
+
+    def run(self, tell: Tell, *, full: bool = False, alone: bool = False, settle: float = 0) -> int:
+        """Export what has changed since, or all; how many records were written. ``alone``: leases are of the dead."""
+        before = self.written
+        consumer = self.consumer()
+        if alone:
+            consumer.take_over()
+        if not full and self.is_begun:
+            try:
+                done = consumer.run_once()
+                consumer.release()
+                self.put_aside += done.dead_letters
+                if done.busy:
+                    raise ExportError(f"another process is exporting to {self._folder}; let it do so, or stop it")
+                return self.written - before
+            except (RecordsLost, RebuildUnfinished):
+                # Nothing is missing from the table.
+                consumer = self.consumer()
+        self.export_all(consumer, tell, settle=settle)
+        return self.written - before
+
+    @property
+    def told(self) -> str:
+        """What could not be exported, and what to do, in a sentence; none if there is nothing."""
+        number = len(self.unreadable) or self.put_aside
+        were, them = ("was", "it") if number == 1 else ("were", "them")
+        if self.unreadable:
+            left_out = f"{number} cannot be read and {were} left out, such as {min(self.unreadable)}"
+        elif self.put_aside:
+            left_out = f"{number} {'change' if number == 1 else 'changes'} cannot be read and {were} put aside"
+        else:
+            return ""
+        return f"{left_out}; mend {them} in the table, and export with --full"
+
+    def export_all(self, consumer: Consumer, tell: Tell, *, settle: float = 0) -> None:
+        """Export the whole table, and what changes meanwhile."""
+
+        def on_progress(progress: RebuildProgress) -> None:
+            tell(progress.items, progress.estimated or None)
+
+        self._save(replace(self._note, begun=False))
+        self._is_whole, self._sieve = True, Sieve(EXPORTED, self._notes)
+        self.unreadable.clear()
+        try:
+            consumer.rebuild([], on_progress=on_progress, settle=settle)
+        finally:
+            self._is_whole = False
+        self._save(replace(self._note, begun=True))
+
+    def handle(self, changes: Sequence[AnyChange], effects: Effects) -> None:
+        """The consumer's handler: a part with every ticket that changes are about, as it is now."""
+        changed = [
+            item.ticket_id
+            for change in changes
+            if isinstance(change, Change)
+            and isinstance(item := change.after or change.before, Ticket | Event | Feedback)
+        ]
+        if not changed:
+            return
+        records = [record for each in dict.fromkeys(changed) if (record := self._readable(each)) is not None]
+        if not records:
+            return
+        try:
+            self._write(records)
+        except OSError as error:
+            # Not the records' fault: they are exported once there is room.
+            raise Unavailable(f"{self._folder} cannot be written: {error.strerror}") from error
+        self.written += len(records)
+
+    # -- records ------------------------------------------------------------------------------------------------
+
+    def _readable(self, ticket_id: str) -> dict[str, Any] | None:
+        """The record of a ticket; None, in an export of the whole table, if something of it cannot be read."""
+        try:
+            return self._record(ticket_id)
+        except Unreadable as error:
+            if not self._is_whole:
+                # The consumer puts the change aside.
+                raise
+            self._notes.add(error)
+            self.unreadable.add(ticket_id)
+            return None
+
+    def _record(self, ticket_id: str) -> dict[str, Any]:
+        as_of = self._now()
+        case = self._store.collect(Case.of_ticket(ticket_id=ticket_id), consistent=True)
+        if case is None:
+            return {"ticket_id": ticket_id, "as_of": as_of, "deleted": True}
+        ticket, size = case.ticket, outside(case.ticket).get("data")
+        return {
+            "ticket_id": ticket_id,
+            "as_of": as_of,
+            "deleted": False,
+            "customer_id": self._who(ticket.customer_id),
+            "status": ticket.status,
+            "priority": ticket.priority,
+            "symptom_text": ticket.symptom_text,
+            "created_at": ticket.created_at,
+            "updated_at": ticket.updated_at,
+            "completed_at": ticket.completed_at,
+            "escalated_at": ticket.escalated_at,
+            "escalation_reason": ticket.escalation_reason,
+            "assigned_to": self._who(ticket.assigned_to),
+            "data_size": len(ticket.data.encode()) if size is None else size,
+            "events": [self._event(event) for event in case.events],
+            "feedback": [
+                {
+                    "feedback_id": each.feedback_id,
+                    "operator_id": self._who(each.operator_id),
+                    "submitted_at": each.submitted_at,
+                    "rating": each.rating,
+                    "was_helpful": each.was_helpful,
+                    "comment": each.comment,
+                }
+                for each in case.feedback
+            ],
+        }
+
+    def _event(self, event: Event) -> dict[str, Any]:
+        details = in_json(event.details)
+        for name in _PERSONS:
+            if isinstance(details.get(name), str):
+                details[name] = self._who(details[name])
+        return {
+            "number": event.number,
+            "timestamp": event.timestamp,
+            "event_type": event.event_type,
+            "old_status": event.old_status,
+            "new_status": event.new_status,
+            # As text, because every type of event has others.
+            "details": json.dumps(details, ensure_ascii=False, separators=(",", ":")),
+        }
+
+    def _who(self, person: str | None) -> str | None:
+        if person is None or self._note.identified:
+            return person
+        return hmac.new(self._secret, b"training-export\0" + person.encode(), sha256).hexdigest()[:32]
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def _write(self, records: Sequence[dict[str, Any]]) -> None:
+        """A part, under its name only when it is whole and on disk."""
+        lines = b"".join(orjson.dumps(record) + b"\n" for record in records)
+        draft = self._folder / f".{uuid4().hex}.draft"
+        try:
+            if self._note.format == "jsonl":
+                draft.write_bytes(lines)
+            else:
+                _write_parquet(lines, draft)
+            _sync(draft)
+            while True:
+                self._parts += 1
+                try:
+                    os.link(draft, self._folder / f"part-{self._parts:012d}.{self._note.format}")
+                    break
+                except FileExistsError:
+                    # Somebody else exports to this folder too.
+                    continue
+        finally:
+            draft.unlink(missing_ok=True)
+        _sync(self._folder)
+
+    def _save(self, note: Note) -> None:
+        self._note = note
+        draft = self._folder / f".{uuid4().hex}.draft"
+        try:
+            draft.write_text(json.dumps(asdict(note), indent=2) + "\n", "utf-8")
+            _sync(draft)
+            os.replace(draft, self._folder / _NOTE)
+            _sync(self._folder)
+        except OSError as error:
+            raise ExportError(f"{self._folder} cannot be written: {error.strerror}") from None
+
+
+class FirstExport:
+    """Exports the whole table in the background, where that has not been done yet; the consumer goes on from there."""
+
+    def __init__(self, export: Export, *, settle: float = 0) -> None:
+        self._export = export
+        self._settle = settle
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="support.export", daemon=True)
+
+    def start(self) -> None:
+        if not self._export.is_begun:
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(_STOP_WITHIN)
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._export.export_all(self._export.consumer(), self._tell, settle=self._settle)
+            except _Stopped:
+                return
+            except Exception as error:
+                _log.error("the first training export failed", exc_info=error)
+                self._stop.wait(_AGAIN_AFTER)
+            else:
+                if self._export.unreadable:
+                    left_out = len(self._export.unreadable)
+                    _log.warning("the first training export leaves tickets out", extra={"count": left_out})
+                return
+
+    def _tell(self, done: int, total: int | None) -> None:
+        if self._stop.is_set():
+            raise _Stopped
+
+
+class _Stopped(Exception):
+    """The process is stopping; the export is begun again by the next one."""
+
+
+def _write_parquet(lines: bytes, path: Path) -> None:
+    import duckdb
+
+    columns = ", ".join(f"'{name}': '{kind}'" for name, kind in _COLUMNS.items())
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as source, duckdb.connect(config={"threads": 1}) as database:
+        source.write(lines)
+        source.flush()
+        table = f"read_json({_quoted(source.name)}, format='newline_delimited', columns={{{columns}}}, {_LIMIT})"
+        try:
+            database.execute(f"COPY (SELECT * FROM {table}) TO {_quoted(str(path))} (FORMAT parquet)")
+        except duckdb.IOException as error:
+            raise OSError(errno.EIO, str(error).partition("\n")[0]) from error
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _sync(path: Path) -> None:
+    """See to it that a file, or what a folder lists, is on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

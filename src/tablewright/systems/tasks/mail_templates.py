@@ -1,0 +1,49 @@
+"""What mail about tasks says: plain text, what happened in the first line."""
+
+from __future__ import annotations
+
+from tablewright.runtime.mail.event_mail import Letter
+from tablewright.systems.tasks.model import Status, Task, User
+
+_HAPPENED = {
+    Status.OPEN: ("Open again", "A task was put back, and waits for somebody to start it"),
+    Status.IN_PROGRESS: ("In progress", "A task is in progress"),
+    Status.COMPLETED: ("Completed", "A task is completed"),
+    Status.CLOSED: ("Closed", "A task is closed"),
+}
+
+
+def assigned(task: Task, recipient: User, assigned_by: str) -> Letter:
+    """To whoever got a task."""
+    text = f"""\
+A task was assigned to you: {task.title}
+
+Priority:     {task.priority}
+Status:       {task.status}
+Assigned by:  {_who(assigned_by, recipient)}
+Task:         {task.task_id}
+
+{task.description}
+{_footer("the task was assigned to you")}"""
+    return Letter(recipient.email, f"Assigned to you: {task.title}", text)
+
+
+def status_changed(task: Task, recipient: User, before: str, after: str, updated_by: str) -> Letter:
+    """To everybody who has to do with a task."""
+    subject, happened = _HAPPENED[Status(after)]
+    text = f"""\
+{happened}: {task.title}
+
+Status:       {after} (before: {before})
+Changed by:   {_who(updated_by, recipient)}
+Task:         {task.task_id}
+{_footer("you created the task" if recipient.user_id == task.created_by else "the task is assigned to you")}"""
+    return Letter(recipient.email, f"{subject}: {task.title}", text)
+
+
+def _who(user_id: str, recipient: User) -> str:
+    return "you" if user_id == recipient.user_id else user_id
+
+
+def _footer(reason: str) -> str:
+    return f"\n-- \nYou get this because {reason}.\n"

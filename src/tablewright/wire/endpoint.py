@@ -1,0 +1,145 @@
+"""What DynamoDB's endpoint does with one request, from the checks on its form to the engine's answer.
+
+The checks come in the service's order, and each has its answer:
+
+1. a browser's preflight (``OPTIONS`` with ``Origin``) is granted; ``GET /`` says that all is well;
+2. anything but a JSON ``POST /`` gets 404 and an XML stub;
+3. a body that is no JSON, then a target that is no operation, then a missing or wrong signature, then
+   an empty body, get 400 and the name of the error, the first and last without a message;
+4. what is left goes to the engine, and its error or response comes back as it is.
+
+A response that depends on writes still to be committed is returned with the ``Pending`` commit; the
+caller sends it once that is durable.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import orjson
+
+from tablewright.dynamo.errors import (
+    DynamoError,
+    InternalServerError,
+    SerializationException,
+    UnknownOperationException,
+)
+from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render
+from tablewright.wire.operation_targets import OPERATIONS
+from tablewright.wire.sigv4 import accept_any
+
+MAX_BODY: Final = 16 * 1024 * 1024
+
+_NOT_FOUND: Final = b"<UnknownOperationException/>\n"
+_INTERNAL_MESSAGE: Final = "Internal server error"
+
+_log = logging.getLogger("tablewright.wire")
+
+
+class Pending(Protocol):
+    """A commit that is still to come."""
+
+    def when_durable(self, callback: Callable[[BaseException | None], None], /) -> None: ...
+
+
+class EngineLike(Protocol):
+    """The part of the engine that the wire needs."""
+
+    def execute(self, operation: str, request: Any, /) -> tuple[bytes, Pending | None]: ...
+
+    def flush(self) -> None: ...
+
+
+class Service:
+    """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request it does not let in."""
+
+    def __init__(self, engine: EngineLike, authenticate: Callable[[Request], None] = accept_any) -> None:
+        self._execute = engine.execute
+        self._authenticate = authenticate
+
+    def answer(self, request: Request) -> tuple[bytes, Pending | None]:
+        """The rendered answer, and the commit it has to wait for. Does not raise."""
+        if request.method != b"POST" or request.url != b"/":
+            answer = self._answer_elsewhere(request)
+            if answer is not None:
+                return answer, None
+        headers = request.headers
+        content_type = headers.get(b"content-type", b"")
+        if content_type != JSON_1_0:
+            content_type = content_type.partition(b";")[0].strip().lower()
+            if content_type not in (JSON, JSON_1_0):
+                if request.body:
+                    return render(request, 404, _NOT_FOUND), None
+                content_type = JSON
+        try:
+            document = self._parse(request)
+            operation = OPERATIONS.get(headers.get(b"x-amz-target", b""))
+            if operation is None:
+                raise UnknownOperationException
+            self._authenticate(request)
+            if not request.body:
+                raise SerializationException
+            body, pending = self._execute(operation, document)
+            return render(request, 200, body, content_type), pending
+        except DynamoError as error:
+            return render(request, error.status, orjson.dumps(error.body()), content_type), error.batch
+        except BodyTooLarge:
+            return render(request, 413, b""), None
+        except Exception:
+            _log.exception("%s failed", headers.get(b"x-amz-target", b"").decode("latin-1"))
+            return self.failure(request), None
+
+    @staticmethod
+    def failure(request: Request, cause: BaseException | None = None) -> bytes:
+        """What a client gets whose request failed inside, or whose write could not be made durable."""
+        error = cause if isinstance(cause, DynamoError) else InternalServerError(_INTERNAL_MESSAGE)
+        content_type = JSON_1_0 if request.headers.get(b"content-type") == JSON_1_0 else JSON
+        return render(request, error.status, orjson.dumps(error.body()), content_type)
+
+    @staticmethod
+    def _parse(request: Request) -> Any:
+        body = request.body
+        if b"content-encoding" in request.headers:
+            try:
+                body = decompress(body, request.headers[b"content-encoding"], MAX_BODY)
+            except ValueError:
+                raise SerializationException from None
+        if not body:
+            return None
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError:
+            raise SerializationException from None
+
+    @staticmethod
+    def _answer_elsewhere(request: Request) -> bytes | None:
+        """The answer to a request that is no plain ``POST /``, or None where it is an API call after all."""
+        if not request.url.startswith(b"/"):
+            request.url = _origin_form(request.url)
+        path = request.url.partition(b"?")[0]
+        headers = request.headers
+        if request.method == b"OPTIONS" and b"origin" in headers:
+            granted = b"Access-Control-Max-Age: 172800\r\n"
+            for asked, allowed in (
+                (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
+                (b"access-control-request-method", b"Access-Control-Allow-Methods"),
+            ):
+                if asked in headers:
+                    granted += b"%b: %b\r\n" % (allowed, headers[asked])
+            return render(request, 200, b"", None, granted, checksum=False)
+        if path == b"/" and request.method == b"GET":
+            return render(request, 200, b"healthy: " + headers.get(b"host", b"localhost"), b"text/plain")
+        if path != b"/" or request.method != b"POST":
+            return render(request, 404, _NOT_FOUND)
+        return None
+
+
+def _origin_form(url: bytes) -> bytes:
+    """``http://host/path`` as a proxy would ask for it, as ``/path``; other forms name nothing here."""
+    _, separator, rest = url.partition(b"://")
+    if not separator:
+        return b"/" if url.startswith(b"?") else b"*"
+    _, slash, path = rest.partition(b"/")
+    return slash + path or b"/"
