@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tablewright.dynamo.errors import ConditionalCheckFailedException, ResourceNotFoundException
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 
 INVALID = "One or more parameter values were invalid: "
 COUNTED = "1 validation error detected: "
@@ -23,7 +23,7 @@ A = {"S": "a"}
 # -- what is kept -------------------------------------------------------------------------------------------
 
 
-def test_an_item_comes_back_as_it_was_put(db: Database) -> None:
+def test_an_item_comes_back_as_it_was_put(db: TableClient) -> None:
     db.create("pk, sk", sk="N")
     item = {
         "pk": A,
@@ -41,7 +41,7 @@ def test_an_item_comes_back_as_it_was_put(db: Database) -> None:
     assert db.get(pk=A, sk={"N": "-1.50"}) == item
 
 
-def test_numbers_are_kept_in_canonical_form(db: Database) -> None:
+def test_numbers_are_kept_in_canonical_form(db: TableClient) -> None:
     db.create(pk="N")
     db.put(pk={"N": "1e1"}, n={"N": "+0012.300"}, s={"NS": ["1.0", "2e1"]}, l={"L": [{"N": "0e9"}]})
     assert db.get(pk={"N": "10.0"}) == {
@@ -52,21 +52,21 @@ def test_numbers_are_kept_in_canonical_form(db: Database) -> None:
     }
 
 
-def test_a_put_replaces_the_whole_item(db: Database) -> None:
+def test_a_put_replaces_the_whole_item(db: TableClient) -> None:
     db.create()
     db.put(pk=A, old=A)
     db.put(pk=A, new=A)
     assert db.get(pk=A) == {"pk": A, "new": A}
 
 
-def test_a_table_can_be_named_by_its_arn(db: Database) -> None:
+def test_a_table_can_be_named_by_its_arn(db: TableClient) -> None:
     db.create()
     db.put(pk=A)
     arn = db("DescribeTable")["Table"]["TableArn"]
     assert db("GetItem", TableName=arn, Key={"pk": A}) == {"Item": {"pk": A}}
 
 
-def test_what_is_not_there(db: Database) -> None:
+def test_what_is_not_there(db: TableClient) -> None:
     db.create()
     assert db("GetItem", Key={"pk": A}) == {}
     assert db("DeleteItem", Key={"pk": A}, ReturnValues="ALL_OLD") == {}
@@ -76,7 +76,7 @@ def test_what_is_not_there(db: Database) -> None:
         assert error.message == "Requested resource not found"
 
 
-def test_requests_are_not_changed_and_responses_are_the_callers_own(db: Database) -> None:
+def test_requests_are_not_changed_and_responses_are_the_callers_own(db: TableClient) -> None:
     db.create()
     request = {"TableName": "table", "Item": {"pk": A, "m": {"M": {"n": {"N": "1.0"}}}}}
     before = copy.deepcopy(request)
@@ -105,7 +105,7 @@ def test_requests_are_not_changed_and_responses_are_the_callers_own(db: Database
 # -- return values and conditions ---------------------------------------------------------------------------
 
 
-def test_the_old_item_comes_back_when_asked_for(db: Database) -> None:
+def test_the_old_item_comes_back_when_asked_for(db: TableClient) -> None:
     db.create()
     assert db("PutItem", Item={"pk": A, "v": A}, ReturnValues="ALL_OLD") == {}
     assert db("PutItem", Item={"pk": A}, ReturnValues="ALL_OLD") == {"Attributes": {"pk": A, "v": A}}
@@ -114,14 +114,14 @@ def test_the_old_item_comes_back_when_asked_for(db: Database) -> None:
 
 
 @pytest.mark.parametrize("returned", ["ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"])
-def test_put_and_delete_return_only_the_old_item(db: Database, returned: str) -> None:
+def test_put_and_delete_return_only_the_old_item(db: TableClient, returned: str) -> None:
     db.create()
     message = COUNTED + "ReturnValues can only be ALL_OLD or NONE"
     assert db.refusal("PutItem", Item={"pk": A}, ReturnValues=returned) == message
     assert db.refusal("DeleteItem", Key={"pk": A}, ReturnValues=returned) == message
 
 
-def test_a_condition_is_about_the_item_as_it_is(db: Database) -> None:
+def test_a_condition_is_about_the_item_as_it_is(db: TableClient) -> None:
     db.create()
     absent = {"ConditionExpression": "attribute_not_exists(pk)"}
     db("PutItem", Item={"pk": A, "n": {"N": "1"}}, **absent)
@@ -150,7 +150,7 @@ def test_a_condition_is_about_the_item_as_it_is(db: Database) -> None:
     assert db.get(pk={"S": "missing"}) is None
 
 
-def test_expected_is_the_older_condition(db: Database) -> None:
+def test_expected_is_the_older_condition(db: TableClient) -> None:
     db.create()
     db("PutItem", Item={"pk": A, "n": {"N": "1"}}, Expected={"pk": {"Exists": False}})
     assert isinstance(
@@ -178,12 +178,12 @@ def test_expected_is_the_older_condition(db: Database) -> None:
         {"pk": A, "sk": {"N": "1"}, "other": A},
     ],
 )
-def test_a_key_has_the_key_attributes_and_nothing_else(db: Database, operation: str, key: dict[str, Any]) -> None:
+def test_a_key_has_the_key_attributes_and_nothing_else(db: TableClient, operation: str, key: dict[str, Any]) -> None:
     db.create("pk, sk", sk="N")
     assert db.refusal(operation, Key=key) == MISMATCH
 
 
-def test_an_item_without_its_key(db: Database) -> None:
+def test_an_item_without_its_key(db: TableClient) -> None:
     db.create("pk, sk", sk="N")
     assert db.refusal("PutItem", Item={}) == INVALID + "Missing the key pk in the item"
     assert db.refusal("PutItem", Item={"pk": A}) == INVALID + "Missing the key sk in the item"
@@ -196,7 +196,7 @@ def test_an_item_without_its_key(db: Database) -> None:
 
 
 @pytest.mark.parametrize(("tag", "kind"), [("S", "string"), ("B", "binary")])
-def test_a_key_is_not_empty(db: Database, tag: str, kind: str) -> None:
+def test_a_key_is_not_empty(db: TableClient, tag: str, kind: str) -> None:
     db.create("pk, sk", pk=tag, sk=tag)
     full = {"S": "a"} if tag == "S" else {"B": "AQ=="}
     for key, name in (({"pk": {tag: ""}, "sk": full}, "pk"), ({"pk": full, "sk": {tag: ""}}, "sk")):
@@ -206,7 +206,7 @@ def test_a_key_is_not_empty(db: Database, tag: str, kind: str) -> None:
             assert db.refusal(operation, Key=key) == message
 
 
-def test_key_sizes_are_counted_in_bytes(db: Database) -> None:
+def test_key_sizes_are_counted_in_bytes(db: TableClient) -> None:
     db.create("pk, sk")
     longest = {"pk": {"S": "é" * 1024}, "sk": {"S": "é" * 512}}
     db.put(**longest)
@@ -226,7 +226,7 @@ def test_key_sizes_are_counted_in_bytes(db: Database) -> None:
             assert db.refusal(operation, Key=key) == INVALID + message
 
 
-def test_binary_key_sizes_are_those_of_the_bytes(db: Database) -> None:
+def test_binary_key_sizes_are_those_of_the_bytes(db: TableClient) -> None:
     db.create(pk="B")
     db.put(pk={"B": "AAAA" * 682})
     assert db.refusal("PutItem", Item={"pk": {"B": "AAAA" * 683}}) == (
@@ -237,7 +237,7 @@ def test_binary_key_sizes_are_those_of_the_bytes(db: Database) -> None:
 # -- index keys ---------------------------------------------------------------------------------------------
 
 
-def test_an_index_key_has_its_type(db: Database) -> None:
+def test_an_index_key_has_its_type(db: TableClient) -> None:
     db.create("pk, sk", global_indexes={"zzz": "g", "aaa": "g, h"}, local_indexes={"mmm": "pk, h"}, g="N")
     key = {"pk": A, "sk": A}
     # Of several indexes the first by name is reported.
@@ -256,7 +256,7 @@ def test_an_index_key_has_its_type(db: Database) -> None:
     db.put(**key)
 
 
-def test_the_key_of_the_table_is_checked_before_those_of_indexes(db: Database) -> None:
+def test_the_key_of_the_table_is_checked_before_those_of_indexes(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "g"})
     assert db.refusal("PutItem", Item={"g": {"N": "1"}}) == INVALID + "Missing the key pk in the item"
 
@@ -264,7 +264,7 @@ def test_the_key_of_the_table_is_checked_before_those_of_indexes(db: Database) -
 # -- sizes --------------------------------------------------------------------------------------------------
 
 
-def test_an_item_may_have_400_kb(db: Database) -> None:
+def test_an_item_may_have_400_kb(db: TableClient) -> None:
     db.create()
     room = 400 * 1024 - len("pk") - len("a") - len("v")
     db.put(pk=A, v={"S": "x" * room})
@@ -276,7 +276,7 @@ def test_an_item_may_have_400_kb(db: Database) -> None:
 # -- the order of checks ------------------------------------------------------------------------------------
 
 
-def test_put_checks_values_then_parameters_then_expressions_then_the_table(db: Database) -> None:
+def test_put_checks_values_then_parameters_then_expressions_then_the_table(db: TableClient) -> None:
     request: dict[str, Any] = {
         "TableName": "missing",
         "Item": {"v": {"N": "x"}},
@@ -317,7 +317,7 @@ def test_put_checks_values_then_parameters_then_expressions_then_the_table(db: D
     ],
 )
 def test_malformed_values_are_counted_by_writes_of_one_item_only(
-    db: Database, value: dict[str, Any], message: str
+    db: TableClient, value: dict[str, Any], message: str
 ) -> None:
     db.create()
     assert db.refusal("PutItem", Item={"pk": A, "v": value}) == COUNTED + message
@@ -326,7 +326,7 @@ def test_malformed_values_are_counted_by_writes_of_one_item_only(
     assert db.refusal("GetItem", Key={"pk": value}) == message
 
 
-def test_get_checks_the_key_before_its_expressions_and_these_before_the_table(db: Database) -> None:
+def test_get_checks_the_key_before_its_expressions_and_these_before_the_table(db: TableClient) -> None:
     request: dict[str, Any] = {
         "TableName": "missing",
         "Key": {"pk": {"N": "x"}},
@@ -348,7 +348,7 @@ def test_get_checks_the_key_before_its_expressions_and_these_before_the_table(db
     assert isinstance(db.error("GetItem", **request), ResourceNotFoundException)
 
 
-def test_delete_checks_the_key_before_its_condition(db: Database) -> None:
+def test_delete_checks_the_key_before_its_condition(db: TableClient) -> None:
     request: dict[str, Any] = {
         "TableName": "missing",
         "Key": {"pk": {}},
@@ -367,7 +367,7 @@ def test_delete_checks_the_key_before_its_condition(db: Database) -> None:
 # -- projections --------------------------------------------------------------------------------------------
 
 
-def test_a_projection_gives_what_is_there(db: Database) -> None:
+def test_a_projection_gives_what_is_there(db: TableClient) -> None:
     db.create()
     db.put(pk=A, m={"M": {"x": A, "y": A}}, l={"L": [{"N": "0"}, {"N": "1"}, {"N": "2"}]}, v=A)
     project = {"Key": {"pk": A}}
@@ -380,7 +380,7 @@ def test_a_projection_gives_what_is_there(db: Database) -> None:
     assert db("GetItem", **project, AttributesToGet=["missing"]) == {"Item": {}}
 
 
-def test_a_path_does_not_go_into_a_key(db: Database) -> None:
+def test_a_path_does_not_go_into_a_key(db: TableClient) -> None:
     db.create("pk, sk", global_indexes={"gsi": "g"})
     message = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
     key = {"pk": A, "sk": A}
@@ -391,7 +391,7 @@ def test_a_path_does_not_go_into_a_key(db: Database) -> None:
 # -- item collections ---------------------------------------------------------------------------------------
 
 
-def test_item_collection_metrics_are_for_tables_with_local_indexes(db: Database) -> None:
+def test_item_collection_metrics_are_for_tables_with_local_indexes(db: TableClient) -> None:
     db.create("pk, sk", local_indexes={"lsi": "pk, l"})
     db.create(name="plain", global_indexes={"gsi": "g"})
     metrics = {"ItemCollectionKey": {"pk": A}, "SizeEstimateRangeGB": [0.0, 1.0]}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 
 INVALID = "One or more parameter values were invalid: "
 COUNTED = "1 validation error detected: "
@@ -22,16 +22,16 @@ SUBJECTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(autouse=True)
-def table(db: Database) -> None:
+def table(db: TableClient) -> None:
     db.create()
 
 
-def refusals(db: Database, **request: Any) -> set[str | None]:
+def refusals(db: TableClient, **request: Any) -> set[str | None]:
     """What the three writes of one item say, each with its item or key."""
     return {db.refusal(operation, **subject, **request) for operation, subject in SUBJECTS.items()}
 
 
-def test_a_name_or_value_that_is_not_used(db: Database) -> None:
+def test_a_name_or_value_that_is_not_used(db: TableClient) -> None:
     condition = {"ConditionExpression": "attribute_exists(pk)"}
     unused = "Value provided in ExpressionAttribute{} unused in expressions: keys: {{{}}}"
     names = {"ExpressionAttributeNames": {"#a": "a"}}
@@ -43,7 +43,7 @@ def test_a_name_or_value_that_is_not_used(db: Database) -> None:
     assert db.refusal("TransactWriteItems", TransactItems=[{"ConditionCheck": check}]) == unused.format("Names", "#a")
 
 
-def test_an_empty_expression_and_an_empty_map_of_values(db: Database) -> None:
+def test_an_empty_expression_and_an_empty_map_of_values(db: TableClient) -> None:
     empty = "Invalid {}: The expression can not be empty;"
     assert refusals(db, ConditionExpression="") == {COUNTED + empty.format("ConditionExpression")}
     assert db.refusal("UpdateItem", Key={"pk": A}, UpdateExpression="") == COUNTED + empty.format("UpdateExpression")
@@ -54,7 +54,7 @@ def test_an_empty_expression_and_an_empty_map_of_values(db: Database) -> None:
     assert db.refusal("Scan", **request) == "ExpressionAttributeValues must not be empty"
 
 
-def test_a_malformed_value_of_an_expression_is_counted_without_its_name(db: Database) -> None:
+def test_a_malformed_value_of_an_expression_is_counted_without_its_name(db: TableClient) -> None:
     empty = INVALID + "An number set  may not be empty"
     values: dict[str, Any] = {"ExpressionAttributeValues": {":v": {"NS": []}}}
     assert refusals(db, ConditionExpression="v = :v", **values) == {COUNTED + empty}
@@ -85,11 +85,11 @@ def test_a_malformed_value_of_an_expression_is_counted_without_its_name(db: Data
         ),
     ],
 )
-def test_an_expectation_that_makes_no_sense(db: Database, expected: dict[str, Any], problem: str) -> None:
+def test_an_expectation_that_makes_no_sense(db: TableClient, expected: dict[str, Any], problem: str) -> None:
     assert refusals(db, Expected={"v": expected}) == {COUNTED + INVALID + problem}
 
 
-def test_parameters_that_do_not_mix_and_mistakes_in_an_expression(db: Database) -> None:
+def test_parameters_that_do_not_mix_and_mistakes_in_an_expression(db: TableClient) -> None:
     mixed = refusals(db, ConditionExpression="a", Expected={"a": {"Exists": False}})
     assert mixed == {
         COUNTED + "Can not use both expression and non-expression parameters in the same request: "
@@ -100,7 +100,7 @@ def test_parameters_that_do_not_mix_and_mistakes_in_an_expression(db: Database) 
     }
 
 
-def test_an_expression_over_4096_bytes(db: Database) -> None:
+def test_an_expression_over_4096_bytes(db: TableClient) -> None:
     too_long = "Expression size has exceeded the maximum allowed size;"
     condition, values = "v = :v".ljust(4097), {"ExpressionAttributeValues": {":v": A}}
     assert refusals(db, ConditionExpression=condition, **values) == {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tablewright.engine.items.consumed_capacity import read_units, write_units
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 
 A, B = {"S": "a"}, {"S": "b"}
 TOTAL = {"ReturnConsumedCapacity": "TOTAL"}
@@ -22,7 +22,7 @@ def text(size: int) -> dict[str, str]:
     return {"S": "x" * size}
 
 
-def cost(db: Database, operation: str, **request: Any) -> Any:
+def cost(db: TableClient, operation: str, **request: Any) -> Any:
     return db(operation, **{**INDEXES, **request})["ConsumedCapacity"]
 
 
@@ -43,7 +43,7 @@ def test_units(size: int, written: int, read: int) -> None:
 # -- single items -------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_said_unless_asked_for(db: Database) -> None:
+def test_nothing_is_said_unless_asked_for(db: TableClient) -> None:
     db.create()
     assert db("PutItem", Item={"pk": A}, ReturnConsumedCapacity="NONE") == {}
     assert db("PutItem", Item={"pk": A}, **TOTAL) == {"ConsumedCapacity": {"TableName": "table", **units(1.0)}}
@@ -52,7 +52,7 @@ def test_nothing_is_said_unless_asked_for(db: Database) -> None:
     }
 
 
-def test_a_write_costs_the_larger_of_before_and_after(db: Database) -> None:
+def test_a_write_costs_the_larger_of_before_and_after(db: TableClient) -> None:
     db.create()
     key = {"pk": A}
 
@@ -72,7 +72,7 @@ def test_a_write_costs_the_larger_of_before_and_after(db: Database) -> None:
     assert total("DeleteItem", Key=key) == 1
 
 
-def test_a_read_costs_the_whole_item(db: Database) -> None:
+def test_a_read_costs_the_whole_item(db: TableClient) -> None:
     db.create()
     db.put(pk=A, v=text(5000))
     for request, expected in (
@@ -92,7 +92,7 @@ def test_a_read_costs_the_whole_item(db: Database) -> None:
 # -- writes to indexes --------------------------------------------------------------------------------------
 
 
-def indexed(db: Database) -> None:
+def indexed(db: TableClient) -> None:
     db.create(
         "pk, sk",
         global_indexes={"all": "g", "keys": "g"},
@@ -114,7 +114,7 @@ def written(table: float, local: float | None = None, **global_: float) -> dict[
     return result
 
 
-def test_an_index_costs_what_changes_in_it(db: Database) -> None:
+def test_an_index_costs_what_changes_in_it(db: TableClient) -> None:
     indexed(db)
     item: dict[str, Any] = {**KEY, "g": A, "l": A, "v": text(2000)}
     # Nothing is in an index without its key.
@@ -134,7 +134,7 @@ def test_an_index_costs_what_changes_in_it(db: Database) -> None:
     assert cost(db, "DeleteItem", Key=KEY) == written(1.0)
 
 
-def test_the_order_of_a_set_is_no_change(db: Database) -> None:
+def test_the_order_of_a_set_is_no_change(db: TableClient) -> None:
     indexed(db)
     db.put(**KEY, g=A, s={"SS": ["a", "b"]})
     assert cost(db, "PutItem", Item={**KEY, "g": A, "s": {"SS": ["b", "a"]}}) == written(1.0)
@@ -143,7 +143,7 @@ def test_the_order_of_a_set_is_no_change(db: Database) -> None:
 # -- queries and scans --------------------------------------------------------------------------------------
 
 
-def test_a_page_costs_the_sum_of_its_items(db: Database) -> None:
+def test_a_page_costs_the_sum_of_its_items(db: TableClient) -> None:
     db.create("pk, sk")
     for number in range(5):
         db.put(pk=A, sk={"S": str(number)}, v=text(2000))
@@ -163,7 +163,7 @@ def test_a_page_costs_the_sum_of_its_items(db: Database) -> None:
     assert db("Query", **query, **TOTAL)["ConsumedCapacity"] == {"TableName": "table", **units(1.5)}
 
 
-def test_a_read_of_an_index_costs_the_index(db: Database) -> None:
+def test_a_read_of_an_index_costs_the_index(db: TableClient) -> None:
     indexed(db)
     for number in range(3):
         db.put(pk=A, sk={"S": str(number)}, g=A, l=A, v=text(9000))
@@ -185,7 +185,7 @@ def test_a_read_of_an_index_costs_the_index(db: Database) -> None:
 # -- batches ------------------------------------------------------------------------------------------------
 
 
-def test_batches_answer_by_table(db: Database) -> None:
+def test_batches_answer_by_table(db: TableClient) -> None:
     indexed(db)
     db.create(name="other")
     puts = [{"PutRequest": {"Item": {"pk": A, "sk": {"S": name}, "g": A}}} for name in "abc"]
@@ -212,7 +212,7 @@ def both(member: str, number: float) -> dict[str, float]:
     return {member: number, "CapacityUnits": number}
 
 
-def test_a_transaction_costs_double_on_the_table_and_once_on_an_index(db: Database) -> None:
+def test_a_transaction_costs_double_on_the_table_and_once_on_an_index(db: TableClient) -> None:
     indexed(db)
     db.create(name="other")
     db("PutItem", TableName="other", Item={"pk": A, "v": text(2500)})
@@ -240,7 +240,7 @@ def test_a_transaction_costs_double_on_the_table_and_once_on_an_index(db: Databa
     ]
 
 
-def test_a_transactional_read_costs_double(db: Database) -> None:
+def test_a_transactional_read_costs_double(db: TableClient) -> None:
     db.create()
     db.put(pk=A, v=text(5000))
     gets = [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tablewright.dynamo.errors import ConditionalCheckFailedException, ResourceNotFoundException
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 from tests.engine.table_requests import attributes, index_creation
 
 INVALID = "One or more parameter values were invalid: "
@@ -17,7 +17,7 @@ KEY = {"pk": A}
 ONE = {":v": {"N": "1"}}
 
 
-def test_an_update_with_only_a_key_makes_the_item(db: Database) -> None:
+def test_an_update_with_only_a_key_makes_the_item(db: TableClient) -> None:
     db.create()
     assert db("UpdateItem", Key=KEY) == {}
     assert db.get(pk=A) == {"pk": A}
@@ -27,13 +27,13 @@ def test_an_update_with_only_a_key_makes_the_item(db: Database) -> None:
     assert db("UpdateItem", Key=KEY, AttributeUpdates={}) == {}
 
 
-def test_an_update_of_nothing_makes_an_item(db: Database) -> None:
+def test_an_update_of_nothing_makes_an_item(db: TableClient) -> None:
     db.create()
     db("UpdateItem", Key=KEY, UpdateExpression="SET n = :v", ExpressionAttributeValues=ONE)
     assert db.get(pk=A) == {"pk": A, "n": {"N": "1"}}
 
 
-def test_the_condition_is_about_the_item_and_not_about_the_key_of_a_new_one(db: Database) -> None:
+def test_the_condition_is_about_the_item_and_not_about_the_key_of_a_new_one(db: TableClient) -> None:
     db.create()
     error = db.error("UpdateItem", Key=KEY, ConditionExpression="attribute_exists(pk)")
     assert isinstance(error, ConditionalCheckFailedException)
@@ -54,7 +54,7 @@ def test_the_condition_is_about_the_item_and_not_about_the_key_of_a_new_one(db: 
         ("UPDATED_NEW", {"n": {"N": "1"}, "new": A}, {"n": {"N": "2"}, "new": A}),
     ],
 )
-def test_return_values(db: Database, returned: str, of_a_new_item: Any, of_an_old_item: Any) -> None:
+def test_return_values(db: TableClient, returned: str, of_a_new_item: Any, of_an_old_item: Any) -> None:
     db.create()
     request: dict[str, Any] = {
         "Key": KEY,
@@ -68,7 +68,7 @@ def test_return_values(db: Database, returned: str, of_a_new_item: Any, of_an_ol
     assert db("UpdateItem", **request).get("Attributes") == of_an_old_item
 
 
-def test_updated_values_are_fragments(db: Database) -> None:
+def test_updated_values_are_fragments(db: TableClient) -> None:
     db.create()
     db.put(pk=A, m={"M": {"x": A, "y": A}})
     request: dict[str, Any] = {
@@ -83,7 +83,7 @@ def test_updated_values_are_fragments(db: Database) -> None:
     assert absent == {}
 
 
-def test_the_older_updates(db: Database) -> None:
+def test_the_older_updates(db: TableClient) -> None:
     db.create()
     db.put(pk=A, n={"N": "1"}, ss={"SS": ["a", "b"]}, gone=A)
     updates: dict[str, Any] = {
@@ -113,14 +113,14 @@ def test_the_older_updates(db: Database) -> None:
         {"AttributeUpdates": {"pk": {"Action": "DELETE"}}},
     ],
 )
-def test_a_key_does_not_change(db: Database, change: dict[str, Any]) -> None:
+def test_a_key_does_not_change(db: TableClient, change: dict[str, Any]) -> None:
     db.create()
     assert db.refusal("UpdateItem", Key=KEY, **change) == (
         INVALID + "Cannot update attribute pk. This attribute is part of the key"
     )
 
 
-def test_a_path_into_a_key_is_a_change_of_the_key(db: Database) -> None:
+def test_a_path_into_a_key_is_a_change_of_the_key(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "g"})
     update = {"UpdateExpression": "SET {}.x = :v", "ExpressionAttributeValues": {":v": A}}
     into_key = {**update, "UpdateExpression": "SET pk.x = :v"}
@@ -133,7 +133,7 @@ def test_a_path_into_a_key_is_a_change_of_the_key(db: Database) -> None:
     )
 
 
-def test_an_index_key_keeps_its_type(db: Database) -> None:
+def test_an_index_key_keeps_its_type(db: TableClient) -> None:
     db.create(global_indexes={"zzz": "g", "aaa": "g"})
     mismatch = INVALID + "Type mismatch for Index Key g Expected: S Actual: N IndexName: aaa"
     given = {"UpdateExpression": "SET g = :v", "ExpressionAttributeValues": ONE}
@@ -145,7 +145,7 @@ def test_an_index_key_keeps_its_type(db: Database) -> None:
 
 
 @pytest.mark.parametrize(("tag", "kind"), [("S", "string"), ("B", "binary")])
-def test_an_index_key_is_not_updated_to_nothing(db: Database, tag: str, kind: str) -> None:
+def test_an_index_key_is_not_updated_to_nothing(db: TableClient, tag: str, kind: str) -> None:
     db.create(global_indexes={"gsi": "g"}, g=tag)
     empty = {"UpdateExpression": "SET g = :v", "ExpressionAttributeValues": {":v": {tag: ""}}}
     assert db.refusal("UpdateItem", Key=KEY, **empty) == (
@@ -156,7 +156,7 @@ def test_an_index_key_is_not_updated_to_nothing(db: Database, tag: str, kind: st
     assert db.get(pk=A) is None
 
 
-def test_an_old_item_that_does_not_fit_a_new_index_can_be_updated(db: Database) -> None:
+def test_an_old_item_that_does_not_fit_a_new_index_can_be_updated(db: TableClient) -> None:
     db.create()
     db.put(pk=A, g={"N": "1"}, h={"S": "x" * 70_000})
     db(
@@ -177,7 +177,7 @@ def test_an_old_item_that_does_not_fit_a_new_index_can_be_updated(db: Database) 
     assert db("Scan", IndexName="by_h")["Count"] == 0
 
 
-def test_what_an_update_makes_is_checked_as_a_whole(db: Database) -> None:
+def test_what_an_update_makes_is_checked_as_a_whole(db: TableClient) -> None:
     db.create()
     deep: dict[str, Any] = {"M": {}}
     for _ in range(30):
@@ -201,13 +201,13 @@ TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 LIMIT = 400 * 1024
 
 
-def _grow_to(db: Database, key: dict[str, Any], size: int, **request: Any) -> None:
+def _grow_to(db: TableClient, key: dict[str, Any], size: int, **request: Any) -> None:
     """Put an item of exactly that size."""
     overhead = sum(len(name) + len(value["S"]) for name, value in key.items()) + len("v")
     db.put(**key, v={"S": "x" * (size - overhead)})
 
 
-def test_an_update_is_charged_for_its_actions_instead_of_its_key(db: Database) -> None:
+def test_an_update_is_charged_for_its_actions_instead_of_its_key(db: TableClient) -> None:
     db.create()
     # Three bytes for the update and nineteen for a value written, against three for the key.
     set_one = {"UpdateExpression": "SET w = :w", "ExpressionAttributeValues": {":w": {"S": ""}}}
@@ -222,7 +222,7 @@ def test_an_update_is_charged_for_its_actions_instead_of_its_key(db: Database) -
     assert db.refusal("UpdateItem", Key=KEY, UpdateExpression="REMOVE w") == TOO_LARGE
 
 
-def test_with_a_long_key_the_item_itself_is_what_counts(db: Database) -> None:
+def test_with_a_long_key_the_item_itself_is_what_counts(db: TableClient) -> None:
     db.create()
     key = {"pk": {"S": "k" * 100}}
     set_one = {"UpdateExpression": "SET w = :w", "ExpressionAttributeValues": {":w": {"S": ""}}}
@@ -235,7 +235,7 @@ def test_with_a_long_key_the_item_itself_is_what_counts(db: Database) -> None:
 # -- the order of checks ------------------------------------------------------------------------------------
 
 
-def test_update_checks_parameters_then_the_key_then_the_older_ones_then_expressions(db: Database) -> None:
+def test_update_checks_parameters_then_the_key_then_the_older_ones_then_expressions(db: TableClient) -> None:
     request: dict[str, Any] = {
         "TableName": "missing",
         "Key": {"pk": {"N": "x"}},
@@ -261,7 +261,7 @@ def test_update_checks_parameters_then_the_key_then_the_older_ones_then_expressi
     assert isinstance(db.error("UpdateItem", **request), ResourceNotFoundException)
 
 
-def test_the_key_is_checked_before_what_would_change(db: Database) -> None:
+def test_the_key_is_checked_before_what_would_change(db: TableClient) -> None:
     db.create()
     assert db.refusal("UpdateItem", Key={}, UpdateExpression="REMOVE pk") == (
         "The provided key element does not match the schema"

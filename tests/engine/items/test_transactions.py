@@ -11,7 +11,7 @@ from tablewright.dynamo.errors import (
     ResourceNotFoundException,
     TransactionCanceledException,
 )
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 
 INVALID = "One or more parameter values were invalid: "
 MISMATCH = "The provided key element does not match the schema"
@@ -51,7 +51,7 @@ def get(table: str = "table", projection: str | None = None, **key: dict[str, An
     return {"Get": body}
 
 
-def reasons(db: Database, *actions: dict[str, Any], operation: str = "TransactWriteItems") -> list[dict[str, Any]]:
+def reasons(db: TableClient, *actions: dict[str, Any], operation: str = "TransactWriteItems") -> list[dict[str, Any]]:
     """Why the transaction is cancelled."""
     error = db.error(operation, TransactItems=list(actions))
     assert isinstance(error, TransactionCanceledException)
@@ -65,7 +65,7 @@ def reasons(db: Database, *actions: dict[str, Any], operation: str = "TransactWr
 # -- writing ------------------------------------------------------------------------------------------------
 
 
-def test_all_actions_are_applied(db: Database) -> None:
+def test_all_actions_are_applied(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "g"})
     db.put(pk=B, g=B)
     db.put(pk={"S": "checked"})
@@ -84,7 +84,7 @@ def test_all_actions_are_applied(db: Database) -> None:
     assert db.engine.verify().problems == []
 
 
-def test_nothing_is_applied_when_one_condition_fails(db: Database) -> None:
+def test_nothing_is_applied_when_one_condition_fails(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "g"})
     db.put(pk=B, v=A)
     assert reasons(
@@ -105,7 +105,7 @@ def test_nothing_is_applied_when_one_condition_fails(db: Database) -> None:
     "second",
     [put(pk=A), delete(pk=A), update("REMOVE v", pk=A), check("attribute_exists(pk)", pk=A)],
 )
-def test_an_item_is_in_a_transaction_once(db: Database, second: dict[str, Any]) -> None:
+def test_an_item_is_in_a_transaction_once(db: TableClient, second: dict[str, Any]) -> None:
     db.create()
     assert db.refusal("TransactWriteItems", TransactItems=[put(pk=A), second]) == (
         "Transaction request cannot include multiple operations on one item"
@@ -113,7 +113,7 @@ def test_an_item_is_in_a_transaction_once(db: Database, second: dict[str, Any]) 
     assert db.get(pk=A) is None
 
 
-def test_an_action_that_does_not_fit_its_table_is_a_reason(db: Database) -> None:
+def test_an_action_that_does_not_fit_its_table_is_a_reason(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "g"})
 
     def invalid(message: str) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def test_an_action_that_does_not_fit_its_table_is_a_reason(db: Database) -> None
     assert db("Scan")["Count"] == 0
 
 
-def test_an_empty_key_refuses_the_request(db: Database) -> None:
+def test_an_empty_key_refuses_the_request(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "g"})
     fails = check("attribute_exists(pk)", pk=B)
     empty = "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain"
@@ -157,7 +157,7 @@ def test_an_empty_key_refuses_the_request(db: Database) -> None:
     ).startswith("One or more parameter values are not valid. The update expression attempted")
 
 
-def test_sizes(db: Database) -> None:
+def test_sizes(db: TableClient) -> None:
     db.create()
     room = 409_600 - len("pkav")
     # What a put makes is known before the transaction is.
@@ -177,7 +177,7 @@ def test_sizes(db: Database) -> None:
     assert "exceeding the 4MB limit" in str(db.refusal("TransactWriteItems", TransactItems=large))
 
 
-def test_what_is_wrong_with_an_action_alone_refuses_the_request(db: Database) -> None:
+def test_what_is_wrong_with_an_action_alone_refuses_the_request(db: TableClient) -> None:
     db.create()
 
     def refusal(*actions: dict[str, Any]) -> str | None:
@@ -200,7 +200,7 @@ def test_what_is_wrong_with_an_action_alone_refuses_the_request(db: Database) ->
     assert isinstance(error, ResourceNotFoundException)
 
 
-def test_conditions_see_the_items_before_the_transaction(db: Database) -> None:
+def test_conditions_see_the_items_before_the_transaction(db: TableClient) -> None:
     db.create()
     db.put(pk=A, n={"N": "1"})
     db(
@@ -213,7 +213,7 @@ def test_conditions_see_the_items_before_the_transaction(db: Database) -> None:
     assert db.get(pk=A) == {"pk": A, "n": {"N": "2"}}
 
 
-def test_item_collections_of_a_transaction(db: Database) -> None:
+def test_item_collections_of_a_transaction(db: TableClient) -> None:
     db.create("pk, sk", local_indexes={"lsi": "pk, l"})
     answer = db(
         "TransactWriteItems",
@@ -234,7 +234,7 @@ def test_item_collections_of_a_transaction(db: Database) -> None:
 COUNT = update("ADD n :n", {":n": {"N": "1"}}, pk=A)
 
 
-def test_a_token_makes_a_transaction_happen_once_in_ten_minutes(db: Database) -> None:
+def test_a_token_makes_a_transaction_happen_once_in_ten_minutes(db: TableClient) -> None:
     db.create()
     request = {"TransactItems": [COUNT], "ClientRequestToken": "token"}
     db("TransactWriteItems", **request)
@@ -248,7 +248,7 @@ def test_a_token_makes_a_transaction_happen_once_in_ten_minutes(db: Database) ->
     assert db.get(pk=A) == {"pk": A, "n": {"N": "3"}}
 
 
-def test_a_token_stands_for_one_request(db: Database) -> None:
+def test_a_token_stands_for_one_request(db: TableClient) -> None:
     db.create()
     db("TransactWriteItems", TransactItems=[COUNT], ClientRequestToken="token")
     error = db.error("TransactWriteItems", TransactItems=[put(pk=B)], ClientRequestToken="token")
@@ -266,7 +266,7 @@ def test_a_token_stands_for_one_request(db: Database) -> None:
     assert db.get(pk=A) == {"pk": A, "n": {"N": "1"}}
 
 
-def test_a_cancelled_transaction_can_be_tried_again_with_its_token(db: Database) -> None:
+def test_a_cancelled_transaction_can_be_tried_again_with_its_token(db: TableClient) -> None:
     db.create()
     request = {"TransactItems": [under(COUNT, "attribute_exists(pk)")], "ClientRequestToken": "token"}
     assert isinstance(db.error("TransactWriteItems", **request), TransactionCanceledException)
@@ -278,7 +278,7 @@ def test_a_cancelled_transaction_can_be_tried_again_with_its_token(db: Database)
 # -- reading ------------------------------------------------------------------------------------------------
 
 
-def test_a_read_answers_in_order(db: Database) -> None:
+def test_a_read_answers_in_order(db: TableClient) -> None:
     db.create()
     db.create(name="other")
     db.put(pk=A, v=A)
@@ -290,14 +290,14 @@ def test_a_read_answers_in_order(db: Database) -> None:
     assert answer == {"Responses": [{}, {"Item": {"pk": A, "v": A}}, {"Item": {"pk": A}}, {}]}
 
 
-def test_a_projection_that_finds_nothing_leaves_no_item(db: Database) -> None:
+def test_a_projection_that_finds_nothing_leaves_no_item(db: TableClient) -> None:
     db.create()
     db.put(pk=A, v=A)
     assert db("TransactGetItems", TransactItems=[get(projection="w", pk=A)]) == {"Responses": [{}]}
     assert db("TransactGetItems", TransactItems=[get(projection="v", pk=A)]) == {"Responses": [{"Item": {"v": A}}]}
 
 
-def test_reads_that_are_refused(db: Database) -> None:
+def test_reads_that_are_refused(db: TableClient) -> None:
     db.create("pk, sk")
     good = get(pk=A, sk=A)
     mismatch = {"Code": "ValidationError", "Message": MISMATCH}
@@ -315,7 +315,7 @@ def test_reads_that_are_refused(db: Database) -> None:
     assert isinstance(error, ResourceNotFoundException)
 
 
-def test_a_read_is_4_mb_at_most(db: Database) -> None:
+def test_a_read_is_4_mb_at_most(db: TableClient) -> None:
     db.create()
     for number in range(11):
         db.put(pk={"S": str(number)}, v={"S": "x" * 400_000})

@@ -8,10 +8,10 @@ import pytest
 
 from tablewright.dynamo.attribute_values import Item
 from tablewright.dynamo.errors import ResourceNotFoundException
-from tablewright.engine.database import Database as EngineDatabase
+from tablewright.engine.database import Database
 from tablewright.engine.items import item_operations
 from tablewright.engine.tables.table_schema import Table
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 
 INVALID = "One or more parameter values were invalid: "
 MISMATCH = "The provided key element does not match the schema"
@@ -26,7 +26,7 @@ def keys(count: int, start: int = 0) -> list[dict[str, Any]]:
 # -- reading ------------------------------------------------------------------------------------------------
 
 
-def test_a_batch_reads_from_several_tables(db: Database) -> None:
+def test_a_batch_reads_from_several_tables(db: TableClient) -> None:
     db.create()
     db.create(name="other")
     db.put(pk=A, v=A, w=A)
@@ -40,7 +40,7 @@ def test_a_batch_reads_from_several_tables(db: Database) -> None:
     assert answer == {"Responses": {"table": [{"v": A}], "other": []}, "UnprocessedKeys": {}}
 
 
-def test_a_batch_reads_at_most_100_items(db: Database) -> None:
+def test_a_batch_reads_at_most_100_items(db: TableClient) -> None:
     db.create()
     db.create(name="other")
     db("BatchGetItem", RequestItems={"table": {"Keys": keys(60)}, "other": {"Keys": keys(40)}})
@@ -53,7 +53,7 @@ def test_a_batch_reads_at_most_100_items(db: Database) -> None:
     )
 
 
-def test_a_batch_names_an_item_once(db: Database) -> None:
+def test_a_batch_names_an_item_once(db: TableClient) -> None:
     db.create("pk, sk", sk="N")
     same = [{"pk": A, "sk": {"N": "1"}}, {"sk": {"N": "1.0"}, "pk": A}]
     # Told without looking at the table.
@@ -62,7 +62,7 @@ def test_a_batch_names_an_item_once(db: Database) -> None:
     assert db.refusal("BatchGetItem", RequestItems={"table": {"Keys": [{"pk": A}]}}) == MISMATCH
 
 
-def test_expressions_and_older_parameters_do_not_mix_across_tables(db: Database) -> None:
+def test_expressions_and_older_parameters_do_not_mix_across_tables(db: TableClient) -> None:
     db.create()
     db.create(name="other")
     assert db.refusal(
@@ -77,7 +77,7 @@ def test_expressions_and_older_parameters_do_not_mix_across_tables(db: Database)
     )
 
 
-def test_batch_get_checks_in_this_order(db: Database) -> None:
+def test_batch_get_checks_in_this_order(db: TableClient) -> None:
     wanted: dict[str, Any] = {
         "Keys": [{"pk": {"N": "x"}}],
         "ExpressionAttributeNames": {"#n": "n"},
@@ -100,7 +100,7 @@ def test_batch_get_checks_in_this_order(db: Database) -> None:
     assert isinstance(error, ResourceNotFoundException)
 
 
-def test_what_exceeds_16_mb_is_left_for_another_request(db: Database) -> None:
+def test_what_exceeds_16_mb_is_left_for_another_request(db: TableClient) -> None:
     db.create()
     for key in keys(45):
         db.put(**key, v={"S": "x" * 400_000})
@@ -116,7 +116,7 @@ def test_what_exceeds_16_mb_is_left_for_another_request(db: Database) -> None:
     assert rest["UnprocessedKeys"] == {}
 
 
-def test_what_is_left_keeps_its_table(db: Database) -> None:
+def test_what_is_left_keeps_its_table(db: TableClient) -> None:
     db.create()
     db.create(name="other")
     for key in keys(45):
@@ -138,7 +138,7 @@ def delete(**key: dict[str, Any]) -> dict[str, Any]:
     return {"DeleteRequest": {"Key": key}}
 
 
-def test_a_batch_writes_to_several_tables(db: Database) -> None:
+def test_a_batch_writes_to_several_tables(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "g"})
     db.create(name="other")
     db.put(pk={"S": "old"}, g=A)
@@ -150,7 +150,7 @@ def test_a_batch_writes_to_several_tables(db: Database) -> None:
     assert db.engine.verify().problems == []
 
 
-def test_a_batch_writes_at_most_25_items(db: Database) -> None:
+def test_a_batch_writes_at_most_25_items(db: TableClient) -> None:
     db.create()
     db.create(name="other")
     writes = [put(**key) for key in keys(26)]
@@ -164,13 +164,13 @@ def test_a_batch_writes_at_most_25_items(db: Database) -> None:
 
 
 @pytest.mark.parametrize("writes", [[put(pk=A), delete(pk=A)], [put(pk=A), put(pk=A, v=A)], [delete(pk=A)] * 2])
-def test_a_batch_writes_an_item_once(db: Database, writes: list[dict[str, Any]]) -> None:
+def test_a_batch_writes_an_item_once(db: TableClient, writes: list[dict[str, Any]]) -> None:
     db.create()
     assert db.refusal("BatchWriteItem", RequestItems={"table": writes}) == DUPLICATES
     assert db.get(pk=A) is None
 
 
-def test_a_write_is_a_put_or_a_delete(db: Database) -> None:
+def test_a_write_is_a_put_or_a_delete(db: TableClient) -> None:
     db.create()
     message = (
         "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
@@ -197,21 +197,21 @@ def test_a_write_is_a_put_or_a_delete(db: Database) -> None:
         (put(pk=A, v={"S": "x" * 409_600}), "Item size has exceeded the maximum allowed size"),
     ],
 )
-def test_one_bad_write_refuses_the_batch(db: Database, write: dict[str, Any], message: str) -> None:
+def test_one_bad_write_refuses_the_batch(db: TableClient, write: dict[str, Any], message: str) -> None:
     db.create(global_indexes={"gsi": "g"})
     good = put(pk={"S": "good"})
     assert db.refusal("BatchWriteItem", RequestItems={"table": [good, write]}) == message
     assert db.get(pk={"S": "good"}) is None
 
 
-def test_a_missing_table_refuses_the_batch(db: Database) -> None:
+def test_a_missing_table_refuses_the_batch(db: TableClient) -> None:
     db.create()
     request = {"table": [put(pk=A)], "missing": [put(pk=A)]}
     assert isinstance(db.error("BatchWriteItem", RequestItems=request), ResourceNotFoundException)
     assert db.get(pk=A) is None
 
 
-def test_item_collections_of_a_batch(db: Database) -> None:
+def test_item_collections_of_a_batch(db: TableClient) -> None:
     db.create("pk, sk", local_indexes={"lsi": "pk, l"})
     db.create(name="plain")
     writes = [put(pk=A, sk=A), put(pk=A, sk={"S": "b"}), delete(pk={"S": "c"}, sk=A)]
@@ -225,13 +225,13 @@ def test_item_collections_of_a_batch(db: Database) -> None:
     }
 
 
-def test_each_item_collection_is_measured_once(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_item_collection_is_measured_once(db: TableClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measuring one means reading it, and a request may write to the same one a hundred times."""
     db.create("pk, sk", local_indexes={"lsi": "pk, l"})
     measured: list[str] = []
     measure = item_operations.item_collection_metrics
 
-    def counting(database: EngineDatabase, table: Table, key: Item) -> dict[str, Any] | None:
+    def counting(database: Database, table: Table, key: Item) -> dict[str, Any] | None:
         measured.append(key["pk"]["S"])
         return measure(database, table, key)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tablewright.dynamo.errors import ResourceNotFoundException
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 
 INVALID = "One or more parameter values were invalid: "
 MISMATCH = "The provided key element does not match the schema"
@@ -15,7 +15,7 @@ START = "The provided starting key is invalid"
 A = {"S": "a"}
 
 
-def scanned(db: Database, **request: Any) -> list[str]:
+def scanned(db: TableClient, **request: Any) -> list[str]:
     """The partition keys of all pages, in order."""
     found = []
     while True:
@@ -26,7 +26,7 @@ def scanned(db: Database, **request: Any) -> list[str]:
         request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
 
-def filled(db: Database, count: int = 60) -> list[str]:
+def filled(db: TableClient, count: int = 60) -> list[str]:
     names = [f"item{number}" for number in range(count)]
     for name in names:
         db.put(pk={"S": name}, g={"S": name[-1]})
@@ -34,7 +34,7 @@ def filled(db: Database, count: int = 60) -> list[str]:
 
 
 @pytest.mark.parametrize("limit", [1, 7, 60, 100])
-def test_a_scan_finds_everything_once(db: Database, limit: int) -> None:
+def test_a_scan_finds_everything_once(db: TableClient, limit: int) -> None:
     db.create(global_indexes={"gsi": "g"})
     names = filled(db)
     whole = scanned(db)
@@ -43,13 +43,13 @@ def test_a_scan_finds_everything_once(db: Database, limit: int) -> None:
     assert sorted(scanned(db, IndexName="gsi", Limit=limit)) == sorted(names)
 
 
-def test_an_empty_table(db: Database) -> None:
+def test_an_empty_table(db: TableClient) -> None:
     db.create()
     assert db("Scan") == {"Count": 0, "ScannedCount": 0, "Items": []}
 
 
 @pytest.mark.parametrize("total", [1, 2, 5, 4096, 5000, 1_000_000])
-def test_segments_divide_a_table(db: Database, total: int) -> None:
+def test_segments_divide_a_table(db: TableClient, total: int) -> None:
     db.create()
     names = filled(db, 20)
     segments = range(total) if total < 10 else [0, 1, total // 2, total - 2, total - 1]
@@ -61,7 +61,7 @@ def test_segments_divide_a_table(db: Database, total: int) -> None:
         assert paged == found
 
 
-def test_a_starting_key_belongs_to_its_segment(db: Database) -> None:
+def test_a_starting_key_belongs_to_its_segment(db: TableClient) -> None:
     db.create()
     filled(db)
     first = db("Scan", Segment=0, TotalSegments=2, Limit=1)["LastEvaluatedKey"]
@@ -91,7 +91,7 @@ def test_a_starting_key_belongs_to_its_segment(db: Database) -> None:
         ),
     ],
 )
-def test_segments_that_are_refused_whatever_the_table(db: Database, request_: dict[str, Any], message: str) -> None:
+def test_segments_that_are_refused_whatever_the_table(db: TableClient, request_: dict[str, Any], message: str) -> None:
     assert db.refusal("Scan", TableName="missing", **request_) == message
 
 
@@ -111,12 +111,12 @@ def test_segments_that_are_refused_whatever_the_table(db: Database, request_: di
         ),
     ],
 )
-def test_starting_keys_that_are_refused(db: Database, start: dict[str, Any], message: str) -> None:
+def test_starting_keys_that_are_refused(db: TableClient, start: dict[str, Any], message: str) -> None:
     db.create("pk, sk")
     assert db.refusal("Scan", ExclusiveStartKey=start) == message
 
 
-def test_starting_keys_of_an_index(db: Database) -> None:
+def test_starting_keys_of_an_index(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "g"}, projections={"gsi": "KEYS_ONLY"})
     start: dict[str, Any] = {"pk": A, "g": A}
     db("Scan", IndexName="gsi", ExclusiveStartKey=start)
@@ -132,14 +132,14 @@ def test_starting_keys_of_an_index(db: Database) -> None:
     )
 
 
-def test_a_starting_key_need_not_be_there(db: Database) -> None:
+def test_a_starting_key_need_not_be_there(db: TableClient) -> None:
     db.create()
     names = scanned(db) or (filled(db) and scanned(db))
     db("DeleteItem", Key={"pk": {"S": names[10]}})
     assert scanned(db, ExclusiveStartKey={"pk": {"S": names[10]}}) == names[11:]
 
 
-def test_filters_count_what_they_leave_out(db: Database) -> None:
+def test_filters_count_what_they_leave_out(db: TableClient) -> None:
     db.create("pk, sk")
     for number in range(4):
         db.put(pk=A, sk={"S": str(number)}, n={"N": str(number)})
@@ -154,7 +154,7 @@ def test_filters_count_what_they_leave_out(db: Database) -> None:
     assert db("Scan", **request, Select="COUNT") == {"Count": 1, "ScannedCount": 4}
 
 
-def test_a_scan_of_an_index_has_what_is_in_it(db: Database) -> None:
+def test_a_scan_of_an_index_has_what_is_in_it(db: TableClient) -> None:
     db.create("pk, sk", global_indexes={"gsi": "g, h"}, local_indexes={"lsi": "pk, l"}, projections={"gsi": ["v"]})
     db.put(pk=A, sk=A, g=A, h=A, v=A, w=A)
     db.put(pk=A, sk={"S": "half"}, g=A)
@@ -170,7 +170,7 @@ def test_a_scan_of_an_index_has_what_is_in_it(db: Database) -> None:
     )
 
 
-def test_an_index_follows_its_items(db: Database) -> None:
+def test_an_index_follows_its_items(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "g"})
     db.put(pk=A, g=A)
     db.put(pk=A, g={"S": "b"})
@@ -183,7 +183,7 @@ def test_an_index_follows_its_items(db: Database) -> None:
     assert db.engine.verify().problems == []
 
 
-def test_a_page_of_a_scan_ends_at_one_megabyte(db: Database) -> None:
+def test_a_page_of_a_scan_ends_at_one_megabyte(db: TableClient) -> None:
     db.create()
     for number in range(7):
         db.put(pk={"S": str(number)}, v={"S": "x" * 300_000})
@@ -193,7 +193,7 @@ def test_a_page_of_a_scan_ends_at_one_megabyte(db: Database) -> None:
     assert len(scanned(db)) == 7
 
 
-def test_scan_checks_in_this_order(db: Database) -> None:
+def test_scan_checks_in_this_order(db: TableClient) -> None:
     request: dict[str, Any] = {
         "TableName": "missing",
         "ExpressionAttributeValues": {":v": A},

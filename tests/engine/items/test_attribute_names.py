@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 
 COUNTED = "1 validation error detected: "
 TOO_LARGE = "Attribute name is too large, must be less than 65536 bytes"
@@ -26,7 +26,7 @@ TOO_LONG = "é" * 32_768
     ],
     ids=["too long", "too long in a map", "empty"],
 )
-def test_an_item_with_a_name_that_cannot_be_one_is_refused(db: Database, item: dict[str, Any], problem: str) -> None:
+def test_an_item_with_a_name_that_cannot_be_one_is_refused(db: TableClient, item: dict[str, Any], problem: str) -> None:
     db.create()
     item = {"pk": A, **item}
     assert db.refusal("PutItem", Item=item) == COUNTED + problem
@@ -35,13 +35,13 @@ def test_an_item_with_a_name_that_cannot_be_one_is_refused(db: Database, item: d
     assert db.refusal("TransactWriteItems", TransactItems=[put]) == problem
 
 
-def test_an_update_with_a_name_that_is_too_long_is_refused(db: Database) -> None:
+def test_an_update_with_a_name_that_is_too_long_is_refused(db: TableClient) -> None:
     db.create()
     value = {"ExpressionAttributeValues": {":v": {"M": {TOO_LONG: A}}}}
     assert db.refusal("UpdateItem", Key={"pk": A}, UpdateExpression="SET v = :v", **value) == COUNTED + TOO_LARGE
 
 
-def test_the_longest_name_is_kept(db: Database) -> None:
+def test_the_longest_name_is_kept(db: TableClient) -> None:
     db.create()
     db.put(pk=A, m={"M": {LONGEST: A}}, **{LONGEST: A})
     assert db.get(pk=A) == {"pk": A, "m": {"M": {LONGEST: A}}, LONGEST: A}
@@ -50,7 +50,7 @@ def test_the_longest_name_is_kept(db: Database) -> None:
     assert db.get(pk=A) == {"pk": A, "m": {"M": {LONGEST: A}}}
 
 
-def test_a_placeholder_does_not_stand_for_a_name_that_is_too_long(db: Database) -> None:
+def test_a_placeholder_does_not_stand_for_a_name_that_is_too_long(db: TableClient) -> None:
     db.create()
     names = {"ExpressionAttributeNames": {"#n": TOO_LONG}}
     update = {"UpdateExpression": "SET #n = :v", "ExpressionAttributeValues": {":v": A}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tablewright.dynamo.errors import TransactionCanceledException, ValidationException
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 
 COUNTED = "1 validation error detected: "
 WHERE_SENT = (
@@ -27,17 +27,17 @@ def nested(levels: int, bottom: dict[str, Any] = A) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def table(db: Database) -> None:
+def table(db: TableClient) -> None:
     db.create()
 
 
-def test_an_item_may_have_32_levels(db: Database) -> None:
+def test_an_item_may_have_32_levels(db: TableClient) -> None:
     db.put(pk=A, v=nested(32))
     assert db.get(pk=A) == {"pk": A, "v": nested(32)}
 
 
 @pytest.mark.parametrize("levels", [33, 40, 100])
-def test_a_deeper_item_is_refused_before_the_table_is_looked_up(db: Database, levels: int) -> None:
+def test_a_deeper_item_is_refused_before_the_table_is_looked_up(db: TableClient, levels: int) -> None:
     item = {"pk": A, "v": nested(levels)}
     assert db.refusal("PutItem", TableName="missing", Item=item) == COUNTED + WHERE_SENT
     assert db.refusal("BatchWriteItem", RequestItems={"missing": [{"PutRequest": {"Item": item}}]}) == WHERE_SENT
@@ -45,7 +45,7 @@ def test_a_deeper_item_is_refused_before_the_table_is_looked_up(db: Database, le
     assert db.refusal("TransactWriteItems", TransactItems=[put]) == WHERE_SENT
 
 
-def test_a_deeper_value_of_an_expression_is_refused_before_the_table_is_looked_up(db: Database) -> None:
+def test_a_deeper_value_of_an_expression_is_refused_before_the_table_is_looked_up(db: TableClient) -> None:
     values = {"ExpressionAttributeValues": {":v": nested(33)}}
     update = {"TableName": "missing", "Key": KEY, "UpdateExpression": "SET v = :v"}
     assert db.refusal("UpdateItem", **update, **values) == COUNTED + WHERE_SENT
@@ -55,14 +55,14 @@ def test_a_deeper_value_of_an_expression_is_refused_before_the_table_is_looked_u
     assert db.refusal("Scan", TableName="missing", FilterExpression="v = :v", **values) == WHERE_SENT
 
 
-def test_a_path_that_leads_too_deep_is_refused_when_the_item_is_written(db: Database) -> None:
+def test_a_path_that_leads_too_deep_is_refused_when_the_item_is_written(db: TableClient) -> None:
     db.put(pk=A, v=nested(31, {"M": {}}))
     path = ".".join(["v", *"a" * 30, "b"])
     update = {"UpdateExpression": f"SET {path} = :v", "ExpressionAttributeValues": {":v": nested(2)}}
     assert db.refusal("UpdateItem", Key=KEY, **update) == WHERE_WRITTEN
 
 
-def test_a_transaction_looks_at_the_values_of_an_update_when_the_item_is_written(db: Database) -> None:
+def test_a_transaction_looks_at_the_values_of_an_update_when_the_item_is_written(db: TableClient) -> None:
     values = {"ExpressionAttributeValues": {":v": nested(33)}}
     update = {"TableName": "table", "Key": KEY, "UpdateExpression": "SET v = :v", **values}
     error = db.error("TransactWriteItems", TransactItems=[{"Update": update}])
@@ -70,7 +70,7 @@ def test_a_transaction_looks_at_the_values_of_an_update_when_the_item_is_written
     assert error.extra["CancellationReasons"] == [{"Code": "ValidationError", "Message": WHERE_WRITTEN}]
 
 
-def test_a_transaction_compares_with_values_of_any_depth(db: Database) -> None:
+def test_a_transaction_compares_with_values_of_any_depth(db: TableClient) -> None:
     values = {"ExpressionAttributeValues": {":v": nested(33)}}
     check = {"TableName": "table", "Key": KEY, "ConditionExpression": "v = :v", **values}
     error = db.error("TransactWriteItems", TransactItems=[{"ConditionCheck": check}])
@@ -79,11 +79,11 @@ def test_a_transaction_compares_with_values_of_any_depth(db: Database) -> None:
     db("TransactWriteItems", TransactItems=[{"ConditionCheck": check}])
 
 
-def execute(db: Database, statement: str, parameter: dict[str, Any]) -> dict[str, Any]:
+def execute(db: TableClient, statement: str, parameter: dict[str, Any]) -> dict[str, Any]:
     return db.engine.call("ExecuteStatement", {"Statement": statement, "Parameters": [parameter]})
 
 
-def test_a_parameter_may_have_a_level_more_because_it_may_be_an_item(db: Database) -> None:
+def test_a_parameter_may_have_a_level_more_because_it_may_be_an_item(db: TableClient) -> None:
     execute(db, 'INSERT INTO "table" VALUE ?', {"M": {"pk": A, "v": nested(32)}})
     assert db.get(pk=A) == {"pk": A, "v": nested(32)}
     found = 'SELECT * FROM "table" WHERE v = ?'
@@ -97,7 +97,7 @@ def test_a_parameter_may_have_a_level_more_because_it_may_be_an_item(db: Databas
     "statement",
     ["INSERT INTO \"table\" VALUE {'pk': 'b', 'v': ?}", "UPDATE \"table\" SET v = ? WHERE pk = 'a'"],
 )
-def test_a_parameter_that_lands_too_deep_is_refused_when_the_item_is_written(db: Database, statement: str) -> None:
+def test_a_parameter_that_lands_too_deep_is_refused_when_the_item_is_written(db: TableClient, statement: str) -> None:
     db.put(pk=A)
     with pytest.raises(ValidationException) as caught:
         execute(db, statement, nested(33))

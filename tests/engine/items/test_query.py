@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tablewright.dynamo.errors import ResourceNotFoundException
 from tablewright.engine import Engine
 from tests.clocks import Clock
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 
 INVALID = "One or more parameter values were invalid: "
 MISMATCH = "The provided key element does not match the schema"
@@ -32,7 +32,7 @@ def sorts(answer: dict[str, Any]) -> list[str]:
     return [next(iter(item["sk"].values())) for item in answer["Items"]]
 
 
-def pages(db: Database, operation: str, **request: Any) -> list[list[dict[str, Any]]]:
+def pages(db: TableClient, operation: str, **request: Any) -> list[list[dict[str, Any]]]:
     """All pages of a read."""
     found = []
     while True:
@@ -60,7 +60,7 @@ def pages(db: Database, operation: str, **request: Any) -> list[list[dict[str, A
         ("sk = :a", ["x"], []),
     ],
 )
-def test_conditions_on_the_sort_key(db: Database, condition: str, values: list[str], found: list[str]) -> None:
+def test_conditions_on_the_sort_key(db: TableClient, condition: str, values: list[str], found: list[str]) -> None:
     db.create("pk, sk")
     for sort in ("c", "ba", "b", "b\x00", "aa", "a"):
         db.put(pk=A, sk={"S": sort})
@@ -70,7 +70,7 @@ def test_conditions_on_the_sort_key(db: Database, condition: str, values: list[s
     assert sorts(db("Query", **request, ScanIndexForward=False)) == found[::-1]
 
 
-def test_numbers_and_binaries_sort_as_such(db: Database) -> None:
+def test_numbers_and_binaries_sort_as_such(db: TableClient) -> None:
     db.create("pk, sk", sk="N")
     for number in ("10", "-2", "9", "0", "1e-130", "-1e125", "0.5"):
         db.put(pk=A, sk={"N": number})
@@ -107,7 +107,7 @@ def test_a_query_finds_what_a_filter_would(stored: set[str], low: str, high: str
     if low.encode() <= high.encode():
         conditions["sk BETWEEN :a AND :b"] = lambda sort: low.encode() <= sort <= high.encode()
     with Engine.open() as engine:
-        db = Database(engine, Clock())
+        db = TableClient(engine, Clock())
         db.create("pk, sk", global_indexes={"gsi": "pk, sk"}, projections={"gsi": "KEYS_ONLY"})
         for sort in stored:
             db.put(pk=A, sk={"S": sort})
@@ -122,7 +122,7 @@ def test_a_query_finds_what_a_filter_would(stored: set[str], low: str, high: str
                 assert flat == (expected if forward else expected[::-1])
 
 
-def test_the_older_key_conditions(db: Database) -> None:
+def test_the_older_key_conditions(db: TableClient) -> None:
     db.create("pk, sk")
     for sort in "abc":
         db.put(pk=A, sk={"S": sort})
@@ -140,7 +140,7 @@ def test_the_older_key_conditions(db: Database) -> None:
 # -- pages --------------------------------------------------------------------------------------------------
 
 
-def test_a_limit_counts_before_the_filter(db: Database) -> None:
+def test_a_limit_counts_before_the_filter(db: TableClient) -> None:
     db.create("pk, sk")
     for number in range(6):
         db.put(pk=A, sk={"S": str(number)}, even={"BOOL": number % 2 == 0})
@@ -159,7 +159,7 @@ def test_a_limit_counts_before_the_filter(db: Database) -> None:
     assert [len(page) for page in pages(db, "Query", **request, Limit=3)] == [2, 1, 0]
 
 
-def test_a_page_that_ends_with_the_last_item_does_not_know_it(db: Database) -> None:
+def test_a_page_that_ends_with_the_last_item_does_not_know_it(db: TableClient) -> None:
     db.create("pk, sk")
     db.put(pk=A, sk=A)
     assert db("Query", **OF_A, Limit=1)["LastEvaluatedKey"] == {"pk": A, "sk": A}
@@ -171,7 +171,7 @@ def test_a_page_that_ends_with_the_last_item_does_not_know_it(db: Database) -> N
     }
 
 
-def test_a_page_holds_one_megabyte_as_storage_counts_it(db: Database) -> None:
+def test_a_page_holds_one_megabyte_as_storage_counts_it(db: TableClient) -> None:
     # 25 items that take exactly 1 MB, and then one byte less.
     db.create("pk, sk")
     # Storage takes of each: 2, the names and lengths, and a header of 18 + 2 for every 3072 bytes.
@@ -193,7 +193,7 @@ def test_a_page_holds_one_megabyte_as_storage_counts_it(db: Database) -> None:
     assert "LastEvaluatedKey" not in db("Query", **OF_A)
 
 
-def test_what_a_page_leaves_for_the_next(db: Database) -> None:
+def test_what_a_page_leaves_for_the_next(db: TableClient) -> None:
     db.create("pk, sk")
     for number in range(8):
         db.put(pk=A, sk={"S": str(number)}, v={"S": "x" * 350_000})
@@ -237,12 +237,12 @@ def test_what_a_page_leaves_for_the_next(db: Database) -> None:
         ),
     ],
 )
-def test_starting_keys_that_are_refused(db: Database, start: dict[str, Any], message: str) -> None:
+def test_starting_keys_that_are_refused(db: TableClient, start: dict[str, Any], message: str) -> None:
     db.create("pk, sk")
     assert db.refusal("Query", **OF_A, ExclusiveStartKey=start) == message
 
 
-def test_a_starting_key_lies_in_the_range(db: Database) -> None:
+def test_a_starting_key_lies_in_the_range(db: TableClient) -> None:
     db.create("pk, sk")
     request = of_a("sk > :s", s={"S": "m"})
     assert db.refusal("Query", **request, ExclusiveStartKey={"pk": A, "sk": {"S": "a"}}) == (
@@ -254,7 +254,7 @@ def test_a_starting_key_lies_in_the_range(db: Database) -> None:
     db("Query", **request, ExclusiveStartKey={"pk": A, "sk": {"S": "n"}})
 
 
-def test_starting_keys_of_an_index(db: Database) -> None:
+def test_starting_keys_of_an_index(db: TableClient) -> None:
     db.create("pk, sk", global_indexes={"gsi": "g, h"})
     request: dict[str, Any] = {
         "IndexName": "gsi",
@@ -273,7 +273,7 @@ def test_starting_keys_of_an_index(db: Database) -> None:
     )
 
 
-def test_the_position_in_an_index_is_its_key_and_that_of_the_table(db: Database) -> None:
+def test_the_position_in_an_index_is_its_key_and_that_of_the_table(db: TableClient) -> None:
     db.create("pk, sk", global_indexes={"gsi": "g"}, local_indexes={"lsi": "pk, l"})
     for number in range(3):
         db.put(pk=A, sk={"S": str(number)}, g=A, l=A)
@@ -302,7 +302,7 @@ def test_the_position_in_an_index_is_its_key_and_that_of_the_table(db: Database)
         ("pk = :p AND sk = :n", INVALID + "Condition parameter type does not match schema type"),
     ],
 )
-def test_conditions_that_are_not_about_the_key(db: Database, condition: str, message: str) -> None:
+def test_conditions_that_are_not_about_the_key(db: TableClient, condition: str, message: str) -> None:
     db.create("pk, sk")
     values = {":p": A, ":q": A, ":n": {"N": "1"}}
     used = {name: value for name, value in values.items() if name in condition}
@@ -310,12 +310,12 @@ def test_conditions_that_are_not_about_the_key(db: Database, condition: str, mes
     assert db.refusal("Query", **request) == message
 
 
-def test_a_table_without_a_sort_key_has_one_condition(db: Database) -> None:
+def test_a_table_without_a_sort_key_has_one_condition(db: TableClient) -> None:
     db.create()
     assert db.refusal("Query", **of_a("sk = :s", s=A)) == "Query key condition not supported"
 
 
-def test_key_values_in_a_condition_are_key_values(db: Database) -> None:
+def test_key_values_in_a_condition_are_key_values(db: TableClient) -> None:
     db.create("pk, sk")
     assert db.refusal("Query", **of_a("sk = :s", s={"S": ""})) == (
         "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an "
@@ -328,7 +328,7 @@ def test_key_values_in_a_condition_are_key_values(db: Database) -> None:
     )
 
 
-def test_multi_attribute_keys(db: Database) -> None:
+def test_multi_attribute_keys(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "tenant+region, year+month"}, year="N", month="N")
     for number, (tenant, region, year, month) in enumerate(
         [("t", "eu", 2025, 2), ("t", "eu", 2025, 11), ("t", "eu", 2024, 12), ("t", "us", 2025, 1)]
@@ -375,7 +375,7 @@ def test_multi_attribute_keys(db: Database) -> None:
 # -- indexes and projections --------------------------------------------------------------------------------
 
 
-def indexed(db: Database) -> None:
+def indexed(db: TableClient) -> None:
     db.create(
         "pk, sk",
         global_indexes={"keys": "g", "some": "g", "all": "g"},
@@ -389,7 +389,7 @@ def indexed(db: Database) -> None:
 BY_G = {"KeyConditionExpression": "g = :p", "ExpressionAttributeValues": {":p": A}}
 
 
-def test_an_index_gives_what_it_projects(db: Database) -> None:
+def test_an_index_gives_what_it_projects(db: TableClient) -> None:
     indexed(db)
     keys = {"pk": A, "sk": A, "g": A}
     assert db("Query", IndexName="keys", **BY_G)["Items"] == [keys]
@@ -399,7 +399,7 @@ def test_an_index_gives_what_it_projects(db: Database) -> None:
     assert db("Query", IndexName="some", **BY_G, ProjectionExpression="v")["Items"] == [{"v": A}]
 
 
-def test_a_local_index_is_completed_from_the_table(db: Database) -> None:
+def test_a_local_index_is_completed_from_the_table(db: TableClient) -> None:
     indexed(db)
     whole = {"pk": A, "sk": A, "g": A, "l": A, "v": A, "w": A}
     assert db("Query", IndexName="local", **OF_A, Select="ALL_ATTRIBUTES")["Items"] == [whole]
@@ -409,7 +409,7 @@ def test_a_local_index_is_completed_from_the_table(db: Database) -> None:
     assert named["Items"] == [{"w": A, "l": A}]
 
 
-def test_a_global_index_cannot_be_completed(db: Database) -> None:
+def test_a_global_index_cannot_be_completed(db: TableClient) -> None:
     indexed(db)
     assert db.refusal("Query", IndexName="some", **BY_G, Select="ALL_ATTRIBUTES") == (
         INVALID + "Select type ALL_ATTRIBUTES is not supported for global secondary index some because its "
@@ -421,7 +421,7 @@ def test_a_global_index_cannot_be_completed(db: Database) -> None:
     db("Query", IndexName="all", **BY_G, Select="ALL_ATTRIBUTES")
 
 
-def test_reading_an_index_that_is_not_there_or_not_consistently(db: Database) -> None:
+def test_reading_an_index_that_is_not_there_or_not_consistently(db: TableClient) -> None:
     indexed(db)
     assert db.refusal("Query", IndexName="other", **BY_G) == ("The table does not have the specified index: other")
     assert db.refusal("Query", IndexName="all", **BY_G, ConsistentRead=True) == (
@@ -434,7 +434,7 @@ def test_reading_an_index_that_is_not_there_or_not_consistently(db: Database) ->
 
 
 @pytest.mark.parametrize("operation", ["Query", "Scan"])
-def test_what_select_goes_with(db: Database, operation: str) -> None:
+def test_what_select_goes_with(db: TableClient, operation: str) -> None:
     indexed(db)
     request = OF_A if operation == "Query" else {}
     counted = "1 validation error detected: " if operation == "Query" else ""
@@ -462,7 +462,7 @@ def test_what_select_goes_with(db: Database, operation: str) -> None:
 # -- filters ------------------------------------------------------------------------------------------------
 
 
-def test_a_filter_is_about_what_the_index_projects(db: Database) -> None:
+def test_a_filter_is_about_what_the_index_projects(db: TableClient) -> None:
     """A query that could never find anything is refused; a scan of the same index takes the attribute for missing."""
     indexed(db)
     values = {"ExpressionAttributeValues": {":p": A}}
@@ -482,7 +482,7 @@ def test_a_filter_is_about_what_the_index_projects(db: Database) -> None:
     assert db("Query", IndexName="all", **BY_G, FilterExpression="w = :p")["Count"] == 1
 
 
-def test_a_filter_is_not_about_the_key(db: Database) -> None:
+def test_a_filter_is_not_about_the_key(db: TableClient) -> None:
     indexed(db)
     by_expression = {
         "KeyConditionExpression": "pk = :p",
@@ -504,7 +504,7 @@ def test_a_filter_is_not_about_the_key(db: Database) -> None:
 # -- the order of checks ------------------------------------------------------------------------------------
 
 
-def test_query_checks_in_this_order(db: Database) -> None:
+def test_query_checks_in_this_order(db: TableClient) -> None:
     equal = {"ComparisonOperator": "EQ", "AttributeValueList": [A]}
     request: dict[str, Any] = {
         "TableName": "missing",
@@ -542,7 +542,7 @@ def test_query_checks_in_this_order(db: Database) -> None:
     assert db.refusal("Query", **empty) == (INVALID + "Invalid number of argument(s) for the EQ ComparisonOperator")
 
 
-def test_an_index_is_looked_up_before_the_starting_key_is_compared(db: Database) -> None:
+def test_an_index_is_looked_up_before_the_starting_key_is_compared(db: TableClient) -> None:
     db.create("pk, sk")
     request = {**OF_A, "ExclusiveStartKey": {"pk": A}}
     assert db.refusal("Query", **request, IndexName="other") == ("The table does not have the specified index: other")
