@@ -32,8 +32,8 @@ from tablewright.model import (
     schema_of,
 )
 from tablewright.store import Check, Consumer, Create, Delete, IdempotencyRecord, Outcome, Store, Update
-from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.blobs.blob_store import MemoryBlobs
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.blobs.memory_blob_store import MemoryBlobStore
 from tablewright.store.flow.driver import Request, Response
 from tests.design.models import Account, Line, Order, State, orders
 
@@ -86,7 +86,7 @@ def _taken(request: Request) -> Iterator[tuple[str, str]]:
 
 def opened(*tables: Table) -> tuple[Store, Noting]:
     backend = Noting(Engine.open())
-    store = Store(backend, blobs=MemoryBlobs())
+    store = Store(backend, blobs=MemoryBlobStore())
     store.ensure_tables(*tables)
     backend.asked.clear()
     return store, backend
