@@ -13,7 +13,7 @@ from tablewright.design.diff.snapshot import read, snapshot, text
 from tablewright.store.streams.checkpoint import Bookkeeping
 from tests.design.diff import kept
 from tests.design.subjects import DESIGNS, SYSTEMS
-from tests.model.designs import CANDIDATES
+from tests.model.seed_designs import CANDIDATES
 
 FIRST_FORMAT = Path(__file__).parent / "snapshots" / "version-1.json"
 

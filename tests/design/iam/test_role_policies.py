@@ -11,7 +11,7 @@ from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.model import Design, Entity, Get, GlobalIndex, Keys, Query, Table, Touch, Unique, Write, sharded
 from tests.design import models
 from tests.design.subjects import DESIGNS, NOTES_TABLE
-from tests.model.designs import CALLS, TICKETS, Candidate
+from tests.model.seed_designs import CALLS, TICKETS, Candidate
 
 ACCOUNT = "123456789012"
 TABLE = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table"

@@ -147,7 +147,7 @@ def test_a_page_shows_drawings_and_needs_no_network(page: Page) -> None:
     assert "<title>Item collections</title>" in text
 
 
-@pytest.mark.parametrize("path", ["./tests/model/designs.py", "./tests/store/models.py"])
+@pytest.mark.parametrize("path", ["./tests/model/seed_designs.py", "./tests/store/models.py"])
 def test_a_module_without_a_design_has_a_document_too(path: str) -> None:
     for design in load(path):
         text = to_markdown(document(design))

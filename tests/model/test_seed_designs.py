@@ -8,7 +8,7 @@ import pytest
 
 from tablewright.model import ModelError, schema_of
 from tablewright.model.declarations import stable_shard
-from tests.model.designs import (
+from tests.model.seed_designs import (
     CALLS,
     TASKS,
     TICKETS,

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tablewright.model import Entity, EpochMillis, Table, schema_of
 from tablewright.model.schema import Item, Schema
-from tests.model.test_attributes import STRATEGIES, Thing
+from tests.model.all_types import STRATEGIES, Thing
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 NUMBERS = st.sampled_from(["0", "7", "-3", "1.5", "1761955200", "1761955200123", "100000000000000000000", "0.001"])
