@@ -104,7 +104,11 @@ def test_nothing_around_the_store_imports_what_is_internal_to_it() -> None:
 @pytest.mark.parametrize(
     ("module", "source", "expected"),
     [
-        ("systems/a.py", "from tablewright.store.read.entity_decoding import entity_of", ["1: read.entity_decoding.entity_of"]),
+        (
+            "systems/a.py",
+            "from tablewright.store.read.entity_decoding import entity_of",
+            ["1: read.entity_decoding.entity_of"],
+        ),
         ("systems/b/c.py", "def f():\n    from tablewright.store import Store, plans", ["2: plans"]),
         ("runtime/a.py", "import tablewright.store.flow.driver", ["1: flow.driver"]),
         ("runtime/a.py", "from ..store.flow import Backend", ["1: flow.Backend"]),
