@@ -12,12 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.engine import Engine
-from tests.crash.ledger import Ledger
+from tests.crash.ledger import LIFE, Ledger, check_folder
 
 ROOT = Path(__file__).parents[2]
-# Versions grow from one life of the writer to the next.
-LIFE = 1_000_000
 
 
 def crash_once(folder: Path, ledger: Ledger, life: int, choices: random.Random) -> None:
@@ -44,28 +41,17 @@ def crash_once(folder: Path, ledger: Ledger, life: int, choices: random.Random) 
     assert writer.wait() == -9
 
 
-def check(folder: Path, ledger: Ledger) -> None:
-    with Engine.open(folder) as engine:
-        # Items that have expired must not go away between one look and the next.
-        engine._maintenance.stop()
-        if {"left", "right"} <= set(engine.call("ListTables", {})["TableNames"]):
-            ledger.check(engine)
-        else:
-            assert not ledger.acknowledged
-            assert engine.verify().ok
-
-
 def test_a_killed_writer_leaves_everything_it_was_told_is_done(tmp_path: Path) -> None:
     choices = random.Random()
     ledger = Ledger()
     for life in range(1, 5):
         crash_once(tmp_path, ledger, life, choices)
-        check(tmp_path, ledger)
+        check_folder(tmp_path, ledger)
     # At least once there was something to lose.
     while not ledger.acknowledged:
         life += 1
         crash_once(tmp_path, ledger, life, choices)
-        check(tmp_path, ledger)
+        check_folder(tmp_path, ledger)
 
 
 @pytest.mark.slow
@@ -80,7 +66,7 @@ def test_hundreds_of_killed_writers_leave_everything_they_were_told_is_done(
     ledger = Ledger()
     for life in range(1, rounds + 1):
         crash_once(tmp_path, ledger, life, choices)
-        check(tmp_path, ledger)
+        check_folder(tmp_path, ledger)
         if life % 10 == 0:
             with capsys.disabled():
                 print(

@@ -18,8 +18,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from tests.crash import workload
-from tests.crash.ledger import Ledger
-from tests.crash.test_kill import LIFE, check
+from tests.crash.ledger import LIFE, Ledger, check_folder
 
 
 class Clients:
@@ -88,5 +87,5 @@ def run(folder: Path, rounds: int) -> None:
     ledger = Ledger()
     for life in range(1, rounds + 1):
         crash_once(folder, ledger, life, choices)
-        check(folder, ledger)
+        check_folder(folder, ledger)
     assert ledger.acknowledged

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tablewright.dynamo.errors import DynamoError
-from tests.engine.conftest import Database
+from tests.engine.table_client import TableClient
 
 A = {"S": "a"}
 KEY = {"pk": A, "sk": A}
@@ -85,7 +85,7 @@ def requests_with(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "TransactGetItems", {"TransactItems": [{"Get": {"TableName": "table", "Key": key}}]}
 
 
-def refused(db: Database, operation: str, request: dict[str, Any]) -> DynamoError | None:
+def refused(db: TableClient, operation: str, request: dict[str, Any]) -> DynamoError | None:
     try:
         db(operation, **request)
     except DynamoError as error:
@@ -98,7 +98,7 @@ _COMPARED = ("Scan", "DeleteItem")
 
 
 @pytest.mark.parametrize("name", BAD_VALUES)
-def test_a_bad_value_gets_an_error_wherever_it_is(db: Database, name: str) -> None:
+def test_a_bad_value_gets_an_error_wherever_it_is(db: TableClient, name: str) -> None:
     db.create("pk, sk", global_indexes={"gsi": "g"})
     for operation, request in requests_with(BAD_VALUES[name]()):
         error = refused(db, operation, request)
@@ -111,7 +111,7 @@ def test_a_bad_value_gets_an_error_wherever_it_is(db: Database, name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["\ud800", 1, pytest.param(10**5000, id="huge"), 1.5, None, b"a", ("a",), math.nan])
-def test_a_bad_name_gets_an_error_or_finds_nothing(db: Database, name: Any) -> None:
+def test_a_bad_name_gets_an_error_or_finds_nothing(db: TableClient, name: Any) -> None:
     db.create("pk, sk")
     values = {":v": A}
     for operation, request in (
@@ -152,14 +152,14 @@ def test_a_bad_name_gets_an_error_or_finds_nothing(db: Database, name: Any) -> N
 
 
 @pytest.mark.parametrize("request_", [None, [], "text", 1, {1: 2}, {"TableName": {"table"}}])
-def test_a_request_that_is_none(db: Database, request_: Any) -> None:
+def test_a_request_that_is_none(db: TableClient, request_: Any) -> None:
     for operation in ("PutItem", "Query", "BatchGetItem", "TransactWriteItems"):
         with pytest.raises(DynamoError):
             db.engine.call(operation, request_)
 
 
 @pytest.mark.parametrize("limit", [10**400, -(10**400), 1e300, -1])
-def test_numbers_beyond_all_measure(db: Database, limit: float) -> None:
+def test_numbers_beyond_all_measure(db: TableClient, limit: float) -> None:
     db.create()
     if limit > 0:
         assert db("Scan", Limit=limit)["Count"] == 0
@@ -168,14 +168,14 @@ def test_numbers_beyond_all_measure(db: Database, limit: float) -> None:
     assert db.error("Scan", Segment=limit, TotalSegments=limit).status == 400
 
 
-def test_names_may_be_long_and_items_may_not(db: Database) -> None:
+def test_names_may_be_long_and_items_may_not(db: TableClient) -> None:
     db.create()
     db.put(pk=A, **{"n" * 65_000: A})
     many = {f"{number}" + "n" * 65_000: A for number in range(7)}
     assert db.refusal("PutItem", Item={"pk": A, **many}) == "Item size has exceeded the maximum allowed size"
 
 
-def test_an_exponent_may_have_any_number_of_zeros(db: Database) -> None:
+def test_an_exponent_may_have_any_number_of_zeros(db: TableClient) -> None:
     db.create("pk, sk")
     for number, canonical in (
         ("1e-" + "0" * 10_000, "1"),
@@ -219,7 +219,7 @@ HALF_A_PAIR = "\ud800"
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_text_that_no_json_can_hold_is_refused_everywhere(
-    db: Database, operation: str, request_: dict[str, Any]
+    db: TableClient, operation: str, request_: dict[str, Any]
 ) -> None:
     db.create()
     with pytest.raises(DynamoError):
@@ -232,7 +232,7 @@ def names(letters: int) -> Iterator[str]:
         yield f"{chr(97 + number % 26)}{number // 26}"
 
 
-def test_a_transaction_of_long_expressions_is_read_soon(db: Database) -> None:
+def test_a_transaction_of_long_expressions_is_read_soon(db: TableClient) -> None:
     """Each holds hundreds of paths under one attribute, none of which may lie in the way of another."""
     db.create("pk, sk")
 
@@ -275,7 +275,7 @@ def counted_lines() -> Iterator[Callable[[], int]]:
         sys.settrace(before)
 
 
-def test_what_is_remembered_of_requests_is_bounded(db: Database) -> None:
+def test_what_is_remembered_of_requests_is_bounded(db: TableClient) -> None:
     db.create("pk, sk")
     tracemalloc.start()
     try:
@@ -296,7 +296,7 @@ def test_what_is_remembered_of_requests_is_bounded(db: Database) -> None:
         tracemalloc.stop()
 
 
-def test_a_list_appended_to_itself_over_and_over_is_refused_soon(db: Database) -> None:
+def test_a_list_appended_to_itself_over_and_over_is_refused_soon(db: TableClient) -> None:
     db.create("pk, sk")
     update = "SET x = " + "list_append(:v, " * 200 + ":v" + ")" * 200
     values = {":v": {"L": [{"N": "1"}] * 2100}}

@@ -10,7 +10,7 @@ from tablewright.dynamo.errors import InternalServerError
 from tablewright.engine import Engine
 from tablewright.engine.database import Database
 from tablewright.engine.operations import OPERATIONS
-from tests.engine.storage.conftest import Waiter, keys, put, putting
+from tests.engine.storage.disk import Waiter, keys, put, putting
 
 
 def break_off(monkeypatch: pytest.MonkeyPatch, error: BaseException, *, after_writing: bool) -> None:

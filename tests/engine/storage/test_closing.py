@@ -10,7 +10,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.engine.storage.data_folder import StorageError
-from tests.engine.storage.conftest import Waiter, create, keys, put, putting
+from tests.engine.storage.disk import Waiter, create, keys, put, putting
 from tests.threads import run_threads
 
 

@@ -15,7 +15,7 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.engine.storage import data_folder
 from tablewright.engine.storage.data_folder import FORMAT_VERSION, DamagedError, StorageError
-from tests.engine.storage.conftest import create, put
+from tests.engine.storage.disk import create, put
 
 DATABASE = "tablewright.db"
 
@@ -136,7 +136,7 @@ def test_a_database_whose_tables_cannot_be_read_is_let_go_of(tmp_path: Path) -> 
 READ_ONLY = """
 import os, sys
 from tablewright.engine import Engine
-from tablewright.engine.data_folder import StorageError
+from tablewright.engine import StorageError
 
 if os.geteuid() == 0:
     os.setresuid(65534, 65534, 65534)

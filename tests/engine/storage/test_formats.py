@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from tablewright.engine import Engine
-from tests.engine.storage.conftest import create, put
+from tests.engine.storage.disk import create, put
 
 DATABASE = "tablewright.db"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tablewright.dynamo.errors import InternalServerError
 from tablewright.engine import Engine
-from tests.engine.storage.conftest import create, keys, put, putting
+from tests.engine.storage.disk import create, keys, put, putting
 
 
 def fill_disk(engine: Engine) -> None:

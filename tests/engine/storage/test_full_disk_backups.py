@@ -8,7 +8,7 @@ import pytest
 
 from tablewright.dynamo.errors import InternalServerError
 from tablewright.engine import Engine
-from tests.engine.storage.conftest import keys, put
+from tests.engine.storage.disk import keys, put
 
 RECOVERY = {"PointInTimeRecoveryEnabled": True}
 

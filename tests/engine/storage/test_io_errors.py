@@ -16,14 +16,14 @@ import pytest
 from tablewright.dynamo.errors import InternalServerError
 from tablewright.engine import Engine
 from tablewright.engine.storage.data_folder import WriteAheadLog
-from tests.engine.storage.conftest import Disk, Waiter, definition, keys, put, putting
+from tests.engine.storage.disk import Disk, Waiter, definition, keys, put, putting
 from tests.threads import run_threads
 
 LIMITED = """
 import json, resource, signal, sys
 from pathlib import Path
 from tablewright.engine import Engine
-from tablewright.engine.errors import InternalServerError
+from tablewright.dynamo.errors import InternalServerError
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder = Path(sys.argv[1])

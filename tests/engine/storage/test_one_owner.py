@@ -12,12 +12,12 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.engine.storage.data_folder import StorageError
-from tests.engine.storage.conftest import create, keys, put
+from tests.engine.storage.disk import create, keys, put
 
 OWNER = """
 import sys
 from tablewright.engine import Engine
-from tablewright.engine.data_folder import StorageError
+from tablewright.engine import StorageError
 
 try:
     engine = Engine.open(sys.argv[1])

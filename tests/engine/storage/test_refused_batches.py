@@ -12,7 +12,7 @@ from tablewright.dynamo.errors import (
     ResourceNotFoundException,
 )
 from tablewright.engine import Engine
-from tests.engine.storage.conftest import Disk, Waiter, create, definition, keys, put, putting
+from tests.engine.storage.disk import Disk, Waiter, create, definition, keys, put, putting
 
 
 def test_a_table_that_was_created_in_a_refused_batch_is_not_there(engine: Engine) -> None:

@@ -1,0 +1,398 @@
+"""The command line, as a user runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from tablewright import Engine, __version__
+from tablewright.cli import main
+from tests.wire.http import Client, request
+
+KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+
+
+@contextmanager
+def serving(*arguments: str, cwd: Path | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server in a process of its own, and its URL."""
+    command = [sys.executable, "-m", "tablewright", "serve", "--port", "0", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.search(r"http://\S+:\d+", line)
+        assert found, f"{line!r}, {process.stderr and process.stderr.read()}"
+        yield process, found[0]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def client(url: str, secret: str = SECRET, token: str | None = None) -> Any:
+    return boto3.client(
+        "dynamodb",
+        endpoint_url=url,
+        region_name="us-east-1",
+        aws_access_key_id=KEY,
+        aws_secret_access_key=secret,
+        aws_session_token=token,
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+
+
+def create_table(url: str) -> None:
+    client(url).create_table(
+        TableName="music",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+def run(*arguments: str, cwd: Path | None = None, module: str = "tablewright") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=cwd, check=False)
+
+
+def error_line(*arguments: str, cwd: Path | None = None, status: int = 2) -> str:
+    """The one line that a refused command prints."""
+    result = run(*arguments, cwd=cwd)
+    assert result.returncode == status
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_data_survives_a_stop_and_a_start(tmp_path: Path, number: signal.Signals) -> None:
+    data = str(tmp_path / "data")
+    with serving("--data", data) as (process, url):
+        create_table(url)
+        client(url).put_item(TableName="music", Item={"pk": {"S": "a"}})
+        process.send_signal(number)
+        assert process.wait(10) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+    with serving("--data", data) as (_, url):
+        assert client(url).scan(TableName="music")["Items"] == [{"pk": {"S": "a"}}]
+
+
+def test_a_request_under_way_is_answered_before_the_process_ends(tmp_path: Path) -> None:
+    with serving("--memory") as (process, url), Client(url) as connection:
+        data = request()
+        connection.send(data[:-1])
+        assert Client(url).ask(request()).status == 200
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)
+        assert connection.ask(data[-1:]).status == 200
+        assert process.wait(10) == 0
+
+
+def test_a_second_signal_ends_it_at_once() -> None:
+    with serving("--memory") as (process, url), Client(url) as connection:
+        connection.send(request()[:-1])
+        assert Client(url).ask(request()).status == 200
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(3) == 0
+
+
+def test_the_default_is_a_folder_here_on_loopback(tmp_path: Path) -> None:
+    with serving(cwd=tmp_path) as (_, url):
+        assert url.startswith("http://127.0.0.1:")
+    assert (tmp_path / "data").is_dir()
+
+
+def said(*arguments: str, cwd: Path | None = None) -> str:
+    """All that a server prints between its start and its stop; the port is 0."""
+    command = [sys.executable, "-m", "tablewright", "serve", "--port", "0", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd)
+    assert process.stdout is not None
+    try:
+        first = [process.stdout.readline(), process.stdout.readline()]
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=10)
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.communicate()
+    return re.sub(r"(http://\S+):\d+", r"\1:0", "".join([*first, rest]))
+
+
+def test_it_says_where_it_is_how_to_use_it_and_when_it_has_stopped(tmp_path: Path) -> None:
+    assert said("--data", "records", cwd=tmp_path) == (
+        f"Tablewright serves {tmp_path}/records at http://127.0.0.1:0 (any credentials are accepted);"
+        " Ctrl-C stops it\n"
+        "Try: AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=us-east-1"
+        " aws dynamodb list-tables --endpoint-url http://127.0.0.1:0\n"
+        "Tablewright stopped\n"
+    )
+
+
+def test_it_says_when_it_keeps_nothing_and_when_it_verifies_signatures(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text(f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
+    assert said("--memory", "--credentials", "keys", cwd=tmp_path) == (
+        "Tablewright serves a database in memory at http://127.0.0.1:0 (verifying signatures with keys);"
+        " Ctrl-C stops it\n"
+        "Try: AWS_DEFAULT_REGION=us-east-1 aws dynamodb list-tables --endpoint-url http://127.0.0.1:0\n"
+        "Tablewright stopped\n"
+    )
+
+
+def test_an_address_that_stands_for_all_is_not_suggested() -> None:
+    text = said("--memory", "--host", "0.0.0.0")
+    assert "at http://0.0.0.0:0 " in text
+    assert "--endpoint-url http://127.0.0.1:0\n" in text
+
+
+def test_it_serves_on_when_nobody_reads_what_it_says() -> None:
+    with serving("--memory") as (process, url):
+        assert process.stdout is not None
+        process.stdout.close()
+        assert client(url).list_tables()["TableNames"] == []
+        process.terminate()
+        assert process.wait(10) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_an_interruption_while_it_starts_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Engine, "open", interrupted)
+    assert main(["serve", "--port", "0", "--data", str(tmp_path)]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_memory_leaves_nothing_behind(tmp_path: Path) -> None:
+    with serving("--memory", cwd=tmp_path) as (process, url):
+        create_table(url)
+        process.terminate()
+        process.wait(10)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_credentials_are_verified_when_they_are_given(tmp_path: Path) -> None:
+    file = tmp_path / "credentials"
+    file.write_text(f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
+    with serving("--memory", "--credentials", str(file)) as (_, url):
+        assert client(url).list_tables()["TableNames"] == []
+        with pytest.raises(ClientError, match="InvalidSignatureException"):
+            client(url, "wrong").list_tables()
+
+
+def test_a_session_token_of_the_file_is_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "credentials"
+    file.write_text(
+        "[company]\nsso_session = company\n\n"
+        f"[session]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\naws_session_token = to/ken==\n"
+    )
+    with serving("--memory", "--credentials", str(file)) as (_, url):
+        assert client(url, token="to/ken==").list_tables()["TableNames"] == []
+        with pytest.raises(ClientError, match="UnrecognizedClientException"):
+            client(url).list_tables()
+
+
+def test_listening_beyond_this_machine_without_credentials_is_warned_about(tmp_path: Path) -> None:
+    with serving("--memory", "--host", "0.0.0.0") as (process, _):
+        process.terminate()
+        _, errors = process.communicate(timeout=10)
+    assert errors.startswith("tablewright: warning: listening on 0.0.0.0 with any credentials accepted")
+
+
+def test_a_port_in_use_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert error_line("serve", "--memory", "--port", port) == (
+            f"tablewright: port {port} of 127.0.0.1 is in use; stop what uses it, or choose another with --port\n"
+        )
+
+
+def test_no_folder_is_made_for_a_server_that_cannot_listen(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert "is in use" in error_line("serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
+    assert "cannot listen" in error_line("serve", "--host", "192.0.2.1", cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_that_is_not_ours_is_one_line() -> None:
+    assert "cannot listen on 192.0.2.1:" in error_line("serve", "--memory", "--host", "192.0.2.1")
+    assert "cannot listen on no.such.invalid:" in error_line("serve", "--memory", "--host", "no.such.invalid")
+
+
+def test_a_folder_in_use_is_one_line(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    with serving("--data", data) as _:
+        for command in (["serve", "--port", "0", "--data", data], ["verify", data]):
+            assert "is in use" in error_line(*command)
+
+
+def test_a_newer_storage_format_is_one_line(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with serving("--data", str(data)) as (process, _):
+        process.terminate()
+        process.wait(10)
+    with sqlite3.connect(data / "tablewright.db") as database:
+        database.execute("PRAGMA user_version = 999")
+    database.close()
+    assert "newer version" in error_line("serve", "--port", "0", "--data", str(data))
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for data in ("file", "file/data"):
+        assert error_line("serve", "--port", "0", "--data", data, cwd=tmp_path) == (
+            "tablewright: file is a file, not a folder\n"
+        )
+    assert error_line("verify", "file", cwd=tmp_path) == "tablewright: file is a file, not a folder\n"
+    assert "a data folder needs a name" in error_line("serve", "--port", "0", "--data", "", cwd=tmp_path)
+    assert "a data folder needs a name" in error_line("verify", "", cwd=tmp_path)
+    assert "~nobody.at.all" in error_line("serve", "--port", "0", "--data", "~nobody.at.all/x", cwd=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert f"serves {tmp_path}/records at " in said("--data", "~/records", cwd=tmp_path)
+    assert run("verify", "~/records", cwd=tmp_path).returncode == 0
+    assert f"cannot read the credentials file {tmp_path}/keys" in error_line("serve", "--credentials", "~/keys")
+    assert [path.name for path in tmp_path.iterdir()] == ["records"]
+
+
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert "data folder" in error_line("serve", "--port", "0", "--data", str(tmp_path / "data"))
+
+
+def test_a_credentials_file_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    assert "cannot read the credentials file" in error_line("serve", "--memory", "--credentials", missing)
+
+
+PORTS = "argument --port: a port is a number from 0 to 65535"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([], "tablewright: the following arguments are required: COMMAND; see tablewright --help"),
+        (
+            ["serve", "--frob"],
+            "tablewright serve: unrecognized arguments: --frob; see tablewright serve --help",
+        ),
+        (["verify"], "tablewright verify: the following arguments are required: DIR; see tablewright verify --help"),
+        (["serve", "--port", "abc"], f"tablewright serve: {PORTS}, not 'abc'; see tablewright serve --help"),
+        (["serve", "--port", "65536"], f"tablewright serve: {PORTS}, not '65536'; see tablewright serve --help"),
+        (["serve", "--port", "-1"], f"tablewright serve: {PORTS}, not '-1'; see tablewright serve --help"),
+        (
+            ["serve", "--memory", "--data", "x"],
+            "tablewright serve: argument --data: not allowed with argument --memory; see tablewright serve --help",
+        ),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == line + "\n"
+
+
+def test_verify_reports_what_it_proved(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    with serving("--data", data) as (process, url):
+        create_table(url)
+        client(url).put_item(TableName="music", Item={"pk": {"S": "a"}})
+        process.terminate()
+        process.wait(10)
+    result = run("verify", data)
+    assert result.returncode == 0
+    assert result.stdout == f"{data} is whole: 1 table, 1 item, 0 index entries, 0 stream records\n"
+
+
+def test_verify_makes_nothing(tmp_path: Path) -> None:
+    assert error_line("verify", "missing", cwd=tmp_path) == "tablewright: there is no data folder at missing\n"
+    assert error_line("verify", ".", cwd=tmp_path) == "tablewright: there is no Tablewright database in .\n"
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "tablewright.db").touch()
+    assert "there is no Tablewright database" in error_line("verify", str(tmp_path))
+    assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("tablewright.db", 0)]
+
+
+def test_a_database_that_is_not_whole_exits_with_1(tmp_path: Path) -> None:
+    Engine.open(tmp_path).close()
+    with sqlite3.connect(tmp_path / "tablewright.db") as database:
+        database.execute("CREATE TABLE items_9 (id INTEGER)")
+    database.close()
+    result = run("verify", str(tmp_path))
+    assert result.returncode == 1
+    assert result.stdout == (
+        "problem: the SQL table items_9 belongs to nothing\n"
+        f"{tmp_path} is damaged: 0 tables, 0 items, 0 index entries, 0 stream records;"
+        " restore a copy of it that is whole\n"
+    )
+
+
+@pytest.mark.parametrize("begin", [0, 16, 100])
+def test_a_damaged_database_is_one_line_and_exits_with_1(tmp_path: Path, begin: int) -> None:
+    Engine.open(tmp_path).close()
+    with open(tmp_path / "tablewright.db", "r+b") as file:
+        file.seek(begin)
+        file.write(b"\xee" * 4000)
+    for command in (["verify"], ["serve", "--port", "0", "--data"]):
+        line = error_line(*command, str(tmp_path), status=1)
+        assert f"tablewright: {tmp_path}/tablewright.db is damaged" in line
+        assert "restore a copy of the folder" in line
+
+
+def test_it_is_a_command_and_a_module() -> None:
+    assert run("--version").stdout == f"tablewright {__version__}\n"
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_the_curl_line_of_the_documentation_works() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    found = re.search(r"^\$ (curl (?:.*\\\n)*.*)$", readme, re.MULTILINE)
+    assert found
+    with serving("--memory") as (_, url):
+        command = found[1].replace("http://127.0.0.1:8000", url)
+        result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=30, check=True)
+    assert result.stdout == '{"TableNames":[]}'
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"tablewright {__version__}\n"
+
+
+def test_help_loads_neither_engine_nor_server() -> None:
+    code = (
+        "import sys, tablewright.cli\n"
+        "heavy = ('tablewright.', 'botocore', 'asyncio')\n"
+        "loaded = {name for name in sys.modules if name.startswith(heavy)}\n"
+        "assert not {name for name in loaded if not name.startswith('tablewright.cli')}, loaded"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)

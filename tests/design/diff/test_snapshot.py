@@ -1,0 +1,104 @@
+"""Snapshots: stable, complete enough to be compared, and refused where they are not whole."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tablewright.design.design_loading import DesignError
+from tablewright.design.diff import changes
+from tablewright.design.diff.snapshot import read, snapshot, text
+from tablewright.store.streams.checkpoint import Bookkeeping
+from tests.design.diff import kept
+from tests.design.subjects import DESIGNS, SYSTEMS
+from tests.model.seed_designs import CANDIDATES
+
+FIRST_FORMAT = Path(__file__).parent / "snapshots" / "version-1.json"
+
+
+@pytest.mark.requirement("X3")
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_design_does_not_differ_from_its_snapshot(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "design.json"
+    path.write_text(text([DESIGNS[name]]))
+    (kept,) = read(path)
+    assert kept == snapshot(DESIGNS[name])
+    assert changes(kept, snapshot(DESIGNS[name])) == []
+
+
+def test_a_snapshot_is_the_same_in_every_process() -> None:
+    program = (
+        "from tablewright.design.design_loading import load; from tablewright.design.diff.snapshot import text; "
+        f"print(text([design for path in {SYSTEMS!r} for design in load(path)]))"
+    )
+    one, other = (
+        subprocess.run(
+            [sys.executable, "-c", program],
+            check=True,
+            capture_output=True,
+            timeout=60,
+            env={"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    )
+    assert one == other
+
+
+def test_what_a_store_declares_for_itself_is_no_part_of_a_design() -> None:
+    design = DESIGNS["seed: engagement"]
+    before = snapshot(design)
+    Bookkeeping.of(CANDIDATES)
+    assert snapshot(design) == before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is not JSON; write one with: tablewright diff --snapshot MODEL"),
+        ("[]", "is no snapshot"),
+        ('{"designs": []}', "is no snapshot"),
+        ('{"tablewright-snapshot": 1}', "is no snapshot"),
+        ('{"tablewright-snapshot": 99, "designs": []}', "another version of tablewright"),
+        ('{"tablewright-snapshot": 1, "designs": [{}]}', "is damaged"),
+        ('{"tablewright-snapshot": 2, "designs": [{"name": ["Shop"], "tables": {}}]}', "is damaged"),
+        ('{"tablewright-snapshot": 1, "designs": [{"name": "Shop", "tables": {"Orders": 5}}]}', "is damaged"),
+        ("[" * 200_000, "is not JSON"),
+    ],
+)
+def test_what_is_no_snapshot_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "design.json"
+    path.write_text(content)
+    with pytest.raises(DesignError, match=message):
+        read(path)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DesignError, match="cannot be read: No such file"):
+        read(tmp_path / "design.json")
+
+
+def test_a_snapshot_is_plain_json() -> None:
+    for design in DESIGNS.values():
+        assert json.loads(json.dumps(snapshot(design))) == snapshot(design)
+
+
+@pytest.mark.requirement("X3")
+def test_a_snapshot_of_the_first_format_is_still_read() -> None:
+    (kept_then,) = read(FIRST_FORMAT)
+    assert changes(kept_then, snapshot(kept.design)) == []
+
+
+def test_what_the_first_format_says_is_compared(tmp_path: Path) -> None:
+    def changed(change: str, by: str) -> list[tuple[str, str]]:
+        content = FIRST_FORMAT.read_text().replace(change, by, 1)
+        assert content != FIRST_FORMAT.read_text()
+        path = tmp_path / "design.json"
+        path.write_text(content)
+        return [(found.kind, found.place) for found in changes(read(path)[0], snapshot(kept.design))]
+
+    assert changed('"at most": 5', '"at most": 9') == [("unsafe", "Thing.number")]
+    assert changed('"unit": "seconds"', '"unit": "milliseconds"') == [("unsafe", "Thing.counted")]
+    assert changed('"{\\"S\\": \\"blue\\"}"', '"{\\"S\\": \\"green\\"}"') == [("unsafe", "Thing.colour")]
+    assert changed('"most length": 20', '"most length": 10') == [("free", "Thing.note")]
