@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tablewright.design.lint import (
+    claim_rules,
     composed_key_rules,
-    figure_rules,
+    hot_partition_rules,
     key_value_rules,
     limit_rules,
-    partition_rules,
     read_rules,
     write_rules,
 )
@@ -31,7 +31,7 @@ from tablewright.model import Design, ModelError
 
 __all__ = ["FAMILIES", "RULES", "LintFinding", "Occurrence", "Rule", "Severity", "lint", "refused", "rule"]
 
-FAMILIES = (key_value_rules, composed_key_rules, read_rules, write_rules, partition_rules, limit_rules, figure_rules)
+FAMILIES = (key_value_rules, composed_key_rules, read_rules, write_rules, hot_partition_rules, limit_rules, claim_rules)
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "advice")
 
