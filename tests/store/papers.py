@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -31,9 +31,7 @@ from tablewright.store import Blobs, IdempotencyRecord, ServiceError, Store
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Backend, Flow, Request, Response, Sleep, Work
-
-if TYPE_CHECKING:
-    from tests.store.conftest import Bench
+from tests.store.bench import Bench
 
 THRESHOLD = 2000
 _numbers = count()
