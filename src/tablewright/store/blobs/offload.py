@@ -40,7 +40,8 @@ from tablewright.store.blobs.blob_references import (
     value_in,
     with_references,
 )
-from tablewright.store.blobs.blob_store import Blobs, delete_blobs, get_blobs, name_length, new_name, put_blobs
+from tablewright.store.blobs.blob_requests import delete_blobs, get_blobs, put_blobs
+from tablewright.store.blobs.blob_store import BlobStore, name_length, new_name
 from tablewright.store.context import Context
 from tablewright.store.errors import BlobLost, Conflict, LimitExceeded, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow
@@ -247,7 +248,7 @@ def discard(context: Context, names: Sequence[str]) -> Flow[None]:
             return
 
 
-def _blobs(context: Context) -> Blobs:
+def _blobs(context: Context) -> BlobStore:
     if context.blobs is None:
         raise StoreError("a value is kept outside of its item, and the store does not know where; give it blobs=...")
     return context.blobs
