@@ -21,8 +21,8 @@ from typing import Literal
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.demand import BusyKey, Demand, Load, declared, loads
-from tablewright.design.cost.item_sizes import item_size
 from tablewright.design.cost.prices import Prices, TableClass, cents, load_prices
+from tablewright.dynamo import item_size
 from tablewright.model import Design, Entity, Index, Table
 
 __all__ = [

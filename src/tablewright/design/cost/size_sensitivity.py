@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
-from tablewright.design.cost.item_sizes import READ_UNIT, WRITE_UNIT, read_units, write_units
 from tablewright.design.cost.monthly_bill import CostPlan, plan_costs
+from tablewright.dynamo import READ_UNIT, WRITE_UNIT, read_units, write_units
 
 __all__ = ["SizeCost", "size_costs"]
 
@@ -38,7 +38,7 @@ def size_costs(plan: CostPlan) -> Iterator[SizeCost]:
             changed = plan_costs(plan.design, plan.prices, plan.options, sizes={entity: size})
             bill = changed.bill("on-demand")
             cost = bill.total - bill.of(table=None)
-            yield SizeCost(entity.__name__, why, size, write_units(size), read_units(size, consistent=True), cost)
+            yield SizeCost(entity.__name__, why, size, write_units(size), Decimal(read_units(size, True)), cost)
 
 
 def _sizes(now: int) -> Iterator[tuple[str, int]]:
@@ -47,5 +47,5 @@ def _sizes(now: int) -> Iterator[tuple[str, int]]:
         yield "just under the last KB", below
     yield "now", now
     yield "just over the next KB", write_units(now) * WRITE_UNIT + 1
-    yield "just over the next 4 KB", int(read_units(now, consistent=True)) * READ_UNIT + 1
+    yield "just over the next 4 KB", int(read_units(now, True)) * READ_UNIT + 1
     yield "twice", now * 2
