@@ -18,7 +18,7 @@ _CLOSE = Decimal("1.2")
 
 @dataclass(frozen=True, slots=True)
 class SizeCost:
-    """What a month costs on demand when items of an entity have that size, the free tier apart."""
+    """The on-demand cost per month if items of an entity have that size, without the free tier."""
 
     entity: str
     why: str
@@ -29,7 +29,7 @@ class SizeCost:
 
 
 def size_costs(plan: CostPlan) -> Iterator[SizeCost]:
-    """For each entity that traffic touches: the present size, the steps around it, and twice of it."""
+    """For each entity with traffic: the current size, the steps around it, and twice the size."""
     capacity = CapacityEstimate(plan.design)
     touched = {units.schema.entity: units.schema for demand in plan.demands for units in demand.units if units.schema}
     for entity, schema in touched.items():
@@ -44,7 +44,7 @@ def size_costs(plan: CostPlan) -> Iterator[SizeCost]:
 def _sizes(now: int) -> Iterator[tuple[str, int]]:
     below = (now - 1) // WRITE_UNIT * WRITE_UNIT
     if below and now <= below * _CLOSE:
-        yield "just under the last KB", below
+        yield "just under the previous KB", below
     yield "now", now
     yield "just over the next KB", write_units(now) * WRITE_UNIT + 1
     yield "just over the next 4 KB", int(read_units(now, True)) * READ_UNIT + 1
