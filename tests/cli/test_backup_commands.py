@@ -44,7 +44,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
     return told.out.splitlines()
 
 
-def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def error_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(arguments) == 2
     told = capsys.readouterr()
     assert told.out == ""
@@ -72,7 +72,7 @@ def test_a_backup_is_made_listed_and_restored(data: str, capsys: pytest.CaptureF
 
 def test_a_backup_may_have_a_name(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "backup", "music", "--name", "Monday", "--data", data)[0].endswith(" as Monday")
-    assert "'backupName'" in refusal(capsys, "backup", "music", "--name", "a b", "--data", data)
+    assert "'backupName'" in error_line(capsys, "backup", "music", "--name", "a b", "--data", data)
 
 
 def test_every_page_of_backups_is_listed(data: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +102,7 @@ def test_a_table_is_restored_as_it_was(
     assert done == f"then has 2 items, as of {moment}"
     _, done = run(capsys, "restore", "music", "--to", "latest", "--data", data)
     assert done == "latest has 3 items, as of 2023-11-14T22:23:20Z"
-    early = refusal(capsys, "restore", "music", "--at", "2023-11-14T22:00Z", "--to", "early", "--data", data)
+    early = error_line(capsys, "restore", "music", "--at", "2023-11-14T22:00Z", "--to", "early", "--data", data)
     assert early == "music can be restored to times from 2023-11-14T22:13:20Z to 2023-11-14T22:23:20Z"
 
 
@@ -119,28 +119,28 @@ def test_a_time_without_an_offset_is_local(
 
 def test_refusals_say_what_to_do(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     at = ("--data", data)
-    assert refusal(capsys, "backup", "films", *at) == "Table not found: films"
-    assert refusal(capsys, "restore", "films", "--to", "new", *at) == "Table not found: films"
-    assert refusal(capsys, "restore", "music", "--to", "music", *at) == (
+    assert error_line(capsys, "backup", "films", *at) == "Table not found: films"
+    assert error_line(capsys, "restore", "films", "--to", "new", *at) == "Table not found: films"
+    assert error_line(capsys, "restore", "music", "--to", "music", *at) == (
         "Table already exists: music; choose another name with --to, or delete that table first"
     )
     nowhere = "arn:aws:dynamodb:us-east-1:123456789012:table/music/backup/01700000000000-00000000"
-    assert refusal(capsys, "restore", nowhere, "--to", "new", *at) == (
+    assert error_line(capsys, "restore", nowhere, "--to", "new", *at) == (
         f"Backup not found: {nowhere}; `tablewright backups` lists those that there are"
     )
-    assert refusal(capsys, "restore", nowhere, "--to", "new", "--at", "2023-11-14T22:14:30Z", *at) == (
+    assert error_line(capsys, "restore", nowhere, "--to", "new", "--at", "2023-11-14T22:14:30Z", *at) == (
         "a backup has one time; leave --at away, or name the table instead of the backup"
     )
     with Engine.open(data) as engine:
         engine.call("CreateTable", {**MUSIC, "TableName": "films"})
-        assert "is in use already" in refusal(capsys, "backup", "music", *at)
-    assert refusal(capsys, "restore", "films", "--to", "new", *at) == (
+        assert "is in use already" in error_line(capsys, "backup", "music", *at)
+    assert error_line(capsys, "restore", "films", "--to", "new", *at) == (
         "point-in-time recovery is not enabled for films; give the ARN of one of its backups, "
         "which `tablewright backups` lists"
     )
     missing = str(tmp_path / "missing")
     for command in (["backup", "music"], ["backups"], ["restore", "music", "--to", "new"]):
-        assert refusal(capsys, *command, "--data", missing) == f"there is no data folder at {missing}"
+        assert error_line(capsys, *command, "--data", missing) == f"there is no data folder at {missing}"
     assert not Path(missing).exists()
 
 

@@ -69,7 +69,7 @@ def run(*arguments: str, cwd: Path | None = None, module: str = "tablewright") -
     return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=cwd, check=False)
 
 
-def refusal(*arguments: str, cwd: Path | None = None, status: int = 2) -> str:
+def error_line(*arguments: str, cwd: Path | None = None, status: int = 2) -> str:
     """The one line that a refused command prints."""
     result = run(*arguments, cwd=cwd)
     assert result.returncode == status
@@ -224,28 +224,28 @@ def test_listening_beyond_this_machine_without_credentials_is_warned_about(tmp_p
 def test_a_port_in_use_is_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert refusal("serve", "--memory", "--port", port) == (
+        assert error_line("serve", "--memory", "--port", port) == (
             f"tablewright: port {port} of 127.0.0.1 is in use; stop what uses it, or choose another with --port\n"
         )
 
 
 def test_no_folder_is_made_for_a_server_that_cannot_listen(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert "is in use" in refusal("serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
-    assert "cannot listen" in refusal("serve", "--host", "192.0.2.1", cwd=tmp_path)
+        assert "is in use" in error_line("serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
+    assert "cannot listen" in error_line("serve", "--host", "192.0.2.1", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_address_that_is_not_ours_is_one_line() -> None:
-    assert "cannot listen on 192.0.2.1:" in refusal("serve", "--memory", "--host", "192.0.2.1")
-    assert "cannot listen on no.such.invalid:" in refusal("serve", "--memory", "--host", "no.such.invalid")
+    assert "cannot listen on 192.0.2.1:" in error_line("serve", "--memory", "--host", "192.0.2.1")
+    assert "cannot listen on no.such.invalid:" in error_line("serve", "--memory", "--host", "no.such.invalid")
 
 
 def test_a_folder_in_use_is_one_line(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
     with serving("--data", data) as _:
         for command in (["serve", "--port", "0", "--data", data], ["verify", data]):
-            assert "is in use" in refusal(*command)
+            assert "is in use" in error_line(*command)
 
 
 def test_a_newer_storage_format_is_one_line(tmp_path: Path) -> None:
@@ -256,19 +256,19 @@ def test_a_newer_storage_format_is_one_line(tmp_path: Path) -> None:
     with sqlite3.connect(data / "tablewright.db") as database:
         database.execute("PRAGMA user_version = 999")
     database.close()
-    assert "newer version" in refusal("serve", "--port", "0", "--data", str(data))
+    assert "newer version" in error_line("serve", "--port", "0", "--data", str(data))
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for data in ("file", "file/data"):
-        assert refusal("serve", "--port", "0", "--data", data, cwd=tmp_path) == (
+        assert error_line("serve", "--port", "0", "--data", data, cwd=tmp_path) == (
             "tablewright: file is a file, not a folder\n"
         )
-    assert refusal("verify", "file", cwd=tmp_path) == "tablewright: file is a file, not a folder\n"
-    assert "a data folder needs a name" in refusal("serve", "--port", "0", "--data", "", cwd=tmp_path)
-    assert "a data folder needs a name" in refusal("verify", "", cwd=tmp_path)
-    assert "~nobody.at.all" in refusal("serve", "--port", "0", "--data", "~nobody.at.all/x", cwd=tmp_path)
+    assert error_line("verify", "file", cwd=tmp_path) == "tablewright: file is a file, not a folder\n"
+    assert "a data folder needs a name" in error_line("serve", "--port", "0", "--data", "", cwd=tmp_path)
+    assert "a data folder needs a name" in error_line("verify", "", cwd=tmp_path)
+    assert "~nobody.at.all" in error_line("serve", "--port", "0", "--data", "~nobody.at.all/x", cwd=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -276,19 +276,19 @@ def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HOME", str(tmp_path))
     assert f"serves {tmp_path}/records at " in said("--data", "~/records", cwd=tmp_path)
     assert run("verify", "~/records", cwd=tmp_path).returncode == 0
-    assert f"cannot read the credentials file {tmp_path}/keys" in refusal("serve", "--credentials", "~/keys")
+    assert f"cannot read the credentials file {tmp_path}/keys" in error_line("serve", "--credentials", "~/keys")
     assert [path.name for path in tmp_path.iterdir()] == ["records"]
 
 
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    assert "data folder" in refusal("serve", "--port", "0", "--data", str(tmp_path / "data"))
+    assert "data folder" in error_line("serve", "--port", "0", "--data", str(tmp_path / "data"))
 
 
 def test_a_credentials_file_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
-    assert "cannot read the credentials file" in refusal("serve", "--memory", "--credentials", missing)
+    assert "cannot read the credentials file" in error_line("serve", "--memory", "--credentials", missing)
 
 
 PORTS = "argument --port: a port is a number from 0 to 65535"
@@ -332,11 +332,11 @@ def test_verify_reports_what_it_proved(tmp_path: Path) -> None:
 
 
 def test_verify_makes_nothing(tmp_path: Path) -> None:
-    assert refusal("verify", "missing", cwd=tmp_path) == "tablewright: there is no data folder at missing\n"
-    assert refusal("verify", ".", cwd=tmp_path) == "tablewright: there is no Tablewright database in .\n"
+    assert error_line("verify", "missing", cwd=tmp_path) == "tablewright: there is no data folder at missing\n"
+    assert error_line("verify", ".", cwd=tmp_path) == "tablewright: there is no Tablewright database in .\n"
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "tablewright.db").touch()
-    assert "there is no Tablewright database" in refusal("verify", str(tmp_path))
+    assert "there is no Tablewright database" in error_line("verify", str(tmp_path))
     assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("tablewright.db", 0)]
 
 
@@ -361,7 +361,7 @@ def test_a_damaged_database_is_one_line_and_exits_with_1(tmp_path: Path, begin: 
         file.seek(begin)
         file.write(b"\xee" * 4000)
     for command in (["verify"], ["serve", "--port", "0", "--data"]):
-        line = refusal(*command, str(tmp_path), status=1)
+        line = error_line(*command, str(tmp_path), status=1)
         assert f"tablewright: {tmp_path}/tablewright.db is damaged" in line
         assert "restore a copy of the folder" in line
 

@@ -7,7 +7,7 @@ from tablewright import systems
 from tablewright.design.design_loading import load
 from tablewright.model import Design, Table
 from tests.design import models
-from tests.model import designs as seeds
+from tests.model import seed_designs as seeds
 
 SYSTEMS = [
     module.name

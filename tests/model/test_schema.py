@@ -1,13 +1,13 @@
-"""A compiled declaration: items and entities, paths, keys, older shapes, parts of items."""
+"""A compiled declaration: paths, keys, guards, large attributes."""
 
 # ruff: noqa: RUF012 (an entity copies its defaults)
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from tablewright.model import (
@@ -23,40 +23,13 @@ from tablewright.model import (
     Query,
     Table,
     TemplateError,
-    Upgrades,
     camel_case,
-    pascal_case,
     schema_of,
     sharded,
-    snake_case,
     when,
 )
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
-
-
-# -- names ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "camel", "pascal"),
-    [
-        ("user_id", "userId", "UserId"),
-        ("id", "id", "Id"),
-        ("ip4addr_of_2fa", "ip4addrOf2fa", "Ip4addrOf2fa"),
-        ("isoURL", "isoURL", "IsoURL"),
-    ],
-)
-def test_naming_rules(name: str, camel: str, pascal: str) -> None:
-    assert (snake_case(name), camel_case(name), pascal_case(name)) == (name, camel, pascal)
-
-
-def test_a_field_can_have_a_name_of_its_own() -> None:
-    class Row(Entity, table=Table("rows", "the-id"), naming=camel_case):
-        row_id: Annotated[str, Attr("the-id")]
-        row_name: str
-
-    assert Row(row_id="1", row_name="n").item() == {"the-id": {"S": "1"}, "rowName": {"S": "n"}}
 
 
 def test_a_template_takes_fields_whatever_they_are_stored_in() -> None:
@@ -66,38 +39,6 @@ def test_a_template_takes_fields_whatever_they_are_stored_in() -> None:
         keys = Keys(PK="ROW#{id}")
 
     assert Row(id="1").item() == {"the id:1": {"S": "1"}, "PK": {"S": "ROW#1"}}
-
-
-# -- what other writers stored --------------------------------------------------------------------------------------
-
-
-class Note(Entity, table=Table("notes", "id")):
-    id: str
-    text: str = ""
-    tags: set[str]
-    parent: str | None
-
-
-def test_unknown_attributes_survive_a_read_and_a_write() -> None:
-    item: dict[str, Any] = {
-        "id": {"S": "1"},
-        "text": {"S": "x"},
-        "colour": {"M": {"r": {"N": "1"}, "none": {"NULL": True}}},
-    }
-    note = Note.of(item)
-    note.text = "y"
-    assert note.item() == {**item, "text": {"S": "y"}}
-
-
-def test_what_is_absent_is_an_empty_set_or_none() -> None:
-    note = Note.of({"id": {"S": "1"}})
-    assert note.tags == set()
-    assert note.parent is None
-
-
-def test_an_item_that_is_no_entity_is_a_validation_error() -> None:
-    with pytest.raises(ValidationError, match="text"):
-        Note.of({"id": {"S": "1"}, "text": {"N": "1"}})
 
 
 # -- paths into models and maps -------------------------------------------------------------------------------------
@@ -261,89 +202,6 @@ def test_the_key_of_a_guard_has_room_for_values_of_any_length() -> None:
     assert all(where.is_internal({"id": {"S": key}}) for key in keys)
 
 
-# -- older shapes ---------------------------------------------------------------------------------------------------
-
-
-def joined_name(values: dict[str, Any]) -> dict[str, Any]:
-    values["name"] = f"{values.pop('first')} {values.pop('last')}"
-    return values
-
-
-def cents(values: dict[str, Any]) -> dict[str, Any]:
-    return {**values, "balance": int(values.get("balance", 0) * 100)}
-
-
-class Account(Entity, table=Table("accounts", "PK")):
-    id: str
-    name: str
-    balance: int
-
-    keys = Keys(PK="ACCOUNT#{id}")
-    upgrades = Upgrades(joined_name, cents, write_back=True)
-
-
-KEY = {"PK": {"S": "ACCOUNT#1"}, "id": {"S": "1"}}
-FIRST = {**KEY, "first": {"S": "Ada"}, "last": {"S": "Byron"}, "balance": {"N": "1.5"}}
-NEWEST = {**KEY, "name": {"S": "Ada Byron"}, "balance": {"N": "150"}, "shape": {"N": "3"}}
-
-
-@pytest.mark.parametrize(
-    "item",
-    [FIRST, {**KEY, "name": {"S": "Ada Byron"}, "balance": {"N": "1.5"}, "shape": {"N": "2"}}, NEWEST],
-)
-def test_an_item_of_any_shape_is_read_as_the_newest(item: dict[str, Any]) -> None:
-    account = Account.of(item)
-    assert account == Account(id="1", name="Ada Byron", balance=150)
-    assert account.item() == NEWEST
-
-
-def test_an_item_of_the_present_shape_is_not_touched() -> None:
-    schema = schema_of(Account)
-    assert schema.upgrade(NEWEST) is NEWEST
-    assert schema.shape_of(FIRST) == 1
-    assert schema.shape_of(NEWEST) == 3
-
-
-def test_an_upgrade_leaves_what_it_does_not_know_as_it_is_stored() -> None:
-    other = {"L": [{"NULL": True}, {"N": "1.50"}, {"SS": ["b", "a"]}]}
-    item: dict[str, Any] = {**FIRST, "other": other, "gone": {"NULL": True}}
-    upgraded = schema_of(Account).upgrade(item)
-    assert upgraded == {**NEWEST, "other": item["other"], "gone": {"NULL": True}}
-
-
-def test_an_item_of_a_shape_to_come_is_refused() -> None:
-    with pytest.raises(ModelError, match="Account has shape 4, but the newest one declared is 3"):
-        Account.of({**NEWEST, "shape": {"N": "4"}})
-
-
-def test_an_upgrade_cannot_move_an_item() -> None:
-    class Moved(Entity, table=Table("moved", "id")):
-        id: str
-
-        upgrades = Upgrades(lambda values: {**values, "id": "other"})
-
-    with pytest.raises(ModelError, match="an upgrade of Moved changes the primary key"):
-        Moved.of({"id": {"S": "1"}})
-
-
-# -- parts of items -------------------------------------------------------------------------------------------------
-
-
-def test_a_part_of_an_item_gives_an_entity_without_the_rest() -> None:
-    part = schema_of(Account).decode({**KEY, "balance": {"N": "7"}}, partial=True)
-    assert isinstance(part, Account)
-    assert part.balance == 7
-    with pytest.raises(AttributeError, match="name"):
-        _ = part.name
-    with pytest.raises(ModelError, match="this Account was read in part, without name; read it whole"):
-        part.item()
-
-
-def test_the_fields_of_a_part_are_validated() -> None:
-    with pytest.raises(ValidationError, match="balance"):
-        schema_of(Account).decode({**KEY, "balance": {"S": "much"}}, partial=True)
-
-
 # -- large attributes -----------------------------------------------------------------------------------------------
 
 
@@ -381,26 +239,6 @@ def test_what_is_left_out_of_a_primary_key_is_absent() -> None:
     for folder in (Folder(owner="o", shelf="s"), Folder(owner="o", row="r")):
         with pytest.raises(TemplateError, match="would be left out of the primary key, as there is no"):
             folder.item()
-
-
-def test_a_part_of_an_entity_is_not_shown_to_validators_of_the_whole() -> None:
-    class Span(Entity, table=Table("spans", "id")):
-        id: str
-        first: int = 0
-        last: int = 9
-
-        @model_validator(mode="after")
-        def in_order(self) -> Self:
-            if self.first > self.last:
-                raise ValueError("first is after last")
-            return self
-
-    part = schema_of(Span).decode({"id": {"S": "s"}, "first": {"N": "12"}}, partial=True)
-    assert part.__dict__ == {"id": "s", "first": 12}
-    with pytest.raises(ValidationError, match="valid integer"):
-        schema_of(Span).decode({"first": {"S": "x"}}, partial=True)
-    with pytest.raises(ValidationError, match="first is after last"):
-        schema_of(Span).decode({"id": {"S": "s"}, "first": {"N": "12"}})
 
 
 def test_a_value_that_has_no_place_is_told_with_its_field() -> None:

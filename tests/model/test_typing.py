@@ -8,7 +8,7 @@ from mypy import api
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 PROGRAM = """
-from tests.model.designs import Call, Case, Feedback, Session, TaskWithAssignments, Ticket
+from tests.model.seed_designs import Call, Case, Feedback, Session, TaskWithAssignments, Ticket
 from tablewright.model import Collection, Entity, Gather, Lookup, Selection, schema_of
 
 call: Call = Call.of({})
@@ -38,7 +38,7 @@ reveal_type(Child.by_id(call_id="c-9"))             # Lookup[Child]
 """
 
 WRONG = """
-from tests.model.designs import Call, Ticket
+from tests.model.seed_designs import Call, Ticket
 from tablewright.model import Get, Lookup, Query, Table
 
 ticket: Lookup[Ticket] = Call.by_id(call_id="c-9")  # error: assignment
@@ -78,7 +78,7 @@ def test_types_are_inferred(tmp_path: Path) -> None:
         names = shown.replace("?", "").replace("builtins.", "").replace("datetime.datetime", "datetime")
         for module in ("attributes", "collection", "entity", "patterns", "rules", "schema"):
             names = names.replace(f"tablewright.model.{module}.", "")
-        revealed[int(number)] = names.replace("tests.model.designs.", "").replace("program.", "")
+        revealed[int(number)] = names.replace("tests.model.seed_designs.", "").replace("program.", "")
     assert revealed == comments(PROGRAM)
 
 

@@ -7,53 +7,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.model import Entity, Table, schema_of
-from tablewright.model.schema import Item
-from tablewright.store import FolderBlobs, Store
-from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.flow.driver import Backend, Request
+from tablewright.store import FolderBlobStore, Store
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.flow.driver import Backend
 from tests.clocks import Clock
 from tests.store import endpoints
+from tests.store.bench import Bench
 from tests.store.members import assert_in_step, people
 from tests.store.models import TABLES, calls, desk
 from tests.store.papers import Shelf, shelved
-
-_numbers = count()
-
-
-class Bench:
-    """A store, and ways round it: items as another writer would leave them."""
-
-    def __init__(self, backend: Backend, clock: Clock) -> None:
-        self.backend = backend
-        self.clock = clock
-        number = next(_numbers)
-        self.names = {table.name: f"{table.name}-{number}" for table in TABLES}
-        self.store = Store(backend, clock=clock, entropy=random.Random(7), table_names=self.names)
-
-    def create(self, *tables: Table) -> None:
-        for table in tables:
-            request = table.create_request(self.names.setdefault(table.name, table.name))
-            self.backend.call(Request("CreateTable", request))
-
-    def create_own(self, *tables: Table) -> None:
-        """Create tables under names that no other test has."""
-        for table in tables:
-            self.names[table.name] = f"{table.name}-{next(_numbers)}"
-        self.create(*tables)
-
-    def save(self, *entities: Entity) -> None:
-        for entity in entities:
-            self.save_item(schema_of(type(entity)).table, entity.item())
-
-    def save_item(self, table: Table, item: Item) -> None:
-        self.backend.call(Request("PutItem", {"TableName": self.names[table.name], "Item": item}))
 
 
 @pytest.fixture
@@ -122,7 +89,7 @@ def written(bench: Bench) -> Iterator[Bench]:
 @pytest.fixture
 def shelf(bench: Bench, tmp_path: Path) -> Iterator[Shelf]:
     """A store with a folder of blobs; after the test, nothing is outside of its item that should not be."""
-    shelf = shelved(bench, FolderBlobs(tmp_path / "blobs"))
+    shelf = shelved(bench, FolderBlobStore(tmp_path / "blobs"))
     yield shelf
     shelf.assert_tidy()
     shelf.assert_small()

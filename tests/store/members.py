@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, Field
 
@@ -26,15 +26,13 @@ from tablewright.model import (
 )
 from tablewright.model.declarations import Expiry, Numbered, Upgrades
 from tablewright.model.schema import Item
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request
 from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.idempotent_write import IdempotencyRecord
 from tablewright.store.write.sequence import COUNT
 from tablewright.store.write.unique_values import OWNER, expected_guards
-
-if TYPE_CHECKING:
-    from tests.store.conftest import Bench
+from tests.store.bench import Bench
 
 people = Table(
     "people",

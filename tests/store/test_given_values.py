@@ -30,7 +30,7 @@ from tablewright.model import (
     when,
 )
 from tablewright.store import Absent, Check, ConditionFailed, Store
-from tests.store.conftest import Bench
+from tests.store.bench import Bench
 
 OWNER = UUID(int=0xABCDEF)
 IN_CAPITALS = str(OWNER).upper()

@@ -14,14 +14,14 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.store import AsyncStore, InvalidCursor, Page, ServiceError, Store
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Request, Response, run
 from tablewright.store.flow.retry import ATTEMPTS
 from tablewright.store.read.batch_get import batch_get
 from tablewright.wire.server import serve_in_thread
 from tests.clocks import Clock
-from tests.store.conftest import Bench
+from tests.store.bench import Bench
 from tests.store.models import TABLES, Call, Reading, Ticket, TicketStatus, calls, meters
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)

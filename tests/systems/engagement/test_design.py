@@ -20,8 +20,7 @@ from tablewright.systems.engagement.reactive import Event, Reactive
 from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.run_records import LEASE
 from tablewright.systems.engagement.service import Engagement
-from tests.design.test_iam_against_store import ARN
-from tests.design.test_iam_of_systems import NotingAsync
+from tests.design.iam.permissions import ARN, RecordingBackend
 from tests.systems.engagement.test_deliveries import Post
 from tests.systems.engagement.workshop import Workshop, program, write
 
@@ -53,7 +52,7 @@ def test_tables_and_indexes_are_those_of_the_document() -> None:
 @pytest.mark.requirement("X3")
 def test_the_policy_allows_all_that_engagement_does(tmp_path: Path) -> None:
     with Workshop(tmp_path) as workshop:
-        backend = NotingAsync(workshop.engine)
+        backend = RecordingBackend(workshop.engine)
         asked: set[Any] = backend.asked
         workshop.store = workshop.store_on(backend)
         service = Engagement(AsyncStore(backend, clock=workshop.seconds), workshop.seconds, lambda configuration: None)

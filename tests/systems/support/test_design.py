@@ -12,8 +12,7 @@ from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.store import AsyncStore
 from tablewright.systems.support.model import Status, design
 from tablewright.systems.support.service import Support
-from tests.design.test_iam_against_store import ARN
-from tests.design.test_iam_of_systems import asked_by
+from tests.design.iam.permissions import ARN, asked_by
 
 
 async def _use(store: AsyncStore) -> None:

@@ -1,0 +1,186 @@
+"""``tablewright diff`` and ``tablewright workbench``, as they are typed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tablewright.cli import main
+from tests.cli.commands import run
+from tests.design.subjects import SYSTEMS
+from tests.design.workbench.data_models import DESK
+
+OLD = """
+from tablewright.model import Design, Entity, Get, Keys, Table
+
+orders = Table("Orders", "PK", "SK", point_in_time_recovery=True)
+
+
+class Order(Entity, table=orders):
+    order_id: str
+    shop: str
+
+    keys = Keys(PK="ORDER#{order_id}", SK="METADATA")
+
+    by_id = Get()
+
+
+design = Design("Shop", tables=[orders])
+"""
+FREE = OLD.replace("    shop: str\n", '    shop: str\n    note: str = ""\n')
+GRAVE = OLD.replace("    shop: str\n", "    shop: str\n    total: int\n").replace(", point_in_time_recovery=True", "")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("old_shop", OLD), ("free_shop", FREE), ("grave_shop", GRAVE)):
+        (tmp_path / f"{name}.py").write_text(text)
+    return tmp_path
+
+
+# -- diff -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_no_system_differs_from_itself(system: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, snapshot, _ = run(capsys, "diff", "--snapshot", system)
+    assert status == 0
+    (folder / "design.json").write_text(snapshot)
+    for old in (system, "design.json"):
+        status, out, _ = run(capsys, "diff", old, system)
+        assert status == 0
+        assert out.endswith(": nothing changes\n")
+
+
+def test_a_design_that_is_new_is_added_and_one_that_is_gone_is_removed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = OLD + '\nreturns = Design("Returns", tables=[Table("Returns", "id")])\n'
+    (folder / "more_shop.py").write_text(more)
+    status, out, _ = run(capsys, "diff", "./old_shop.py", "./more_shop.py")
+    assert status == 0
+    assert "free  Returns  table added" in out
+    status, out, _ = run(capsys, "diff", "./more_shop.py", "./old_shop.py")
+    assert status == 1
+    assert "unsafe  Returns  table removed" in out
+
+
+def test_free_changes_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "diff", "./old_shop.py", "./free_shop.py")
+    assert status == 0
+    assert "free  Order.note  added" in out
+    assert "Shop: 1 free" in out
+
+
+def test_what_takes_work_stops_until_it_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "diff", "./old_shop.py", "./grave_shop.py")
+    assert status == 1
+    assert "unsafe  Orders.point_in_time_recovery  switched off, which throws the history away" in out
+    assert "backfill  Order.total" in out
+    assert "1. give it a default" in out
+    one = ("diff", "./old_shop.py", "./grave_shop.py", "--accept", "Order.total")
+    assert run(capsys, *one)[0] == 1
+    status, out, _ = run(capsys, *one, "--accept", "Orders.point_in_time_recovery")
+    assert status == 0
+    assert out.count("(accepted)") == 2
+
+
+def test_machines_are_told_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    accepted = ("--accept", "Order.total")
+    status, out, _ = run(capsys, "diff", "./old_shop.py", "./grave_shop.py", "--json", *accepted)
+    found = json.loads(out)
+    assert status == 1
+    assert found["ok"] is False
+    assert [(each["kind"], each["place"], each["accepted"]) for each in found["changes"]["Shop"]] == [
+        ("unsafe", "Orders.point_in_time_recovery", False),
+        ("backfill", "Order.total", True),
+    ]
+    assert json.loads(run(capsys, "diff", "./old_shop.py", "./old_shop.py", "--json")[1]) == {
+        "ok": True,
+        "changes": {"Shop": []},
+    }
+
+
+def test_a_snapshot_stands_for_the_version_that_it_is_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "design.json").write_text(run(capsys, "diff", "--snapshot", "./old_shop.py")[1])
+    assert run(capsys, "diff", "design.json", "./grave_shop.py")[0] == 1
+    (folder / "design.json").write_text(run(capsys, "diff", "--snapshot", "./grave_shop.py")[1])
+    assert run(capsys, "diff", "design.json", "./grave_shop.py")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["diff", "./old_shop.py"], "say the old and the new version"),
+        (["diff", "--snapshot", "./old_shop.py", "./free_shop.py"], "a snapshot is of one design"),
+        (["diff", "gone.json", "./old_shop.py"], "gone.json cannot be read"),
+        (["diff", "./gone.py", "./old_shop.py"], "there is no file gone.py"),
+        (["diff", "./old_shop.py", "./free_shop.py", "--accept", "Order.x"], "nothing changes at Order.x"),
+        (["diff", "damaged.json", "./old_shop.py"], "damaged.json is damaged: write the snapshot again"),
+        (["workbench", "export", "./gone.py"], "there is no file gone.py"),
+        (["workbench", "import", "gone.json"], "gone.json cannot be read"),
+        (["workbench", "import", "old_shop.py"], "old_shop.py is not JSON"),
+        (["workbench", "import", "damaged.json"], "it has no DataModel"),
+    ],
+)
+def test_what_can_be_put_right_is_told_in_a_line(
+    arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = {"tablewright-snapshot": 2, "designs": [{"name": "Shop", "tables": {"Orders": {}}}]}
+    (folder / "damaged.json").write_text(json.dumps(damaged))
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+# -- workbench ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("X3")
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_system_goes_to_workbench_and_comes_back(
+    system: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, exported, _ = run(capsys, "workbench", "export", system)
+    assert status == 0
+    (folder / "model.json").write_text(exported)
+    status, module, _ = run(capsys, "workbench", "import", "model.json")
+    assert status == 0
+    (folder / f"imported_{system.rpartition('.')[2]}.py").write_text(module)
+    again = json.loads(run(capsys, "workbench", "export", f"./imported_{system.rpartition('.')[2]}.py")[1])
+    tables = json.loads(exported)["DataModel"]
+    for member in ("TableName", "KeyAttributes", "GlobalSecondaryIndexes"):
+        assert [each.get(member) for each in again["DataModel"]] == [each.get(member) for each in tables]
+
+
+def test_a_file_becomes_a_module_that_can_be_linted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "desk.json").write_text(json.dumps(DESK))
+    (folder / "imported_desk.py").write_text(run(capsys, "workbench", "import", "desk.json")[1])
+    assert main(["lint", "./imported_desk.py"]) in (0, 1)
+    assert run(capsys, "diff", "./imported_desk.py", "./imported_desk.py")[0] == 0
+
+
+def test_what_workbench_has_no_place_for_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "workbench", "export", "tests.design.models", "--design", "Orders")
+    assert status == 0
+    lost = [line.partition("has no place for this: ")[2] for line in err.splitlines()]
+    assert lost[0] == "table Orders: a stream of NEW_AND_OLD_IMAGES, point-in-time recovery, the tags Team"
+    assert "that number is unique" in lost[1]
+    assert "in which states GSI3PK is there" in lost[1]
+    assert "that GSI1PK is sharded" in lost[1]
+    assert "that position is numbered" in lost[2]
+    assert lost[-1].startswith("Orders: access patterns, writes, roles, reactions, collections")
+    status, both, err = run(capsys, "workbench", "export", "tests.design.models", "--design", "Orders", "--json")
+    assert (status, err) == (0, "")
+    told = json.loads(both)
+    assert told["lost"] == lost
+    assert told["model"]["DataModel"] == json.loads(out)["DataModel"]
+
+
+def test_a_design_that_loses_nothing_is_exported_in_silence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "from tablewright.model import *\nclass Row(Entity, table=Table('rows', 'id')):\n    id: str\n"
+    (folder / "rows_alone.py").write_text(text)
+    status, _, err = run(capsys, "workbench", "export", "./rows_alone.py")
+    assert (status, err) == (0, "")

@@ -1,0 +1,216 @@
+"""``tablewright infra`` and ``tablewright iam``, as they are typed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import run
+
+DESK = "tablewright.systems.servicedesk"
+
+TWO = """
+from tablewright.model import Design, Entity, Get, Query, Reaction, Table
+
+notes = Table("Notes", "owner", "id", stream="NEW_IMAGE")
+
+
+class Note(Entity, table=notes):
+    owner: str
+    id: str
+
+    by_id = Get()
+    of_owner = Query()
+
+
+owner = ["Note.by_id", "Note.of_owner"]
+one = Design("One", tables=[notes], roles={"owner": owner}, reactions=[Reaction("tell", Note)])
+two = Design("Two", tables=[notes])
+"""
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "two_designs.py").write_text(TWO)
+    monkeypatch.chdir(tmp_path)
+    return "./two_designs.py"
+
+
+# -- infra ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("X3")
+def test_a_template_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "infra", DESK)
+    assert (status, err) == (0, "")
+    assert json.loads(out)["Resources"]["ItsmTicketsTable"]["Type"] == "AWS::DynamoDB::Table"
+
+
+@pytest.mark.requirement("X3")
+def test_every_format_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    _, script, _ = run(capsys, "infra", DESK, "--format", "cli", "--environment", "dev")
+    assert "--table-name dev-itsm-tickets" in script
+    _, program, _ = run(capsys, "infra", DESK, "--format", "boto3")
+    assert "dynamodb.create_table(" in program
+    _, terraform, _ = run(capsys, "infra", DESK, "--format", "terraform", "--region", "eu-west-1")
+    assert json.loads(terraform)["variable"]["region"]["default"] == "eu-west-1"
+
+
+def test_commands_and_requests_are_for_machines_too(capsys: pytest.CaptureFixture[str]) -> None:
+    _, commands, _ = run(capsys, "infra", DESK, "--format", "cli", "--json")
+    assert json.loads(commands)[0][:3] == ["aws", "dynamodb", "create-table"]
+    _, requests, _ = run(capsys, "infra", DESK, "--format", "boto3", "--json")
+    assert json.loads(requests)[0]["operation"] == "CreateTable"
+    assert json.loads(requests)[0]["request"]["TableName"] == "poc-itsm-tickets"
+
+
+def test_provisioned_capacity_is_scaled_ten_times_as_far_unless_told(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "infra", DESK, "--provisioned", "5", "6")
+    parameters = json.loads(out)["Parameters"]
+    assert (parameters["ReadCapacity"]["Default"], parameters["MaxWriteCapacity"]["Default"]) == (5, 60)
+    _, out, _ = run(capsys, "infra", DESK, "--provisioned", "5", "6", "--scale-to", "7", "8", "--target", "50")
+    parameters = json.loads(out)["Parameters"]
+    assert (parameters["MaxReadCapacity"]["Default"], parameters["TargetUtilization"]["Default"]) == (7, 50)
+
+
+def test_policies_come_with_the_template(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "infra", DESK, "--policies")
+    assert json.loads(out)["Resources"]["ApiPolicy"]["Type"] == "AWS::IAM::ManagedPolicy"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["infra", "no.such.module"], "there is no module 'no'"),
+        (["infra", DESK, "--format", "yaml"], "invalid choice: 'yaml'"),
+        (["infra", DESK, "--environment", "a b"], "an environment is a word such as dev or prod"),
+        (["infra", DESK, "--provisioned", "0", "1"], "read capacity is at least 1"),
+        (["infra", DESK, "--scale-to", "5", "5"], "--scale-to goes with --provisioned READ WRITE"),
+        (["infra", DESK, "--policies", "--format", "cli"], "--policies goes with --format cloudformation"),
+        (["infra", DESK, "--design", "Desk"], "has no design 'Desk'; it has Service Desk"),
+        (["iam", DESK, "--role", "nobody"], "Service Desk has no role 'nobody'; it has api"),
+        (["iam", DESK, "--json"], "give its 12 digits with --account"),
+        (["iam", DESK, "--json", "--account", "12"], "give its 12 digits with --account"),
+        (["iam", DESK, "--tenant", "caller_id"], "--tenant needs --role, of api"),
+        (["iam", DESK, "--role", "api", "--tenant", "caller_id"], "cannot be limited to a tenant"),
+        (["iam", DESK, "--role", "api", "--tenant", "caller_id=sub"], "a policy variable looks like"),
+        (["iam", DESK, "--json", "--account", "1" * 12, "--stream-label", "x"], "say TABLE=LABEL, with a table of"),
+    ],
+)
+def test_what_can_be_put_right_is_told_in_a_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_of_several_designs_one_is_chosen(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "infra", two)
+    assert status == 2
+    assert "has several designs: choose one with --design, of One, Two" in err
+    assert run(capsys, "infra", two, "--design", "Two")[0] == 0
+
+
+# -- iam ------------------------------------------------------------------------------------------------------------
+
+
+def test_people_see_who_may_do_what_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "iam", DESK)
+    assert status == 0
+    for text in ("Who may do what in Service Desk", "api", "UpdateItem", "add comment, change status"):
+        assert text in out
+
+
+@pytest.mark.requirement("SD9", "X3")
+def test_policies_are_written_by_role(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "iam", DESK, "--json", "--account", "123456789012", "--environment", "dev")
+    assert (status, err) == (0, "")
+    (role, policy), *others = json.loads(out).items()
+    assert (role, others) == ("api", [])
+    table = "arn:aws:dynamodb:us-east-1:123456789012:table/dev-itsm-tickets"
+    assert [(statement["Action"], statement["Resource"]) for statement in policy["Statement"]] == [
+        (["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"], [table]),
+        (["dynamodb:Query"], [f"{table}/index/CallerIdIndex"]),
+    ]
+
+
+def test_a_stream_s_label_has_to_be_told(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("iam", two, "--design", "One", "--json", "--account", "123456789012", "--notes", "tablewright-notes")
+    _, out, err = run(capsys, *common)
+    assert "/stream/STREAM-LABEL" in out
+    assert "say --stream-label Notes=LABEL" in err
+    _, out, err = run(capsys, *common, "--stream-label", "Notes=2026-01-15T09:30:00.000")
+    assert "/stream/2026-01-15T09:30:00.000" in out
+    assert err == ""
+
+
+def test_a_tenant_s_policy_has_its_condition(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("iam", two, "--design", "One", "--role", "owner", "--tenant", "owner=${aws:userid}")
+    _, out, _ = run(capsys, *common)
+    assert "Only items whose partition key is ${aws:userid}" in out
+    _, out, _ = run(capsys, *common, "--json", "--account", "123456789012")
+    (statement,) = json.loads(out)["owner"]["Statement"]
+    assert statement["Condition"] == {
+        "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["${aws:userid}"]},
+        "Null": {"dynamodb:LeadingKeys": "false"},
+    }
+
+
+def test_a_role_that_may_do_nothing_has_no_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "idle.py"
+    path.write_text(
+        "from tablewright.model import *\n"
+        "class Row(Entity, table=Table('rows', 'id')):\n    id: str\n    by_id = Get()\n"
+        "design = Design('Idle', tables=[Row.schema_.table], roles={'the api': ['Row.by_id'], 'nobody': []})\n"
+    )
+    status, out, _ = run(capsys, "iam", str(path))
+    assert (status, "Nothing." in out) == (0, True)
+    status, out, err = run(capsys, "iam", str(path), "--json", "--account", "123456789012")
+    assert (status, out) == (2, "")
+    assert "nobody may do nothing, and IAM takes no policy without a statement; choose others: --role 'the api'" in err
+    status, out, _ = run(capsys, "iam", str(path), "--json", "--account", "123456789012", "--role", "the api")
+    assert (status, list(json.loads(out))) == (0, ["the api"])
+    status, out, err = run(capsys, "infra", str(path), "--policies")
+    assert (status, "TheApiPolicy" in json.loads(out)["Resources"]) == (0, True)
+    assert err == "tablewright: warning: nobody may do nothing, so it has no policy\n"
+
+
+def test_a_design_without_roles_is_told(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "iam", two, "--design", "Two")
+    assert status == 2
+    assert "Two has no roles; say who does what" in err
+
+
+def test_the_table_of_notes_can_be_named(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "iam", two, "--design", "One", "--notes", "tablewright-notes")
+    assert "tablewright-notes" in out
+    _, out, _ = run(capsys, "infra", two, "--design", "One", "--policies", "--notes", "tablewright-notes")
+    assert "tablewright-notes" in out
+
+
+@pytest.mark.parametrize("command", [("iam",), ("infra", "--policies")])
+def test_a_consumer_whose_notes_have_no_place_is_told_to_name_one(
+    two: str, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    status, out, err = run(capsys, *command, two, "--design", "One")
+    assert (status, out) == (2, "")
+    assert "need another table for their notes" in err
+    assert "--notes tablewright-notes" in err
+    status, out, err = run(capsys, *command, two, "--design", "One", "--notes", "nt")
+    assert (status, out) == (2, "")
+    assert err.startswith("tablewright: --notes nt: ")
+    assert "3 to 255 characters" in err
+
+
+def test_other_roles_need_no_place_for_notes(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "iam", two, "--design", "One", "--role", "owner")
+    assert (status, "owner" in out) == (0, True)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--region", "Frankfurt"), ("--environment", "a b")])
+def test_a_policy_is_of_a_real_place(capsys: pytest.CaptureFixture[str], option: str, value: str) -> None:
+    status, out, err = run(capsys, "iam", DESK, "--json", "--account", "123456789012", option, value)
+    assert (status, out) == (2, "")
+    assert repr(value) in err

@@ -1,0 +1,81 @@
+"""``tablewright init``: a project that runs as it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import error_line, tablewright
+
+
+def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    return subprocess.run(
+        [sys.executable, *command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=100
+    )
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("new")
+    done = tablewright("init", "my-shop", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "tablewright docs my_shop" in done.stdout
+    return folder / "my-shop"
+
+
+def test_it_has_one_entity_a_test_and_a_readme(project: Path) -> None:
+    files = {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()}
+    assert {"README.md", "pyproject.toml", "my_shop/model.py", "my_shop/notes.py", "tests/test_notes.py"} <= files
+    assert (project / "my_shop" / "model.py").read_text().count("(Entity,") == 1
+    for path in files:
+        text = (project / path).read_text() if "__pycache__" not in path else ""
+        assert not any(name in text for name in ("PACKAGE", "NAME", "TITLE")), path
+
+
+def test_its_tests_pass(project: Path) -> None:
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
+
+
+@pytest.mark.parametrize("command", [["lint", "my_shop"], ["docs", "my_shop"], ["plan", "my_shop"]])
+def test_the_design_tools_find_nothing_wrong(project: Path, command: list[str]) -> None:
+    done = tablewright(*command, cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_it_is_formatted_and_typed(project: Path) -> None:
+    checked = run("-m", "ruff", "check", "--isolated", "--select", "E,F,I,UP,B", "--line-length", "120", cwd=project)
+    assert checked.returncode == 0, checked.stdout
+    formatted = run("-m", "ruff", "format", "--isolated", "--check", "--line-length", "120", cwd=project)
+    assert formatted.returncode == 0, formatted.stdout
+
+
+def test_nothing_is_overwritten(project: Path) -> None:
+    before = (project / "README.md").read_text()
+    assert "exists already, and nothing is overwritten" in error_line("init", "my-shop", cwd=project.parent)
+    assert (project / "README.md").read_text() == before
+
+
+def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    assert tablewright("init", "notes", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "notes" / "README.md").exists()
+
+
+@pytest.mark.parametrize("name", ["json", "Json", "sys", "string", "pydantic", "botocore", "importlib"])
+def test_a_name_that_would_hide_a_module_is_refused(tmp_path: Path, name: str) -> None:
+    assert f"choose another, such as my-{name}" in error_line("init", name, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["1shop", "class", "tests", "a+b", "tablewright", "\u00e9", "caf\u00e9"])
+def test_a_name_that_is_no_package_is_refused(tmp_path: Path, name: str) -> None:
+    assert "cannot be the name of a Python package" in error_line("init", name, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []

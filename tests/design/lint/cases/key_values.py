@@ -1,0 +1,278 @@
+"""What stands in a key."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from tablewright.model import (
+    Design,
+    Entity,
+    EpochMillis,
+    Get,
+    GlobalIndex,
+    Keys,
+    Numbered,
+    Query,
+    Table,
+    Touch,
+    Unique,
+    UpdatedAt,
+    Write,
+    sharded,
+    when,
+)
+from tests.design.lint.cases.case import Case, design_of
+
+
+class Status(StrEnum):
+    OPEN = "OPEN"
+    CLOSED = "CLOSED"
+
+
+def board(template: str, *, raw: bool = False) -> Design:
+    """Scores in an index, sorted by a template, or by the number itself."""
+    index = GlobalIndex("best", "game", "score" if raw else "GSI1SK")
+    table = Table("board", "id", indexes=[index], types={"score": "N"} if raw else {})
+
+    if raw:
+
+        class Raw(Entity, table=table, type_name="Play"):
+            id: str
+            game: str
+            score: Decimal
+
+            best = Query("best", newest_first=True)
+
+        return design_of(Raw)
+
+    class Play(Entity, table=table):
+        id: str
+        game: str
+        score: Decimal
+        ended: EpochMillis
+
+        keys = Keys(GSI1SK=template)
+
+        best = Query("best", newest_first=True)
+
+    return design_of(Play)
+
+
+def queue(*, by_time: bool) -> Design:
+    table = Table("tickets", "id", indexes=[GlobalIndex("escalated", "GSI1PK", "GSI1SK")])
+    by_queue = {"GSI1PK": "{queue}", "GSI1SK": "{escalated_at}"}
+    rules = {"GSI1PK": "{escalated_at}", "GSI1SK": "{id}"} if by_time else by_queue
+
+    class Ticket(Entity, table=table):
+        id: str
+        queue: str
+        escalated_at: datetime | None = None
+
+        keys = Keys(rules)
+
+        escalated = Query("escalated")
+
+    return design_of(Ticket)
+
+
+def visits(kind: type) -> Design:
+    class Visit(Entity, table=Table("visits", "page", "SK")):
+        page: str
+        visit_id: str
+        seen_at: kind  # type: ignore[valid-type]
+
+        keys = Keys(SK="{seen_at}#{visit_id}")
+
+        of_page = Query()
+
+    return design_of(Visit)
+
+
+def feedback(template: str, kind: type = datetime) -> Design:
+    class Feedback(Entity, table=Table("feedback", "PK", "SK")):
+        ticket_id: str
+        feedback_id: UUID
+        submitted_at: kind  # type: ignore[valid-type]
+
+        keys = Keys(PK="TICKET#{ticket_id}", SK=template)
+
+        of_ticket = Query()
+
+    return design_of(Feedback)
+
+
+def one_a_day() -> Design:
+    """A day may well be an identity: there is one report a day."""
+
+    class Report(Entity, table=Table("reports", "site", "day")):
+        site: str
+        day: date
+
+        of_site = Query(range="day")
+
+    return design_of(Report)
+
+
+def events(*, counted: bool) -> Design:
+    number = Annotated[int, Numbered("ticket_id")] if counted else int
+
+    class Event(Entity, table=Table("events", "PK", "SK")):
+        ticket_id: str
+        sequence: number = 0  # type: ignore[valid-type]
+
+        keys = Keys(PK="TICKET#{ticket_id}", SK="EVENT#{sequence:04}")
+
+        of_ticket = Query()
+
+    return design_of(Event)
+
+
+def by_shard(*, by_hand: bool) -> Design:
+    table = Table("feed", "id", indexes=[GlobalIndex("byTopic", "GSI1PK", "GSI1SK")])
+    partition = "TOPIC#{topic}#{shard}" if by_hand else sharded("TOPIC#{topic}", 4)
+
+    class Post(Entity, table=table):
+        id: str
+        topic: str
+        shard: int = 0
+        posted_at: datetime
+
+        keys = Keys(GSI1PK=partition, GSI1SK="{posted_at}#{id}")
+
+        of_topic = Query("byTopic", range="posted_at")
+
+    return design_of(Post)
+
+
+def shards_of(template: str) -> Design:
+    table = Table("posts", "PK", "SK")
+
+    class Post(Entity, table=table):
+        post_id: str
+        topic: str
+
+        keys = Keys(PK=sharded(template, 4), SK="POST#{post_id}")
+
+        of_topic = Query()
+
+    return design_of(Post)
+
+
+def shards_of_unique() -> Design:
+    class Account(Entity, table=Table("accounts", "PK")):
+        email: Annotated[str, Unique()]
+
+        keys = Keys(PK=sharded("ACCOUNT#{email}", 4))
+
+        by_email = Get()
+
+    return design_of(Account)
+
+
+def offers(several: str = "") -> Design:
+    table = Table("offers", "id", indexes=[GlobalIndex("byChannel", "GSI1PK", "GSI1SK")])
+
+    class Offer(Entity, table=table):
+        id: str
+        channel_id: str
+        channel_history: list[str]
+        if several == "channels":
+            channels: list[str]
+        if several == "channel_ids":
+            channel_ids: set[str]
+
+        keys = Keys(GSI1PK="CHANNEL#{channel_id}", GSI1SK="{id}")
+
+        of_channel = Query("byChannel")
+
+    return design_of(Offer)
+
+
+def moved(*sets: str) -> Design:
+    class Parcel(Entity, table=Table("parcels", "PK", "SK")):
+        depot: str
+        parcel_id: str
+        weight: int = 0
+
+        keys = Keys(PK="DEPOT#{depot}", SK="PARCEL#{parcel_id}")
+
+        of_depot = Query()
+
+    table = Parcel.schema_.table
+    return Design("Parcels", tables=[table], writes=[Write("weigh", Touch(Parcel, "update", sets=sets))])
+
+
+def stamped(*, in_key: bool) -> Design:
+    class Note(Entity, table=Table("notes", "PK", "SK")):
+        owner_id: str
+        note_id: str
+        updated_at: UpdatedAt = None
+
+        keys = Keys(PK="OWNER#{owner_id}", SK="{updated_at}#{note_id}" if in_key else "{note_id}")
+
+        of_owner = Query()
+
+    return design_of(Note)
+
+
+def by_state(*, in_key: bool) -> Design:
+    class Job(Entity, table=Table("jobs", "PK", "SK")):
+        worker: str
+        job_id: str
+        status: Status = Status.OPEN
+
+        keys = Keys(PK="WORKER#{worker}", SK="JOB#{status}#{job_id}" if in_key else "JOB#{job_id}")
+
+        of_worker = Query()
+
+    return design_of(Job)
+
+
+def sparse_queue() -> Design:
+    table = Table("tickets", "id", indexes=[GlobalIndex("escalated", "GSI1PK", "GSI1SK")])
+
+    class Ticket(Entity, table=table):
+        id: str
+        engineer: str
+        status: Status = Status.OPEN
+        escalated_at: datetime | None = None
+
+        keys = Keys(GSI1PK=when("ENGINEER#{engineer}", status=Status.OPEN), GSI1SK="{escalated_at}")
+
+        escalated = Query("escalated", range="escalated_at")
+
+    return design_of(Ticket)
+
+
+CASES = [
+    Case("partition-range", "Ticket.escalated_at", lambda: queue(by_time=True), lambda: queue(by_time=False)),
+    Case("partition-range", "Ticket.escalated_at", lambda: queue(by_time=True), sparse_queue),
+    Case("unpadded-number", "Play.GSI1SK", lambda: board("{score}"), lambda: board("{score:number}")),
+    Case("unpadded-number", "Play.GSI1SK", lambda: board("{ended}#{id}"), lambda: board("{ended:013}#{id}")),
+    Case("unpadded-number", "Play.GSI1SK", lambda: board("AT#{ended}"), lambda: board("", raw=True)),
+    Case("text-time", "Visit.seen_at", lambda: visits(str), lambda: visits(datetime)),
+    Case(
+        "time-as-identity",
+        "Feedback.SK",
+        lambda: feedback("{submitted_at}"),
+        lambda: feedback("{submitted_at}#{feedback_id}"),
+    ),
+    Case("time-as-identity", "Feedback.SK", lambda: feedback("AT#{submitted_at}", str), one_a_day),
+    Case(
+        "time-as-identity",
+        "Feedback.SK",
+        lambda: feedback("AT#{submitted_at}"),
+        lambda: feedback("DAY#{submitted_at:date}"),
+    ),
+    Case("counted-by-hand", "Event.sequence", lambda: events(counted=False), lambda: events(counted=True)),
+    Case("shard-by-hand", "Post.shard", lambda: by_shard(by_hand=True), lambda: by_shard(by_hand=False)),
+    Case("useless-shards", "Post.PK", lambda: shards_of("POST#{post_id}#{topic}"), lambda: shards_of("TOPIC#{topic}")),
+    Case("useless-shards", "Account.PK", shards_of_unique, lambda: shards_of("TOPIC#{topic}")),
+    Case("many-valued-key", "Offer.GSI1PK", lambda: offers("channels"), offers),
+    Case("many-valued-key", "Offer.GSI1PK", lambda: offers("channel_ids"), offers),
+    Case("mutable-key", "Parcel.depot", lambda: moved("depot"), lambda: moved("weight")),
+    Case("mutable-key", "Note.updated_at", lambda: stamped(in_key=True), lambda: stamped(in_key=False)),
+    Case("mutable-key", "Job.status", lambda: by_state(in_key=True), lambda: by_state(in_key=False), "advice"),
+]

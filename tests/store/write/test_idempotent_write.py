@@ -1,0 +1,255 @@
+"""Idempotent execution: a request that comes twice is carried out once, and answered twice."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tablewright.model import ModelError
+from tablewright.store import (
+    AlreadyExists,
+    AsyncStore,
+    Cancelled,
+    Conflict,
+    Create,
+    InProgress,
+    KeyMismatch,
+    Outcome,
+    Update,
+)
+from tablewright.store.context import Context
+from tablewright.store.flow.driver import run
+from tablewright.store.write.idempotent_write import Answered, Claim, abandon, begin, complete, fingerprint
+from tests.store.bench import Bench
+from tests.store.members import Line, Once, Player, Slot, everything, people
+from tests.store.models import Event, Ticket
+
+JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
+REQUEST = {"subject": "printer", "at": JANUARY}
+
+
+class Desk:
+    """A service that opens tickets, and counts how often it had to."""
+
+    def __init__(self) -> None:
+        self.opened = 0
+
+    def open(self) -> Outcome:
+        self.opened += 1
+        ticket = Ticket(ticket_id=f"t-{self.opened}", customer_id="c-1", opened_at=JANUARY)
+        event = Event(ticket_id=ticket.ticket_id, at=JANUARY, sequence=1, text="ticket_created")
+        return Outcome({"ticket_id": ticket.ticket_id, "at": JANUARY}, Create(ticket), Create(event))
+
+
+def tickets(bench: Bench) -> list[Ticket]:
+    return bench.store.query(Ticket.of_customer(customer_id="c-1")).items
+
+
+def test_the_same_request_is_answered_from_memory(written: Bench) -> None:
+    desk = Desk()
+    first = written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+    assert first == {"ticket_id": "t-1", "at": "2026-01-01T00:00:00Z"}
+    assert written.store.execute_once(Once, "k-1", dict(reversed(REQUEST.items())), desk.open) == first
+    assert desk.opened == 1
+    assert len(tickets(written)) == 1
+
+
+def test_another_request_under_the_same_key_is_refused(written: Bench) -> None:
+    desk = Desk()
+    written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+    with pytest.raises(KeyMismatch, match="k-1 was used before, for another request"):
+        written.store.execute_once(Once, "k-1", {**REQUEST, "subject": "screen"}, desk.open)
+    assert len(tickets(written)) == 1
+
+
+def test_another_key_is_another_request(written: Bench) -> None:
+    desk = Desk()
+    written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+    written.store.execute_once(Once, "k-2", REQUEST, desk.open)
+    assert len(tickets(written)) == 2
+
+
+def test_after_a_day_the_key_is_forgotten(written: Bench) -> None:
+    desk = Desk()
+    written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+    written.clock.now += 24 * 3600 - 1
+    written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+    assert desk.opened == 1
+    written.clock.now += 1
+    written.store.execute_once(Once, "k-1", {"other": 1}, desk.open)
+    assert desk.opened == 2
+
+
+def test_an_answer_may_be_nothing(written: Bench) -> None:
+    assert written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome(None)) is None
+    assert written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome(1)) is None
+
+
+def test_while_it_is_being_carried_out_the_others_are_told_so(written: Bench) -> None:
+    desk = Desk()
+
+    def slowly() -> Outcome:
+        with pytest.raises(InProgress):
+            written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+        with pytest.raises(KeyMismatch):
+            written.store.execute_once(Once, "k-1", {"other": 1}, desk.open)
+        return desk.open()
+
+    written.store.execute_once(Once, "k-1", REQUEST, slowly)
+    assert desk.opened == 1
+
+
+def test_work_that_fails_can_be_tried_again_at_once(written: Bench) -> None:
+    desk = Desk()
+
+    def fails() -> Outcome:
+        raise RuntimeError("no printer")
+
+    with pytest.raises(RuntimeError):
+        written.store.execute_once(Once, "k-1", REQUEST, fails)
+    written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+    assert len(tickets(written)) == 1
+
+
+def test_a_refused_write_leaves_no_answer(written: Bench) -> None:
+    desk = Desk()
+    written.store.create(Ticket(ticket_id="t-1", customer_id="c-2", opened_at=JANUARY))
+    with pytest.raises(Cancelled) as refused:
+        written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+    assert [type(reason) for reason in refused.value.reasons] == [AlreadyExists, type(None)]
+    written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+    assert [ticket.ticket_id for ticket in tickets(written)] == ["t-2"]
+
+
+def test_who_outlives_his_lease_writes_nothing(written: Bench) -> None:
+    desk = Desk()
+
+    def too_slowly() -> Outcome:
+        written.clock.now += 61
+        written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+        return desk.open()
+
+    with pytest.raises(Conflict, match="took longer than its lease"):
+        written.store.execute_once(Once, "k-1", REQUEST, too_slowly)
+    assert [ticket.ticket_id for ticket in tickets(written)] == ["t-1"]
+    assert written.store.execute_once(Once, "k-1", REQUEST, desk.open)["ticket_id"] == "t-1"
+
+
+def test_a_claim_that_was_taken_over_is_worth_nothing(written: Bench) -> None:
+    context = Context(clock=written.clock, table_names=written.names)
+    first = run(begin(context, Once, "k-1", REQUEST), written.backend)
+    written.clock.now += 61
+    second = run(begin(context, Once, "k-1", REQUEST), written.backend)
+    assert isinstance(first, Claim)
+    assert isinstance(second, Claim)
+    with pytest.raises(Conflict):
+        run(complete(context, first, Outcome("first", Create(Player(player_id="1", team="red")))), written.backend)
+    run(abandon(context, first), written.backend)
+    assert run(complete(context, second, Outcome("second")), written.backend) == "second"
+    run(abandon(context, second), written.backend)
+    assert run(begin(context, Once, "k-1", REQUEST), written.backend) == Answered("second")
+    assert len(everything(written, people)) == 1
+
+
+def test_a_process_that_dies_leaves_all_or_nothing(written: Bench) -> None:
+    """The driver stops after each request in turn; the request is sent again when the lease is over."""
+    context = Context(clock=written.clock, table_names=written.names)
+
+    def work(key: str) -> Outcome:
+        return Outcome(key, Create(Player(player_id=key, team="red")), Create(Line(order_id="o-1")))
+
+    def executed(key: str) -> Any:
+        claim = yield from begin(context, Once, key, REQUEST)
+        assert isinstance(claim, Claim)
+        return (yield from complete(context, claim, work(key)))
+
+    for requests in range(3):
+        key = f"k-{requests}"
+        flow = executed(key)
+        step = next(flow)
+        for _ in range(requests):
+            step = flow.send(written.backend.call(step))
+        flow.close()
+        written.clock.now += 61
+        assert written.store.execute_once(Once, key, REQUEST, partial(work, key)) == key
+        assert run(begin(context, Once, key, REQUEST), written.backend) == Answered(key)
+    players = written.store.query(Player.of_team(team="red")).items
+    assert sorted(player.player_id for player in players) == ["k-0", "k-1", "k-2"]
+
+
+def test_any_operation_can_be_part_of_it(written: Bench) -> None:
+    player = written.store.create(Player(player_id="p-1", team="red"))
+    for _ in range(3):
+        written.store.execute_once(Once, "k", {}, lambda: Outcome("scored", Update(player, add={"score": 1})))
+    assert player.score == 1
+
+
+def test_the_asynchronous_store_awaits_the_work(written: Bench) -> None:
+    desk = Desk()
+    store = AsyncStore(written.backend, clock=written.clock, table_names=written.names)
+
+    async def work() -> Outcome:
+        await asyncio.sleep(0)
+        return desk.open()
+
+    async def twice() -> list[Any]:
+        return [await store.execute_once(Once, "k-1", REQUEST, work) for _ in range(2)]
+
+    first, second = asyncio.run(twice())
+    assert first == second
+    assert desk.opened == 1
+
+
+def test_the_asynchronous_store_says_so_of_work_that_cannot_be_awaited(written: Bench) -> None:
+    store = AsyncStore(written.backend, clock=written.clock, table_names=written.names)
+    work: Any = Desk().open
+    with pytest.raises(ModelError, match="execute_once of an AsyncStore awaits its work; make it an async function"):
+        asyncio.run(store.execute_once(Once, "k-1", REQUEST, work))
+
+
+def test_a_fingerprint_is_of_what_is_asked_and_not_of_how() -> None:
+    assert fingerprint({"a": 1, "b": [timedelta(seconds=1)]}) == fingerprint({"b": [timedelta(seconds=1)], "a": 1})
+    assert fingerprint({"a": 1}) != fingerprint({"a": "1"})
+
+
+def test_the_record_is_an_item_of_the_table(written: Bench) -> None:
+    written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome({"done": True}))
+    (item,) = everything(written, people)
+    assert item["PK"] == {"S": "IDEMPOTENCY#k-1"}
+    assert item["response"] == {"S": '{"done":true}'}
+    assert item["ttl"] == {"N": str(int(written.clock()) + 24 * 3600)}
+
+
+def test_what_is_no_outcome_is_refused_and_gives_the_key_back(written: Bench) -> None:
+    work: Any = lambda: {"ticket_id": "t-1"}  # noqa: E731
+    with pytest.raises(ModelError, match=r"its work gives an Outcome\(response, \.\.\.\), not a dict"):
+        written.store.execute_once(Once, "k-1", REQUEST, work)
+    assert written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome("done")) == "done"
+
+
+def test_what_json_does_not_have_is_told_of(written: Bench) -> None:
+    with pytest.raises(ModelError, match="execute_once: the request has to be something that JSON has"):
+        written.store.execute_once(Once, "k-1", object(), lambda: Outcome("done"))
+    with pytest.raises(ModelError, match="execute_once: the response has to be something that JSON has"):
+        written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome(object()))
+
+
+def test_an_answer_keeps_the_order_of_its_members(written: Bench) -> None:
+    answer = written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome({"b": 1, "a": 2}))
+    assert list(answer) == ["b", "a"]
+
+
+def test_a_move_is_made_once(written: Bench) -> None:
+    written.store.create(Slot(day=JANUARY.date(), slot_id="s", guest="Ada"))
+
+    def move() -> Outcome:
+        later = JANUARY.date() + timedelta(days=1)
+        return Outcome("moved", Update(Slot.itself(day=JANUARY.date(), slot_id="s"), day=later, hour=12))
+
+    assert [written.store.execute_once(Once, "k-1", REQUEST, move) for _ in range(2)] == ["moved", "moved"]
+    (slot,) = written.store.iterate(Slot)
+    assert (slot.day.day, slot.hour, slot.guest) == (2, 12, "Ada")

@@ -1,0 +1,180 @@
+"""Validators that look at a whole model see what an update comes to, before it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import pytest
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+from tablewright.model import Entity, Get, GlobalIndex, Keys, ModelError, Table, Version
+from tablewright.store import ReadRequired, Store
+from tests.store.bench import Bench
+
+trips = Table("trips", "PK", indexes=[GlobalIndex("byStart", "GSI1PK")])
+
+
+class Span(BaseModel):
+    first: int = 0
+    last: int = 10
+
+    @model_validator(mode="after")
+    def in_order(self) -> Self:
+        if self.first > self.last:
+            raise ValueError("first is after last")
+        return self
+
+
+class Trip(Entity, table=trips):
+    trip_id: str
+    start: int = 0
+    end: int = 10
+    stops: list[Span] = Field(default_factory=list)
+    note: str | None = None
+
+    keys = Keys(PK="TRIP#{trip_id}", GSI1PK="START#{start}")
+
+    by_id = Get()
+
+    @model_validator(mode="after")
+    def in_order(self) -> Self:
+        if self.start > self.end:
+            raise ValueError("start is after end")
+        return self
+
+
+class Flight(Entity, table=trips):
+    flight_id: str
+    start: int = 0
+    end: int = 10
+    version: Version = 0
+
+    keys = Keys(PK="FLIGHT#{flight_id}")
+
+    by_id = Get()
+
+    @model_validator(mode="after")
+    def in_order(self) -> Self:
+        if self.start > self.end:
+            raise ValueError("start is after end")
+        return self
+
+
+class Hotel(Entity, table=trips):
+    """Has no validator of its own, but a model that has one."""
+
+    hotel_id: str
+    open: Span = Span()
+    stars: int = Field(default=0, ge=0, le=5)
+    tags: set[str] = Field(default_factory=set)
+
+    keys = Keys(PK="HOTEL#{hotel_id}")
+
+    by_id = Get()
+
+
+TRIP, FLIGHT, HOTEL = Trip.by_id(trip_id="t"), Flight.by_id(flight_id="f"), Hotel.by_id(hotel_id="h")
+
+
+@pytest.fixture
+def store(bench: Bench) -> Iterator[Store]:
+    bench.create_own(trips)
+    for entity in (Trip(trip_id="t", stops=[Span()]), Flight(flight_id="f"), Hotel(hotel_id="h")):
+        bench.store.create(entity)
+    yield bench.store
+    report = bench.store.verify(trips)
+    assert report.is_clean, report.findings
+
+
+@pytest.mark.parametrize(
+    ("lookup", "changes", "reason"),
+    [
+        (TRIP, {"start": 11}, "start is after end"),
+        (TRIP, {"start": 5, "end": 4}, "start is after end"),
+        (TRIP, {"nested": {"stops[0].first": 11}}, "first is after last"),
+        (TRIP, {"start": 11, "note": None}, "start is after end"),
+        (FLIGHT, {"start": 11}, "start is after end"),
+        (HOTEL, {"nested": {"open.last": -1}}, "first is after last"),
+        (HOTEL, {"nested": {"open.first": 7, "open.last": 6}}, "first is after last"),
+    ],
+)
+def test_what_they_refuse_is_not_written(store: Store, lookup: Any, changes: dict[str, Any], reason: str) -> None:
+    before = store.get(lookup)
+    for target in (lookup, store.get(lookup)):
+        with pytest.raises(ValidationError, match=reason):
+            store.update(target, **changes)
+    assert store.get(lookup) == before
+
+
+def test_what_they_accept_is(store: Store) -> None:
+    assert store.update(TRIP, start=20, end=30).start == 20
+    assert store.update(TRIP, nested={"stops[0].last": 40}).stops == [Span(last=40)]
+    assert store.update(FLIGHT, end=5).version == 2
+    assert store.update(HOTEL, nested={"open.first": 11, "open.last": 12}).open == Span(first=11, last=12)
+
+
+def test_what_others_write_meanwhile_is_seen(bench: Bench, store: Store) -> None:
+    trip = store.get(TRIP)
+    assert trip is not None
+    store.update(TRIP, end=3)
+    # With the end that this one knows it would be in order.
+    with pytest.raises(ValidationError, match="start is after end"):
+        store.update(trip, start=8)
+    assert store.update(TRIP, start=2).end == 3
+
+
+def test_a_strict_store_does_not_read_for_them(bench: Bench, store: Store) -> None:
+    strict = Store(bench.backend, clock=bench.clock, table_names=bench.names, strict=True)
+    with pytest.raises(ReadRequired, match="Trip trip_id t: this write has to read the item first"):
+        strict.update(TRIP, start=1)
+    trip = store.get(TRIP)
+    assert trip is not None
+    assert strict.update(trip, start=1).start == 1
+
+
+def test_a_value_that_does_not_fit_is_told_with_entity_and_path(store: Store) -> None:
+    with pytest.raises(ValidationError) as refused:
+        store.update(TRIP, nested={"stops[0].first": "soon"})
+    assert refused.value.title == "Trip"
+    assert [(error["loc"], error["type"]) for error in refused.value.errors()] == [(("stops[0].first",), "int_parsing")]
+    with pytest.raises(ValidationError) as refused:
+        store.update(TRIP, append={"stops": [{"first": "soon"}]})
+    assert refused.value.errors()[0]["loc"] == ("stops", 0, "first")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"stars": 1, "add": {"stars": 1}}, "Hotel: stars is changed twice in one update; do it once"),
+        ({"open": Span(), "nested": {"open.first": 1}}, "Hotel: open.first is a part of open, which the same update"),
+        ({"remove": ["open"], "nested": {"open.first": 1}}, "Hotel: open.first is a part of open"),
+        ({"add": {"tags": {"x"}}, "discard": {"tags": {"y"}}}, "Hotel: tags is changed twice"),
+        ({"discard": {"tags": {1}}}, r"tags: \{1\} does not fit: Input should be a valid string"),
+        ({"discard": {"stars": {1}}}, "stars: a set can be added to a set only"),
+    ],
+)
+def test_changes_that_make_no_sense_are_refused_before_anything_is_asked(
+    store: Store, changes: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ModelError, match=reason):
+        store.update(HOTEL, **changes)
+
+
+def test_a_number_that_has_no_place_is_told_with_its_field(store: Store) -> None:
+    class Scale(Entity, table=Table("scales", "PK")):
+        scale_id: str
+        weight: float = 0.0
+        log: list[float] = Field(default_factory=list)
+
+        keys = Keys(PK="SCALE#{scale_id}")
+
+        by_id = Get()
+
+    by_id = Scale.by_id(scale_id="s")
+    with pytest.raises(ModelError, match=r"Scale\.weight: nan is not a number that DynamoDB can hold"):
+        store.update(by_id, weight=float("nan"))
+    with pytest.raises(ModelError, match=r"Scale\.weight: inf is not a number that DynamoDB can hold"):
+        store.update(by_id, add={"weight": float("inf")})
+    with pytest.raises(ModelError, match=r"Scale\.log: 1e-200 is not a number that DynamoDB can hold"):
+        store.update(by_id, append={"log": [1e-200]})

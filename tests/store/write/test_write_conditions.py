@@ -1,0 +1,230 @@
+"""What is expected of an item is held against what is stored, wherever in it that is, or refused as no value of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from tablewright.model import Entity, Get, Keys, ModelError, Table
+from tablewright.model.declarations import Upgrades
+from tablewright.store import Cancelled, Check, ConditionFailed, Delete, NotFound, Store, Update
+from tests.store.bench import Bench
+
+
+class Line(BaseModel):
+    count: int = 0
+    note: str | None = None
+
+
+shop = Table("shop", "PK")
+
+
+class Basket(Entity, table=shop):
+    basket_id: str
+    state: str = "open"
+    lines: list[Line] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
+    tags: set[str] = Field(default_factory=set)
+    size: int | None = None
+    visits: int = 0
+
+    keys = Keys(PK="BASKET#{basket_id}")
+
+    by_id = Get()
+
+
+BY_ID = Basket.by_id(basket_id="b")
+
+
+@pytest.fixture
+def basket(bench: Bench) -> Iterator[Store]:
+    bench.create_own(shop)
+    bench.store.create(Basket(basket_id="b", lines=[Line(count=2)], notes=["n"], tags={"x", "y"}))
+    yield bench.store
+    assert bench.store.verify(shop).is_clean
+
+
+HELD: list[dict[str, Any]] = [
+    {"lines[0].count": 2},
+    {"lines[0].count": [1, 2]},
+    {"lines[0].note": None},
+    {"lines[4].count": None},
+    {"notes": ["n"]},
+    {"notes": [["other"], ["n"]]},
+    {"tags": {"y", "x"}},
+    {"tags": ["y", "x"]},
+    {"tags": [{"z"}, {"x", "y"}]},
+    {"size": None},
+    {"state": ["open", "closed"], "visits": 0},
+]
+NOT_HELD: list[tuple[dict[str, Any], str]] = [
+    ({"lines[0].count": 7}, r"Basket basket_id b: lines\[0\]\.count is 2, not 7"),
+    ({"lines[0].count": None}, r"lines\[0\]\.count is 2, not absent"),
+    ({"lines[4].count": 1}, r"lines\[4\]\.count is absent, not 1"),
+    ({"notes": []}, r"notes is \['n'\], not \[\]"),
+    ({"tags": {"x"}}, r"tags is \{.*\}, not \{'x'\}"),
+    ({"tags": set()}, r"tags is \{.*\}, not absent"),
+    ({"state": []}, "state is open, and there is no value that it may have"),
+    ({"size": [1, 2]}, "size is absent, not 1 or 2"),
+]
+
+
+@pytest.mark.parametrize("expect", HELD)
+def test_a_write_is_made_when_what_is_expected_holds(basket: Store, expect: dict[str, Any]) -> None:
+    assert basket.update(BY_ID, add={"visits": 1}, expect=expect).visits == 1
+    assert basket.delete(BY_ID, expect=expect | ({"visits": 1} if "visits" in expect else {})) is True
+
+
+@pytest.mark.parametrize(("expect", "reason"), NOT_HELD)
+def test_nothing_is_written_when_it_does_not_hold_and_the_error_says_why(
+    basket: Store, expect: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ConditionFailed, match=reason):
+        basket.update(BY_ID, visits=9, expect=expect)
+    with pytest.raises(ConditionFailed, match=reason):
+        basket.delete(BY_ID, expect=expect)
+    found = basket.get(BY_ID)
+    assert found is not None
+    assert found.visits == 0
+
+
+def test_one_of_no_values_is_no_value_in_a_check_either(basket: Store) -> None:
+    with pytest.raises(Cancelled, match="state is open, and there is no value that it may have"):
+        basket.transact(Check(BY_ID, state=[]))
+
+
+@pytest.mark.parametrize(
+    ("expect", "reason"),
+    [
+        ({"visits": "few"}, r"Basket\.visits: 'few' is no value of it: Input should be a valid integer"),
+        ({"state": [1]}, r"Basket\.state: 1 is no value of it: Input should be a valid string"),
+        ({"tags": "x"}, r"Basket\.tags: 'x' is no value of it: Input should be a valid set"),
+        ({"lines[0].count": "x"}, r"Basket\.lines\[0\]\.count: 'x' is no value of it: Input should be"),
+    ],
+)
+def test_what_no_item_can_have_is_refused_as_a_mistake(basket: Store, expect: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ModelError, match=reason):
+        basket.update(BY_ID, visits=1, expect=expect)
+
+
+def test_a_null_of_another_writer_is_absent(bench: Bench) -> None:
+    bench.create_own(shop)
+    bench.save_item(shop, {**Basket(basket_id="b").item(), "size": {"NULL": True}})
+    assert bench.store.update(BY_ID, visits=1, expect={"size": None}).visits == 1
+
+
+# -- items of an older shape ----------------------------------------------------------------------------------------
+
+
+class OldPlan(Entity, table=Table("plans", "PK"), type_name="Plan"):
+    plan_id: str
+    tier: str
+
+    keys = Keys(PK="PLAN#{plan_id}")
+
+
+def _with_level(values: dict[str, Any]) -> dict[str, Any]:
+    values["level"] = {"basic": 1, "gold": 2}[values.pop("tier")]
+    return values
+
+
+plans = Table("plans", "PK")
+
+
+class Plan(Entity, table=plans):
+    plan_id: str
+    level: int
+
+    keys = Keys(PK="PLAN#{plan_id}")
+    upgrades = Upgrades(_with_level)
+
+    by_id = Get()
+
+
+GOLD, BASIC = Plan.by_id(plan_id="p"), Plan.by_id(plan_id="q")
+
+
+@pytest.fixture
+def older(bench: Bench) -> Bench:
+    bench.create_own(plans)
+    bench.save(OldPlan(plan_id="p", tier="gold"), OldPlan(plan_id="q", tier="basic"))
+    return bench
+
+
+def test_an_item_of_an_older_shape_is_what_it_is_read_as(older: Bench) -> None:
+    older.store.transact(Check(GOLD, level=2), Update(BASIC, add={"level": 1}))
+    with pytest.raises(Cancelled, match="plan_id p: level is 2, not 1"):
+        older.store.transact(Check(GOLD, level=1), Update(BASIC, add={"level": 1}))
+    with pytest.raises(ConditionFailed, match="plan_id p: level is 2, not 1"):
+        older.store.delete(GOLD, expect={"level": 1})
+    assert older.store.delete(GOLD, expect={"level": 2}) is True
+    with pytest.raises(NotFound):
+        older.store.delete(GOLD, expect={"level": 2})
+
+
+def test_who_is_only_out_of_date_is_not_to_blame(older: Bench) -> None:
+    with pytest.raises(Cancelled) as cancelled:
+        older.store.transact(
+            Update(GOLD, level=5), Delete(Plan.by_id(plan_id="none"), expect={"level": 1}), Check(BASIC, level=9)
+        )
+    assert [type(reason) for reason in cancelled.value.reasons] == [type(None), NotFound, type(None)]
+
+
+# -- one of several models ------------------------------------------------------------------------------------------
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    lives: int = 9
+    name: str = ""
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+    tricks: list[str] = Field(default_factory=list)
+    name: str = ""
+
+
+pets = Table("pets", "PK")
+
+
+class Owner(Entity, table=pets):
+    owner_id: str
+    pet: Annotated[Cat | Dog, Field(discriminator="kind")] | None = None
+    others: list[Cat | Dog] = Field(default_factory=list)
+
+    keys = Keys(PK="OWNER#{owner_id}")
+
+    by_id = Get()
+
+
+ADA = Owner.by_id(owner_id="ada")
+
+
+@pytest.fixture
+def owner(bench: Bench) -> Store:
+    bench.create_own(pets)
+    bench.store.create(Owner(owner_id="ada", pet=Cat(), others=[Cat(), Dog()]))
+    return bench.store
+
+
+def test_a_path_leads_into_the_model_that_has_the_field(owner: Store) -> None:
+    owner.update(ADA, nested={"pet.lives": 7}, append={"others[1].tricks": ["sit"]}, add={"others[0].lives": -1})
+    found = owner.update(ADA, nested={"pet.name": "Tom", "others[1].name": "Rex"})
+    assert found.pet == Cat(lives=7, name="Tom")
+    assert found.others == [Cat(lives=8), Dog(tricks=["sit"], name="Rex")]
+
+
+def test_a_path_into_another_model_than_is_stored_is_refused(owner: Store) -> None:
+    with pytest.raises(ConditionFailed, match="Owner owner_id ada: pet is cat, which has no tricks; set pet"):
+        owner.update(ADA, nested={"pet.tricks": ["sit"]})
+    with pytest.raises(ConditionFailed, match=r"others\[1\] is dog, which has no lives"):
+        owner.update(ADA, add={"others[1].lives": 1})
+    with pytest.raises(ModelError, match="pet is Cat or Dog, and kind belongs to which one it is; set pet as a whole"):
+        owner.update(ADA, nested={"pet.kind": "dog"})
+    with pytest.raises(ModelError, match="Cat or Dog has no field 'tail'"):
+        owner.update(ADA, nested={"pet.tail": 1})
+    assert owner.get(ADA) == Owner(owner_id="ada", pet=Cat(), others=[Cat(), Dog()])
