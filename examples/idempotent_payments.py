@@ -12,7 +12,7 @@ from uuid import uuid4
 from pydantic import Field
 
 from tablewright.model import Entity, Get, Keys, Table
-from tablewright.store import ConditionFailed, Create, IdempotencyRecord, KeyMismatch, Outcome, Store, Update
+from tablewright.store import Cancelled, Create, IdempotencyRecord, KeyMismatch, Outcome, Store, Update
 
 bank = Table("bank", "PK", "SK", ttl="ttl")
 
@@ -67,7 +67,7 @@ def main() -> None:
             print("key-1 belongs to another request")
         try:
             pay(store, "key-2", "ada", 70)
-        except ConditionFailed:
+        except Cancelled:  # the transaction, by the bound of the balance
             print("there is not enough for key-2")
 
         account = store.get(Account.by_id(account_id="ada"))
