@@ -16,11 +16,11 @@ from tablewright.model import (
     EpochSeconds,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Large,
     Query,
     Table,
-    Touch,
     Unique,
     Write,
     sharded,
@@ -88,6 +88,6 @@ class Other(Entity, table=things):
 design = Design(
     "Kept",
     tables=[things],
-    writes=[Write("add", Touch(Other, "create"), checks=[Thing])],
+    writes=[Write("add", ItemWrite(Other, "create"), checks=[Thing])],
     roles={"api": ["add", "Thing.by_id"]},
 )

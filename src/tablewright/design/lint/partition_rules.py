@@ -20,7 +20,7 @@ from tablewright.design.lint.lint_findings import Found, rule
 def _load(view: View, key: Key) -> tuple[float, float] | None:
     """The read and write units a second, at the peak, of an entity's items under a key; None where nothing is said."""
     capacity = Capacity(view.design)
-    subjects = {write.name for write, _ in view.touches_of(key.schema)}
+    subjects = {write.name for write, _ in view.item_writes_of(key.schema)}
     if not subjects & set(view.design.traffic):
         return None
     reads = writes = 0.0

@@ -11,31 +11,31 @@ from tablewright.design.lint.lint_findings import Found, rule
 @rule("phantom-item", "An update that creates what is not there", "error")
 def phantom_item(view: View) -> Iterator[Found]:
     """UpdateItem creates an item under a key that has none."""
-    for write, touch in view.touches:
-        if touch.action == "update" and not touch.conditional:
-            entity = touch.entity.__name__
-            what = ", ".join([*touch.appends, *touch.sets]) or "it"
+    for write, item_write in view.item_writes:
+        if item_write.action == "update" and not item_write.conditional:
+            entity = item_write.entity.__name__
+            what = ", ".join([*item_write.appends, *item_write.sets]) or "it"
             yield Found(
                 write.name,
                 f"{write.name} updates {what} of {entity} without a condition. For an id that does not exist DynamoDB "
                 f"creates an item with these attributes alone: a phantom that is no {entity}.",
                 "Require that the item is there: drop conditional=False; the store's update does, and answers that "
                 "there is none.",
-                view.where(touch.entity),
+                view.where(item_write.entity),
             )
 
 
 @rule("blind-overwrite", "A create that replaces what is there", "error")
 def blind_overwrite(view: View) -> Iterator[Found]:
     """PutItem replaces the item under a key that has one."""
-    for write, touch in view.touches:
-        if touch.action == "create" and not touch.conditional:
+    for write, item_write in view.item_writes:
+        if item_write.action == "create" and not item_write.conditional:
             yield Found(
                 write.name,
-                f"{write.name} creates {touch.entity.__name__} without a condition, so that it replaces one that has "
-                "the same key: a retried or colliding request loses what was there.",
+                f"{write.name} creates {item_write.entity.__name__} without a condition, so that it replaces one that "
+                "has the same key: a retried or colliding request loses what was there.",
                 'Require that there is none: drop conditional=False, or say "put" where replacing is meant.',
-                view.where(touch.entity),
+                view.where(item_write.entity),
             )
 
 
@@ -58,13 +58,13 @@ def unbounded_retries(view: View) -> Iterator[Found]:
 def partial_count(view: View) -> Iterator[Found]:
     """Items come and go as well as change."""
     for reaction in view.design.reactions:
-        missing = [kind for kind in ("INSERT", "MODIFY", "REMOVE") if kind not in reaction.kinds]
+        missing = [kind for kind in ("INSERT", "MODIFY", "REMOVE") if kind not in reaction.events]
         if reaction.effect == "count" and missing:
             yield Found(
                 reaction.name,
-                f"{reaction.name} counts {reaction.entity.__name__} on {', '.join(sorted(reaction.kinds))} only. What "
+                f"{reaction.name} counts {reaction.entity.__name__} on {', '.join(sorted(reaction.events))} only. What "
                 f"{' and '.join(missing)} would change is never counted, and the figure drifts from the table.",
-                'Count every kind: kinds=frozenset(["INSERT", "MODIFY", "REMOVE"]), which is the default.',
+                'Count every event: events=frozenset(["INSERT", "MODIFY", "REMOVE"]), which is the default.',
                 view.where(reaction.entity),
             )
 
