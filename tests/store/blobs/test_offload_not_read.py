@@ -18,7 +18,7 @@ from tablewright.model import (
     Table,
     UpdatedAt,
 )
-from tablewright.store import MemoryBlobs, Store, sizes_outside
+from tablewright.store import MemoryBlobStore, Store, sizes_outside
 
 archive = Table("archive", "PK", "SK", indexes=[GlobalIndex("byOwner", "owner", "SK")])
 
@@ -42,7 +42,7 @@ class Case(Collection):
     of_scan = CollectionQuery(load_large=False)
 
 
-class Counting(MemoryBlobs):
+class Counting(MemoryBlobStore):
     """Blobs that count how often they are read."""
 
     reads = 0

@@ -106,6 +106,11 @@ def condition_from_node(node: ConditionNode) -> Condition:
     return Condition(node, {})
 
 
+def holds(condition: ConditionNode, item: Item) -> bool:
+    """Whether a condition that carries its values holds of an item; nothing is checked, and nothing kept."""
+    return _predicate(condition, {})(item, {})
+
+
 @kept
 def _compiled(kind: str, text: str, names: Names) -> Condition:
     node = Parser(kind, text).condition()

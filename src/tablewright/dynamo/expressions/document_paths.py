@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item
 from tablewright.dynamo.expressions.nodes import NameRef, Path, PathPart
@@ -10,6 +12,15 @@ from tablewright.dynamo.expressions.reserved_words import is_reserved
 
 MAX_PATH_DEPTH = 32
 MAX_INDEX = 2**31 - 1
+
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+
+
+@lru_cache(maxsize=4096)
+def parse_path(text: str) -> Path:
+    """A path as programs write it: ``lines[0].count`` is ``("lines", 0, "count")``."""
+    return Path(tuple(name or int(position) for name, position in _STEP.findall(text)))
 
 
 def path_text(parts: Sequence[PathPart]) -> str:
@@ -120,6 +131,11 @@ def lookup(item: Item, parts: Sequence[PathPart]) -> AttributeValue | None:
                 return None
             value = members.get(part)
     return value
+
+
+def value_at(item: Item, path: str) -> AttributeValue | None:
+    """The value at a path that is written as a text, or None where the item has none."""
+    return lookup(item, parse_path(path).parts)
 
 
 def getter(parts: tuple[PathPart, ...]) -> Callable[[Item], AttributeValue | None]:

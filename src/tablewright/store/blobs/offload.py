@@ -20,7 +20,8 @@ from typing import Any, TypeVar
 
 import orjson
 
-from tablewright.dynamo.attribute_values import item_size
+from tablewright.dynamo import item_size
+from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
 from tablewright.model import Entity, ModelError, Schema, Table, schema_of
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.item_decoding import unknown_attributes
@@ -39,15 +40,14 @@ from tablewright.store.blobs.blob_references import (
     value_in,
     with_references,
 )
-from tablewright.store.blobs.blob_store import Blobs, delete_blobs, get_blobs, name_length, new_name, put_blobs
+from tablewright.store.blobs.blob_requests import delete_blobs, get_blobs, put_blobs
+from tablewright.store.blobs.blob_store import BlobStore, name_length, new_name
 from tablewright.store.context import Context
 from tablewright.store.errors import BlobLost, Conflict, LimitExceeded, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.flow.retry import is_undone, retrying
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_visible
-from tablewright.store.write.attribute_changes import replaced, touched
-from tablewright.store.write.expression_builder import Changes, Condition, equals
 from tablewright.store.write.write_conditions import described, has_version, version_of
 
 T = TypeVar("T")
@@ -119,12 +119,12 @@ class Outside:
         placed.superseded = _superseded(before, placed.references)
         return placed
 
-    def replace(self, schema: Schema, basis: Item, after: Item, changes: Changes) -> Placed:
+    def replace(self, schema: Schema, basis: Item, after: Item, changes: UpdateActions) -> Placed:
         """Place the values of an item that is changed in place, and change the changes accordingly."""
         large = {spec.attribute for spec in schema.large}
-        before, changed = references(basis), touched(changes) & large
-        if not changed <= replaced(changes):
-            names = ", ".join(schema.by_attribute[name].name for name in changed - replaced(changes))
+        before, changed = references(basis), changes.attributes & large
+        if not changed <= changes.replaced:
+            names = ", ".join(schema.by_attribute[name].name for name in changed - changes.replaced)
             raise ModelError(f"{schema.entity.__name__}: {names} is Large, so it can only be set and removed")
         # What another writer has set in the item itself is there, and not outside.
         kept = {name: found for name, found in before.items() if name not in changed and name not in basis}
@@ -137,14 +137,14 @@ class Outside:
                 placed.conditions.append(
                     has_version(schema, version_of(schema, basis)) if vouched else equals(attribute, value)
                 )
-            changes.put.pop(attribute, None)
-            changes.removed.append(attribute)
+            changes.sets.pop(attribute, None)
+            changes.removes.append(attribute)
             self._put(placed, schema, basis, attribute, value, before.get(attribute))
         if placed.references != before:
             if placed.references:
-                changes.put[BLOB_REFERENCES] = stored_references(placed.references)
+                changes.sets[BLOB_REFERENCES] = stored_references(placed.references)
             else:
-                changes.removed.append(BLOB_REFERENCES)
+                changes.removes.append(BLOB_REFERENCES)
         if changed or placed.references != before:
             placed.conditions.append(equals(BLOB_REFERENCES, basis.get(BLOB_REFERENCES)))
         placed.superseded = _superseded(before, placed.references)
@@ -248,7 +248,7 @@ def discard(context: Context, names: Sequence[str]) -> Flow[None]:
             return
 
 
-def _blobs(context: Context) -> Blobs:
+def _blobs(context: Context) -> BlobStore:
     if context.blobs is None:
         raise StoreError("a value is kept outside of its item, and the store does not know where; give it blobs=...")
     return context.blobs

@@ -14,6 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from tablewright.dynamo.expressions.builder import (
+    Condition,
+    all_of,
+    begins_with,
+    between,
+    compare,
+    equals,
+    missing,
+    one_of,
+    render,
+)
 from tablewright.model import ModelError
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_layout import encoded
@@ -22,16 +33,6 @@ from tablewright.model.keys.key_template import PAST, AttributeValue, Field, Par
 from tablewright.model.schema import Item
 from tablewright.store.read.key_range import Check
 from tablewright.store.read.query_template import Bounded, Maker, Outline, Way
-from tablewright.store.write.expression_builder import (
-    Between,
-    Called,
-    Compared,
-    Condition,
-    OneOf,
-    all_of,
-    equals,
-    missing,
-)
 
 __all__ = ["outlined"]
 
@@ -94,7 +95,7 @@ class _Outliner:
         they are as they are in it. Gives their placeholders. ``straight`` is the only maker again."""
         placeholders, result = self.result.placeholders, self.result
         before = len(placeholders.values)
-        self.key_conditions.append(condition.render(placeholders))
+        self.key_conditions.append(render(condition, placeholders))
         added = list(placeholders.values)[before:]
         if makers:
             result.makers += zip(added, makers, strict=True)
@@ -139,14 +140,14 @@ class _Outliner:
                 raise self._lacks(lacking)
             make = _text(template.render)
             straight = None if template.optional else self._straight(attribute, template.parts)
-        (placeholder,) = self._place(Compared(attribute, "=", _BLANK), make, straight=straight)
+        (placeholder,) = self._place(compare(attribute, "=", _BLANK), make, straight=straight)
         self.result.partition.append(placeholder)
         if rule is not None and rule.is_spread:
             self.result.sharded.append((placeholder, rule))
 
     def _is_of_the_entity(self, attribute: str) -> Condition:
         """The condition on a type attribute that is part of the key: it is nothing that a caller gives."""
-        return Compared(attribute, "=", {"S": self.schema.type_name})
+        return compare(attribute, "=", {"S": self.schema.type_name})
 
     def _lacks(self, paths: Sequence[str]) -> ModelError:
         names = " and ".join(self.schema.field_path(path) for path in paths)
@@ -174,7 +175,7 @@ class _Outliner:
                 if attribute in self.item:
                     self.used.add(attribute)
                     self._place(
-                        Compared(attribute, "=", _BLANK), itemgetter(attribute), straight=self._straight(attribute)
+                        compare(attribute, "=", _BLANK), itemgetter(attribute), straight=self._straight(attribute)
                     )
                     continue
                 if target == attribute:
@@ -185,7 +186,7 @@ class _Outliner:
             self._use(template, None if open_field is None else open_field.name)
             if open_field is None:
                 straight = self._straight(attribute, template.parts + template.optional)
-                self._place(Compared(attribute, "=", _BLANK), _text(template.beginning()), straight=straight)
+                self._place(compare(attribute, "=", _BLANK), _text(template.beginning()), straight=straight)
                 continue
             if target == open_field.name:
                 self._bounded(attribute, template, open_field)
@@ -204,7 +205,7 @@ class _Outliner:
         if open_field.name == first_optional:
             # The key may end here, or go on with its optional part.
             self._place(
-                Between(attribute, _BLANK, _BLANK),
+                between(attribute, _BLANK, _BLANK),
                 _text(template.render),
                 lambda item: {"S": f"{template.render(item)}{PAST}"},
             )
@@ -213,12 +214,12 @@ class _Outliner:
         if open_field is template.fields[0]:
             # Nothing in it follows from what is given.
             if beginning:
-                self._place(Called("begins_with", attribute, {"S": beginning}))
+                self._place(begins_with(attribute, {"S": beginning}))
         else:
             parts = template.parts + template.optional
             straight = self._straight(attribute, parts[: parts.index(open_field)])
             make = _text(template.beginning(open_field))
-            self._place(Called("begins_with", attribute, _BLANK), make, straight=straight)
+            self._place(begins_with(attribute, _BLANK), make, straight=straight)
 
     def _bounded(self, attribute: str, template: Template | None = None, part: Field | None = None) -> None:
         range_field = self.way.query.range
@@ -264,7 +265,7 @@ class _Outliner:
             else:
                 rendered.append(_one_of(path, options))
         condition = all_of(rendered)
-        return "" if condition is None else condition.render(self.result.placeholders)
+        return "" if condition is None else render(condition, self.result.placeholders)
 
 
 # Stands in a condition for a value that is not known yet.
@@ -279,7 +280,7 @@ def _text(render: Callable[[Item], str | None]) -> Maker:
 def _one_of(path: str, options: Sequence[AttributeValue | None]) -> Condition:
     """One of several values. None is stored as nothing at all, or as NULL."""
     values = [{"NULL": True} if value is None else value for value in options]
-    condition = equals(path, values[0]) if len(values) == 1 else OneOf(path, values)
+    condition = equals(path, values[0]) if len(values) == 1 else one_of(path, values)
     return missing(path) | condition if None in options else condition
 
 

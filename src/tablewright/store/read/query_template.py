@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime, time
 from itertools import product
 from typing import Any
 
+from tablewright.dynamo.expressions.builder import Placeholders, render
 from tablewright.model import Entity, Query, schema_of
 from tablewright.model.declarations import KeyRule
 from tablewright.model.items.field_layout import encoded
@@ -23,7 +24,6 @@ from tablewright.model.schema import Item, Schema
 from tablewright.store.context import Context
 from tablewright.store.read.key_range import Check, Range, keys_within
 from tablewright.store.read.read_plan import Plan, Scope
-from tablewright.store.write.expression_builder import Placeholders
 
 # An expression, its names, and the placeholders of the bounds in it.
 BoundText = tuple[str, dict[str, str], list[str]]
@@ -164,7 +164,7 @@ class Outline:
             return self.body["KeyConditionExpression"], self.placeholders.names, []
         placeholders = self.placeholders.copy()
         before = len(placeholders.values)
-        text = f"{self.body['KeyConditionExpression']} AND {condition.render(placeholders)}"
+        text = f"{self.body['KeyConditionExpression']} AND {render(condition, placeholders)}"
         return text, placeholders.names, list(placeholders.values)[before:]
 
 

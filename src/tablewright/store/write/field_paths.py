@@ -34,12 +34,6 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
 
 
-@lru_cache(maxsize=4096)
-def steps_of(path: str) -> tuple[str | int, ...]:
-    """The names and positions that a path consists of."""
-    return tuple(name or int(position) for name, position in _STEP.findall(path))
-
-
 def path_around(path: str) -> str:
     """The path to what a place is in; nothing for a field."""
     return path[: max(path.rfind("."), path.rfind("["), 0)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tablewright.dynamo.expressions.builder import Condition, all_equal
 from tablewright.model import Entity, Lookup, schema_of
 from tablewright.model.schema import Item, Schema
 from tablewright.store.context import Context
@@ -15,7 +16,6 @@ from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.pager import begin
 from tablewright.store.read.read_planner import plan_lookup
-from tablewright.store.write.expression_builder import Condition, stored_equal
 from tablewright.store.write.write_conditions import living
 
 
@@ -116,7 +116,7 @@ def still_meant(target: Entity | Lookup[Any]) -> list[Condition]:
     """The condition that an item which was found by an index has still the values that were looked up."""
     if isinstance(target, Entity) or target.index is None:
         return []
-    return stored_equal(schema_of(target.entity).encode_values(target.values))
+    return all_equal(schema_of(target.entity).encode_values(target.values))
 
 
 def is_meant(target: Entity | Lookup[Any], item: Item | None) -> bool:
