@@ -105,7 +105,7 @@ def test_what_a_page_names_is_there(name: str) -> None:
     assert [link for link in links if not (ROOT / name).parent.joinpath(link).exists()] == []
     paths = re.findall(r"`((?:src|tests|docs|tools|examples|benchmarks)/[\w./-]+)`", text)
     assert [path for path in paths if not (ROOT / path).exists()] == []
-    assert {word for word in re.findall(r"`make ([a-z-]+)", text)} <= targets()
+    assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets()
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
