@@ -13,9 +13,9 @@ from pydantic import Field
 from tablewright.dynamo import item_size
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     Entity,
     ExpiresAt,
-    Gather,
     Get,
     GlobalIndex,
     Keys,
@@ -103,7 +103,7 @@ class Folder(Collection):
     papers: list[Paper]
     contracts: list[Contract]
 
-    named = Gather()
+    named = CollectionQuery()
 
 
 def long(mark: str, size: int = 3 * THRESHOLD) -> str:

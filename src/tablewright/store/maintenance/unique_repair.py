@@ -81,7 +81,7 @@ def strays(mending: Mending, guards: Sequence[Item]) -> Flow[None]:
 
 
 def _schema_of_owner(mending: Mending, owner: Item) -> Schema | None:
-    return next((schema for schema in mending.schemas if schema.unique and schema.is_of(owner)), None)
+    return next((schema for schema in mending.schemas if schema.unique and schema.matches(owner)), None)
 
 
 def _stray(mending: Mending, schema: Schema, guard: Item) -> Flow[None]:

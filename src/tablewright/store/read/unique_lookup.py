@@ -36,7 +36,7 @@ def get_by_guard(context: Context, lookup: Lookup[Any], spec: FieldSpec) -> Flow
     """The item that has a unique value, as it is now; None when there is none, or it has expired."""
     schema = schema_of(lookup.entity)
     pattern = f"{lookup.entity.__name__}.{lookup.name}"
-    value = schema.stored(lookup.values)[spec.attribute]
+    value = schema.encode_values(lookup.values)[spec.attribute]
     table = context.name_of(schema.table)
 
     def read(key: Item) -> Flow[Item | None]:

@@ -118,7 +118,7 @@ class _Rebuild:
         name = self.context.name_of(schema.table)
         page = yield from self._next_page(name, {})
         while page is not None:
-            keys = [{key: item[key] for key in schema.table.key} for item in page[0] if schema.is_of(item)]
+            keys = [{key: item[key] for key in schema.table.key} for item in page[0] if schema.matches(item)]
             yield from self._delete(schema, keys)
             page = yield from self._next_page(name, page[1])
 

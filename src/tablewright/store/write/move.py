@@ -52,4 +52,4 @@ def unchanged(schema: Schema, before: Item) -> list[Condition]:
     if schema.version is not None:
         return [has_version(schema, version_of(schema, before))]
     names = dict.fromkeys([*schema.by_attribute, *before])
-    return all_equal({name: before.get(name) for name in names if name not in schema.rules})
+    return all_equal({name: before.get(name) for name in names if name not in schema.key_rules})

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from tablewright.dynamo import DynamoError
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, all_of, with_expressions
 from tablewright.model import Entity, Lookup, ModelError
-from tablewright.model.items.item_decoding import keep_unknown, unknown_of
+from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 from tablewright.model.keys.key_template import lookup
 from tablewright.model.schema import Item
 from tablewright.store.blobs.blob_references import lacking, references, stripped
@@ -249,7 +249,7 @@ class Update(Operation):
                 key = key_by(lookup)
                 # The fields in it are looked at only if something else follows from them.
                 follows = affected or self.follow.guards
-                return {**schema.stored(lookup.values), **key} if follows else key, False
+                return {**schema.encode_values(lookup.values), **key} if follows else key, False
             names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
             reason = "the item" if self.watched else " and ".join(names)
         else:
@@ -342,7 +342,7 @@ class Update(Operation):
 
     def _after(self, item: Item) -> Item:
         """An item with the key attributes that it should have."""
-        kept = {name: value for name, value in item.items() if name not in self.schema.rules}
+        kept = {name: value for name, value in item.items() if name not in self.schema.key_rules}
         return {**kept, **self.schema.derive(kept)}
 
     # -- for moves, too -----------------------------------------------------------------------------------------
@@ -390,7 +390,7 @@ class Update(Operation):
             return fresh
         entity.__dict__.update(fresh.__dict__)
         entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
-        keep_unknown(entity, unknown_of(fresh))
+        keep_unknown_attributes(entity, unknown_attributes(fresh))
         return entity
 
 
