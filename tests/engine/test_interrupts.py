@@ -59,7 +59,7 @@ def interrupted(call: Callable[[], object], moment: int) -> bool:
 
 def _may_be_interrupted(frame: FrameType, previous: int) -> bool:
     """Whether a signal handler can run at the start of this line: not at the ``try`` of a block, nor between the last
-    line of a ``with`` block and its ``__exit__``. Only a trace function can raise there, and the block would not notice.
+    line of a ``with`` block and its ``__exit__``. Only a trace function can raise there.
     """
     if frame.f_code.co_code[frame.f_lasti] == dis.opmap["NOP"]:
         return False
