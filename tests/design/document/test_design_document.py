@@ -139,7 +139,7 @@ def test_samples_are_items_of_each_entity(page: DesignReport) -> None:
 
 def test_cost_is_part_of_it(page: DesignReport) -> None:
     headings = [block.text for block in page.blocks if isinstance(block, Heading)]
-    for heading in ("Capacity and cost", "Ways to pay", "Hot keys", "Break-even"):
+    for heading in ("Capacity and cost", "Billing modes", "Hot keys", "Break-even"):
         assert heading in headings
 
 
