@@ -18,7 +18,8 @@ from tablewright.store.errors import Cancelled, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.maintenance.findings import Finding, Remedy
 from tablewright.store.maintenance.write_back import Prepared
-from tablewright.store.write.executor import WritePlan, execute_all
+from tablewright.store.write.executor import execute_all
+from tablewright.store.write.operation import WritePlan
 
 __all__ = ["ATTEMPTS", "Changed", "Mending", "has_changed"]
 

@@ -22,7 +22,7 @@ from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.executor import Action, WritePlan
 from tablewright.store.write.put import held
 from tablewright.store.write.unique_values import OWNER, expected_guards
-from tablewright.store.write.write_conditions import described
+from tablewright.store.item_description import describe_item
 
 __all__ = ["guards_of", "strays"]
 
@@ -87,7 +87,7 @@ def _schema_of_owner(mending: Mending, owner: Item) -> Schema | None:
 def _stray(mending: Mending, schema: Schema, guard: Item) -> Flow[None]:
     key = mending.key(guard)
     owner_key: Item = guard[OWNER]["M"]
-    finding = Finding(Fault.STRAY_GUARD, schema.entity.__name__, described(schema, owner_key), "", None, key_text(key))
+    finding = Finding(Fault.STRAY_GUARD, schema.entity.__name__, describe_item(schema, owner_key), "", None, key_text(key))
     for attempt in range(1, ATTEMPTS + 1):
         owner, stored = yield from _snapshot(mending, owner_key, key)
         has_it = owner is not None and guard_at(schema, owner, key) is not None

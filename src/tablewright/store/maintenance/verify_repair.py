@@ -43,7 +43,7 @@ from tablewright.store.write.executor import Action, WritePlan, execute_all
 from tablewright.store.write.move import unchanged
 from tablewright.store.write.sequence import COUNT
 from tablewright.store.write.unique_values import OWNER, guard_changes
-from tablewright.store.write.write_conditions import described
+from tablewright.store.item_description import describe_item
 from tablewright.store.write.write_target import is_older
 
 ProgressHook = Callable[[Progress], None]
@@ -200,7 +200,7 @@ class _Upkeep(Mending):
                 wanted = placed.item
             leave = with_expressions(self.at(old_key), all_of([*self.there(), *unchanged(schema, item)]))
             arrive = with_expressions({"TableName": self.name, "Item": wanted}, missing(self.table.partition))
-            taken = AlreadyExists(schema.entity.__name__, described(schema, wanted))
+            taken = AlreadyExists(schema.entity.__name__, describe_item(schema, wanted))
             return WritePlan(
                 [Action("Delete", leave, has_changed), Action("Put", arrive, lambda _: taken)],
                 guard_changes(schema, item, old_key, wanted, new_key),
@@ -246,7 +246,7 @@ class _Upkeep(Mending):
             if number <= given:
                 continue
             name = schema.entity.__name__
-            finding = Finding(Fault.COUNTER, name, described(schema, item), spec.name, str(number), str(given))
+            finding = Finding(Fault.COUNTER, name, describe_item(schema, item), spec.name, str(number), str(given))
             if self.mend:
                 behind = missing(COUNT) | compare(COUNT, "<", {"N": str(number)})
                 body = with_expressions(self.at(key), behind, UpdateActions(sets={COUNT: {"N": str(number)}}))
@@ -279,7 +279,7 @@ class _Upkeep(Mending):
 
 
 def _lost(schema: Schema, item: Item, lost: BlobLost) -> Finding:
-    return Finding(Fault.BLOB, schema.entity.__name__, described(schema, item), lost.field, lost.blob, None)
+    return Finding(Fault.BLOB, schema.entity.__name__, describe_item(schema, item), lost.field, lost.blob, None)
 
 
 def _number(item: Item, attribute: str) -> int:

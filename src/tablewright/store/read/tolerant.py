@@ -31,7 +31,7 @@ from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.get import get, get_many
 from tablewright.store.read.pager import Reading, begin
 from tablewright.store.read.read_planner import plan_gathering, plan_selection
-from tablewright.store.write.write_conditions import described
+from tablewright.store.item_description import describe_item
 
 if TYPE_CHECKING:
     from tablewright.store.async_store import AsyncStore
@@ -243,13 +243,13 @@ def _entity(schema: Schema, item: Item, projected: Sequence[str]) -> Any:
     try:
         found = entity_of(schema, part, partial=bool(projected))
     except Unreadable as error:
-        return Unreadable(error.entity, described(schema, item), error.reason)
+        return Unreadable(error.entity, describe_item(schema, item), error.reason)
     outside = item.get(OUTSIDE, {}).get("M", {})
     for name, info in schema.entity.model_fields.items():
         attribute = schema.fields[name].attribute
         is_asked_for = (not projected or attribute in projected) and attribute not in outside
         if info.is_required() and is_asked_for and name not in found.__dict__:
-            return Unreadable(schema.entity.__name__, described(schema, item), f"{name}: Field required")
+            return Unreadable(schema.entity.__name__, describe_item(schema, item), f"{name}: Field required")
     return found
 
 
