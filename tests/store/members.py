@@ -26,7 +26,7 @@ from tablewright.model import (
 )
 from tablewright.model.declarations import Expiry, Numbered, Upgrades
 from tablewright.model.schema import Item
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request
 from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.idempotent_write import IdempotencyRecord

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tablewright.dynamo.attribute_values import item_size
+from tablewright.dynamo import item_size
 from tablewright.model import (
     Collection,
     Entity,
@@ -27,7 +27,7 @@ from tablewright.model import (
     schema_of,
 )
 from tablewright.model.schema import Item
-from tablewright.store import Blobs, IdempotencyRecord, ServiceError, Store
+from tablewright.store import BlobStore, IdempotencyRecord, ServiceError, Store
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Backend, Flow, Request, Response, Sleep, Work
@@ -129,7 +129,7 @@ class Shelf:
     """A store with an object store, and ways round both."""
 
     backend: Backend
-    blobs: Blobs
+    blobs: BlobStore
     store: Store
     context: Context
     name: str
@@ -208,7 +208,7 @@ def read(shelf: Shelf, **key: str) -> Paper:
     return found
 
 
-def shelved(bench: Bench, blobs: Blobs, table: Table = papers) -> Shelf:
+def shelved(bench: Bench, blobs: BlobStore, table: Table = papers) -> Shelf:
     """A shelf with a table of its own."""
     bench.names[table.name] = f"{table.name}-shelf-{next(_numbers)}"
     bench.create(table)

@@ -107,16 +107,17 @@ def _snapshots(path: str) -> dict[str, Snapshot]:
 
 def _compared(old: dict[str, Snapshot], new: dict[str, Snapshot], place: str) -> dict[str, list[Change]]:
     from tablewright.design.diff import changes
+    from tablewright.design.diff.snapshot import EMPTY
 
     if len(old) == len(new) == 1:
         # A design that has another name is still the same.
         pairs = [(next(iter(new)), next(iter(old.values())), next(iter(new.values())))]
     else:
-        pairs = [(name, old.get(name, {"tables": {}}), new.get(name, {"tables": {}})) for name in {**old, **new}]
+        pairs = [(name, old.get(name, EMPTY), new.get(name, EMPTY)) for name in {**old, **new}]
     try:
         return {name: changes(before, after) for name, before, after in pairs}
     except (KeyError, TypeError, AttributeError):
-        raise UsageError(f"{place} is damaged: write the snapshot anew, from the old version of the model") from None
+        raise UsageError(f"{place} is damaged: write the snapshot again, from the old version of the model") from None
 
 
 def _as_json(found: dict[str, list[Change]], accepted: set[str], *, ok: bool) -> str:

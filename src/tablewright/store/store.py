@@ -23,8 +23,9 @@ from tablewright.store.blobs import offload, orphan_blobs
 from tablewright.store.blobs.orphan_blobs import Orphans, OrphansHook
 from tablewright.store.flow.driver import Flow, run
 from tablewright.store.maintenance import verify_repair
-from tablewright.store.maintenance.ensure_tables import Difference, ensure_tables
+from tablewright.store.maintenance.ensure_tables import ensure_tables
 from tablewright.store.maintenance.findings import Report
+from tablewright.store.maintenance.table_differences import Difference
 from tablewright.store.maintenance.verify_repair import ProgressHook
 from tablewright.store.read import get, query
 from tablewright.store.read.query import Page

@@ -7,7 +7,7 @@ from typing import Annotated
 import pytest
 
 from tablewright.model import Collection, Entity, Gather, Get, GlobalIndex, Keys, Large, Query, Table, UpdatedAt
-from tablewright.store import MemoryBlobs, Store, sizes_outside
+from tablewright.store import MemoryBlobStore, Store, sizes_outside
 
 archive = Table("archive", "PK", "SK", indexes=[GlobalIndex("byOwner", "owner", "SK")])
 
@@ -31,7 +31,7 @@ class Case(Collection):
     of_scan = Gather(whole=False)
 
 
-class Counting(MemoryBlobs):
+class Counting(MemoryBlobStore):
     """Blobs that count how often they are read."""
 
     reads = 0

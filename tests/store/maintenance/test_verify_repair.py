@@ -28,7 +28,7 @@ from tablewright.model import (
 )
 from tablewright.model.declarations import Numbered, Upgrades
 from tablewright.store import AsyncStore, InvalidCursor, NotUnique, Store
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.store.maintenance.findings import Fault, Progress, Remedy, Report
 from tests.clocks import Clock

@@ -27,7 +27,7 @@ from tablewright.model import (
 )
 from tablewright.model.declarations import OUTSIDE
 from tablewright.model.schema import Item
-from tablewright.store import AsyncStore, FolderBlobs, ServiceError, Store, Unreadable
+from tablewright.store import AsyncStore, FolderBlobStore, ServiceError, Store, Unreadable
 from tablewright.store.flow.driver import Backend, Request, Response
 from tests.store.bench import Bench
 from tests.store.papers import THRESHOLD, A, Shelf, shelved
@@ -440,7 +440,7 @@ class Letter(Entity, table=letters):
 
 @pytest.fixture
 def old_letter(bench: Bench, tmp_path: Path) -> Shelf:
-    shelf = shelved(bench, FolderBlobs(tmp_path / "letters"), letters)
+    shelf = shelved(bench, FolderBlobStore(tmp_path / "letters"), letters)
     shelf.store.put(Letter(letter_id="1", text=A))
     item = shelf.item(Letter(letter_id="1", text=""))
     del item["shape"]

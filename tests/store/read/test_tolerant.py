@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tablewright.engine import Engine
 from tablewright.model import Collection, Entity, Gather, Get, Keys, Query, Table
 from tablewright.store import AsyncStore, AsyncTolerantReader, LimitExceeded, Store, TolerantReader, Unreadable
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tablewright.store.read import tolerant
 

@@ -10,7 +10,7 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.runtime.errors import Clash
 from tablewright.store import AsyncStore
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.systems.support import ticket_lock
 from tablewright.systems.support.model import design
 from tablewright.systems.support.service import Support

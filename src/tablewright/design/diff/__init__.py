@@ -36,13 +36,12 @@ def changes(old: Snapshot, new: Snapshot) -> list[Change]:
     """All changes from one version to another, the gravest first."""
     found = list(table_changes(old, new))
     for member, place in (("collections", "collection"), ("writes", "write"), ("reactions", "reaction")):
-        for name, what in named_changes(old.get(member, {}), new.get(member, {})):
+        for name, what in named_changes(old[member], new[member]):
             found.append(Change(Kind.FREE, f"{place} {name}", what))
-    if "checks" in old and "checks" in new:
-        for name, what in named_changes(old["checks"], new["checks"]):
-            if name in old["writes"] and name in new["writes"]:
-                found.append(Change(Kind.FREE, f"write {name}", f"checks {what}"))
-    for name, what in named_changes(old.get("roles", {}), new.get("roles", {})):
+    for name, what in named_changes(old["checks"], new["checks"]):
+        if name in old["writes"] and name in new["writes"]:
+            found.append(Change(Kind.FREE, f"write {name}", f"checks {what}"))
+    for name, what in named_changes(old["roles"], new["roles"]):
         step = "attach the role's policy as `tablewright iam` prints it, before the new version needs it"
         found.append(Change(Kind.FREE, f"role {name}", what, (step,)))
     order = list(Kind)

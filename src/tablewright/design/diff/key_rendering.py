@@ -50,7 +50,7 @@ def _parts(attribute: str, old: Described, new: Described) -> list[tuple[str, st
         return [(attribute, "text")]
     if before is None or after is None or before["template"] != after["template"]:
         return []
-    return [(path, form) for path, form in before.get("parts", ())]
+    return [(path, form) for path, form in before["parts"]]
 
 
 def _type_at(types: dict[str, Type], models: Described, path: str) -> Type | None:
@@ -94,7 +94,7 @@ def is_rendered_alike(old: Type, new: Type, form: str) -> bool:
         ways = {_rendering(each, form), tag_of(each)}
         if (each["kind"] == "choice" and tag_of(each) == "N") or (each["kind"] == "int" and is_exact(each)):
             ways.add("float")
-        if each["kind"] not in ("None", "?") and ways.isdisjoint(after):
+        if each["kind"] != "None" and ways.isdisjoint(after):
             return False
     return True
 

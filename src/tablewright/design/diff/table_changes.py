@@ -14,11 +14,7 @@ __all__ = ["table_changes"]
 def table_changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
     """Changes of tables, and of all that is in them."""
     before, after = old["tables"], new["tables"]
-    streamed = {
-        each["entity"]
-        for each in old.get("reactions", {}).values()
-        if isinstance(each, dict) and each["source"] == "stream"
-    }
+    streamed = {each["entity"] for each in old["reactions"].values() if each["source"] == "stream"}
     for name in {**before, **after}:
         if name not in after:
             yield Change(
@@ -30,7 +26,7 @@ def table_changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
         elif name not in before:
             yield Change(Kind.FREE, name, "table added", ("`store.ensure_tables` or the template makes it",))
         else:
-            yield from _table(name, before[name], after[name], streamed, old.get("collections", {}))
+            yield from _table(name, before[name], after[name], streamed, old["collections"])
 
 
 def _table(name: str, old: Described, new: Described, streamed: set[str], collections: Described) -> Iterator[Change]:

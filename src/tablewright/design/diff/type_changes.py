@@ -80,7 +80,7 @@ def field_differences(old: Described, new: Described, models: Models) -> Iterato
 
 
 def _absence(old: object, new: object) -> Iterator[Difference]:
-    if old == new or old == "?":
+    if old == new:
         return
     if new == "refused":
         yield Difference(Kind.BACKFILL, "has no default any more: items without it are refused when they are read")
@@ -89,7 +89,7 @@ def _absence(old: object, new: object) -> Iterator[Difference]:
     elif old in ("None", "empty"):
         was = "None" if old == "None" else "an empty set"
         yield Difference(Kind.BACKFILL, f"items that have {was} lack it, and are read with {_default(new)} now")
-    elif old != "default":
+    else:
         yield Difference(Kind.FREE, f"another default: items that lack it are read with {_default(new)} now")
 
 
@@ -113,8 +113,6 @@ def differences(old: Type, new: Type, models: Models) -> Iterator[Difference]:
         if tag_of(alternative) not in read and tag_of(alternative) != "?":
             continue
         best, found = _best(alternative, new, models)
-        if alternative["kind"] == "?":
-            used += [each for each in new if tag_of(each) == tag_of(alternative)]
         used += [] if best is None else [best]
         yield from found
         other = taker(alternative, best, new, models.old, models.new)
@@ -140,8 +138,6 @@ def _best(alternative: Alternative, new: Type, models: Models) -> tuple[Alternat
 
 def _alternative(old: Alternative, new: Alternative, models: Models) -> Iterator[Difference]:
     match old["kind"], new["kind"]:
-        case "?", _:
-            yield from _unknown(old, new, models)
         case "any", "any":
             return
         case _, "any":
@@ -320,38 +316,6 @@ def _model_as_map(old: Alternative, new: Alternative, models: Models) -> Iterato
         models.compared[names] = tuple(found)
     yield from models.compared[names]
     yield Difference(Kind.FREE, MORE)
-
-
-# -- what is not known of an older snapshot ---------------------------------------------------------------------------
-
-
-def _unknown(old: Alternative, new: Alternative, models: Models) -> Iterator[Difference]:
-    if tag_of(new) not in (tag_of(old), "?"):
-        yield Difference(Kind.UNSAFE, f"stored as {tag_of(old)} so far, as {tag_of(new)} now")
-        return
-    if new["kind"] == "choice":
-        yield Difference(Kind.UNSAFE, f"accepts {_shown(new)} only, and was free before")
-        return
-    if tag_of(new) != tag_of(old):
-        yield Difference(Kind.FREE, MORE)
-    elif new["kind"] != "any":
-        # Of limits, the first format had those at the top; of one that it does not have it says nothing.
-        known = {name: limit for name, limit in new.get("limits", {}).items() if name in old.get("limits", {})}
-        yield from _limits(old, {**new, "limits": known})
-    inside = {each["name"] for each in _models_in(new)}
-    if "members" in old and len(inside) == 1:
-        yield from _members(old["members"], models.new[inside.pop()]["members"], models)
-
-
-def _models_in(alternative: Alternative) -> Iterator[Alternative]:
-    if alternative["kind"] == "model":
-        yield alternative
-        return
-    for part in ("items", "keys", "values"):
-        inner = alternative.get(part, []) if alternative["kind"] != "choice" else []
-        for each in inner:
-            for one in each if isinstance(each, list) else [each]:
-                yield from _models_in(one)
 
 
 # -- words ----------------------------------------------------------------------------------------------------------

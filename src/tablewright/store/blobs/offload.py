@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from tablewright.dynamo.attribute_values import item_size
+from tablewright.dynamo import item_size
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
 from tablewright.model import Entity, ModelError, Schema, Table, schema_of
 from tablewright.model.declarations import OUTSIDE
@@ -40,7 +40,8 @@ from tablewright.store.blobs.blob_references import (
     value_in,
     with_references,
 )
-from tablewright.store.blobs.blob_store import Blobs, delete_blobs, get_blobs, name_length, new_name, put_blobs
+from tablewright.store.blobs.blob_requests import delete_blobs, get_blobs, put_blobs
+from tablewright.store.blobs.blob_store import BlobStore, name_length, new_name
 from tablewright.store.context import Context
 from tablewright.store.errors import BlobLost, Conflict, LimitExceeded, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow
@@ -248,7 +249,7 @@ def discard(context: Context, names: Sequence[str]) -> Flow[None]:
             return
 
 
-def _blobs(context: Context) -> Blobs:
+def _blobs(context: Context) -> BlobStore:
     if context.blobs is None:
         raise StoreError("a value is kept outside of its item, and the store does not know where; give it blobs=...")
     return context.blobs

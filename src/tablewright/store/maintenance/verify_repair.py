@@ -25,7 +25,7 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.schema import Item
 from tablewright.store.argument_checks import A_SCOPE, is_entity_class, not_taken
 from tablewright.store.blobs.blob_references import lacking, references, stripped
-from tablewright.store.blobs.blob_store import head_blobs
+from tablewright.store.blobs.blob_requests import head_blobs
 from tablewright.store.blobs.offload import Outside, loaded
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, BlobLost, Cancelled

@@ -1,9 +1,9 @@
-"""Where a store runs: the embedded engine, or any endpoint that speaks DynamoDB's protocol.
+"""A store's requests to an endpoint, through botocore.
 
-Requests and responses are DynamoDB's JSON on both. botocore wants and gives bytes where JSON has base64, which is the
-only difference; its calls block, so asyncio runs them in threads. Trying again is the store's business, so botocore
-does not; an endpoint that cannot be reached is a ServiceError like any other refusal. A transaction whose answer may
-get lost on the way has a token, so that it is done once however often it is sent; the engine's does not get lost.
+botocore takes and gives bytes where DynamoDB's JSON has base64; that is the only conversion. Its calls block, so
+asyncio runs them in threads. The store does the retries, so botocore does none; an endpoint that cannot be reached is a
+ServiceError like any other. A response may get lost on the way, so every transaction has a client request token: it is
+executed once, however often it is sent.
 """
 
 from __future__ import annotations
@@ -14,40 +14,18 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from tablewright.engine import DynamoError, Engine
 from tablewright.store.errors import ServiceError, StoreError
 from tablewright.store.flow.driver import Request, Response
 
-# The code of what the service did not answer at all.
+# The code of a request that got no response at all.
 UNREACHABLE = "ConnectionError"
 
 
-class EmbeddedBackend:
-    """An engine in this process. ``owned`` engines are closed with it."""
-
-    def __init__(self, engine: Engine, *, owned: bool) -> None:
-        self.engine = engine
-        self._owned = owned
-
-    def call(self, request: Request) -> Response:
-        try:
-            return self.engine.call(request.operation, request.body, pattern=request.pattern)
-        except DynamoError as error:
-            raise ServiceError(error.code, error.message or "", error.extra) from None
-
-    async def call_async(self, request: Request) -> Response:
-        try:
-            return await self.engine.call_async(request.operation, request.body, pattern=request.pattern)
-        except DynamoError as error:
-            raise ServiceError(error.code, error.message or "", error.extra) from None
-
-    def close(self) -> None:
-        if self._owned:
-            self.engine.close()
-
-
 class BotocoreBackend:
-    """An endpoint, through botocore: Amazon DynamoDB, or anything else that speaks its protocol."""
+    """Sends requests to an endpoint through botocore: Amazon DynamoDB, or anything else that speaks its protocol.
+
+    ``options`` are those of a botocore client, such as ``aws_access_key_id`` and ``config``.
+    """
 
     def __init__(self, region: str | None, endpoint: str | None, options: Mapping[str, Any]) -> None:
         import botocore.session
@@ -63,8 +41,8 @@ class BotocoreBackend:
             self._client = session.create_client("dynamodb", **arguments)
         except NoRegionError:
             raise StoreError(
-                "no region is known: give one, such as region='eu-west-1', or set AWS_DEFAULT_REGION; an endpoint that"
-                " is not Amazon's takes any"
+                "no region is configured: pass one, such as region='eu-west-1', or set AWS_DEFAULT_REGION; endpoints "
+                "other than Amazon's accept any region"
             ) from None
         self._streams = session.create_client("dynamodbstreams", **arguments)
 
@@ -80,16 +58,16 @@ class BotocoreBackend:
 
         client = self._streams if request.operation in _STREAM_OPERATIONS else self._client
         if request.operation == "TransactWriteItems":
-            # Kept in the request, which is the same one when it is sent again.
+            # Stored in the request itself, which is the same object when it is retried.
             request.body.setdefault("ClientRequestToken", uuid4().hex)
         try:
             response = getattr(client, _method(request.operation))(**_to_bytes(request.body))
         except ClientError as error:
-            answer = dict(error.response)
-            fault = answer.pop("Error", {})
-            answer.pop("ResponseMetadata", None)
-            message = fault.get("Message") or answer.pop("Message", None) or answer.pop("message", "")
-            raise ServiceError(fault.get("Code", ""), message, _to_text(answer)) from None
+            body = dict(error.response)
+            fault = body.pop("Error", {})
+            body.pop("ResponseMetadata", None)
+            message = fault.get("Message") or body.pop("Message", None) or body.pop("message", "")
+            raise ServiceError(fault.get("Code", ""), message, _to_text(body)) from None
         except (ConnectionError, HTTPClientError) as error:
             raise ServiceError(UNREACHABLE, str(error)) from error
         except (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError) as error:
