@@ -46,9 +46,9 @@ from tablewright.store.context import Context
 from tablewright.store.errors import BlobLost, Conflict, LimitExceeded, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.flow.retry import is_undone, retrying
+from tablewright.store.item_description import describe_item
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_visible
-from tablewright.store.item_description import describe_item
 from tablewright.store.write.item_conditions import has_version, version_of
 
 T = TypeVar("T")
@@ -157,8 +157,8 @@ class Offload:
             if item_size(item) > _MOST_OF_ITEM:
                 fields = " and ".join(spec.name for spec in schema.large)
                 raise LimitExceeded(
-                    f"{schema.entity.__name__} {describe_item(schema, item)}: the item would be larger than 400 KB, and "
-                    f"the store has nowhere else to keep {fields}; give it blobs=..."
+                    f"{schema.entity.__name__} {describe_item(schema, item)}: the item would be larger than 400 KB, "
+                    f"and the store has no blob store for {fields}; give it blobs=..."
                 )
             return []
         name = context.name_of(schema.table)

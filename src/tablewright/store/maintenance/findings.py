@@ -11,9 +11,9 @@ from tablewright.model.keys.key_template import AttributeValue
 from tablewright.model.schema import Item
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.errors import Unreadable
+from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entity_of
 from tablewright.store.write.unique_values import OWNER, expected_guards
-from tablewright.store.item_description import describe_item
 
 
 class Fault(StrEnum):

@@ -27,11 +27,11 @@ from tablewright.store.context import Context
 from tablewright.store.errors import LimitExceeded, Unreadable
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
+from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.get import get, get_many
 from tablewright.store.read.pager import Reading, begin
 from tablewright.store.read.read_planner import plan_gathering, plan_selection
-from tablewright.store.item_description import describe_item
 
 if TYPE_CHECKING:
     from tablewright.store.async_store import AsyncStore

@@ -24,7 +24,7 @@ from tablewright.store.read.batch_get import batch_get
 from tablewright.store.write.commit import in_words
 from tablewright.store.write.operation import schema_for
 from tablewright.store.write.put import assigned, brought_up_to_date
-from tablewright.store.write.write_target import key_of_lookup, key_in
+from tablewright.store.write.write_target import key_in, key_of_lookup
 
 MOST_AT_ONCE = 25
 

@@ -1,7 +1,6 @@
 """Committing plans: one action is one request, several are a transaction, all or nothing.
 
-What was refused comes back as refusals, each with the plan and the action or guard that it is of, and with the item that
-the service returned.
+Whatever was refused comes back with its plan, the action or guard that it was, and the item that the service returned.
 """
 
 from __future__ import annotations
@@ -9,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tablewright.model.schema import Item
 from tablewright.store.context import Context
 from tablewright.store.errors import Conflict, LimitExceeded, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Request, Response
 from tablewright.store.flow.retry import retrying
 from tablewright.store.write.operation import Action, WritePlan
 from tablewright.store.write.unique_values import GuardChange
-from tablewright.model.schema import Item
 
 MOST_ACTIONS = 100
 CONDITION_FAILED = "ConditionalCheckFailedException"
@@ -41,7 +40,9 @@ class Refused:
 Committed = tuple[Response | None, list[Refused]]
 
 
-def commit(context: Context, plans: Sequence[WritePlan], pattern: str, beside: Sequence[Action] = ()) -> Flow[Committed]:
+def commit(
+    context: Context, plans: Sequence[WritePlan], pattern: str, beside: Sequence[Action] = ()
+) -> Flow[Committed]:
     """Send what was planned, and the actions beside it: the response, or what was refused."""
     actions = [(number, action) for number, plan in enumerate(plans) for action in plan.actions]
     actions += [(0, action) for action in beside]

@@ -73,9 +73,7 @@ class Delete(Operation):
                 raise error
             preconditions = assumptions([*is_live(context, schema), *all_equal(stored)])
         if schema.unique:
-            preconditions += assumptions(
-                [exists(schema.table.partition), *all_equal(guarded_values(schema, stored))]
-            )
+            preconditions += assumptions([exists(schema.table.partition), *all_equal(guarded_values(schema, stored))])
         placement, before = None, stored
         if schema.large:
             placement = Placement({}, superseded=[reference.blob for reference in references(stored).values()])

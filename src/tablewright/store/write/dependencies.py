@@ -1,4 +1,4 @@
-"""What follows from which attributes of an entity: its primary key, the keys of indexes, the guards of unique values."""
+"""What follows from which attributes of an entity: its primary key, the keys of indexes, its guards."""
 
 from __future__ import annotations
 

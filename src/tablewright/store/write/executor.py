@@ -4,8 +4,8 @@
        ▲                                                                        │
        └──────────── what was found, how far sequences are ◀──── refused ◀──────┘
 
-An error that is certain ends it at once, as ``Cancelled`` with a reason for each operation; what is merely out of date is
-tried ``ATTEMPTS`` times.
+An error that is certain ends it at once, as ``Cancelled`` with a reason for each operation; what is merely out of date
+is tried ``ATTEMPTS`` times.
 """
 
 from __future__ import annotations
@@ -145,26 +145,26 @@ class _Numbering:
 
     def planned(self, context: Context, attempts: Sequence[Attempt], pattern: str) -> Flow[list[WritePlan]]:
         """Plan all operations; those that need numbers wait until it is known what all of them draw."""
-        operation = self._operations[0]
+        current = 0
         plannings = [each.plan(attempt) for each, attempt in zip(self._operations, attempts, strict=True)]
         plans: list[WritePlan | None] = []
         try:
-            for number, (operation, planning) in enumerate(zip(self._operations, plannings, strict=True)):
+            for current, (operation, planning) in enumerate(zip(self._operations, plannings, strict=True)):
                 if not operation.schema.numbered:
                     plans.append((yield from cast("Flow[WritePlan]", planning)))
                     continue
                 step = yield from _advanced(planning, None)
                 plans.append(None if isinstance(step, Draws) else step)
-                self.draws[number] = step.draws if isinstance(step, Draws) else ()
+                self.draws[current] = step.draws if isinstance(step, Draws) else ()
             if None in plans:
                 numbers = yield from self._drawn(context, pattern)
-                for number, (operation, planning) in enumerate(zip(self._operations, plannings, strict=True)):
-                    if plans[number] is None:
-                        step = yield from _advanced(planning, numbers[number])
+                for current, planning in enumerate(plannings):
+                    if plans[current] is None:
+                        step = yield from _advanced(planning, numbers[current])
                         assert isinstance(step, WritePlan)
-                        plans[number] = step
+                        plans[current] = step
         except _REFUSALS as error:
-            raise Cancelled([error if other is operation else None for other in self._operations]) from None
+            raise Cancelled([error if number == current else None for number in range(len(plannings))]) from None
         return [plan for plan in plans if plan is not None]
 
     def _drawn(self, context: Context, pattern: str) -> Flow[list[dict[str, int]]]:
@@ -213,9 +213,7 @@ def _advanced(planning: Planning, value: Any) -> Flow[Draws | WritePlan]:
         return plan
 
 
-def _reasons(
-    numbering: _Numbering, refused: Sequence[Refused], attempts: Sequence[Attempt]
-) -> list[StoreError | None]:
+def _reasons(numbering: _Numbering, refused: Sequence[Refused], attempts: Sequence[Attempt]) -> list[StoreError | None]:
     """The error of each operation; attempts are given what was found of those that can be planned again."""
     reasons: list[StoreError | None] = [None] * len(attempts)
     outrun = numbering.outrun(refused)

@@ -55,7 +55,7 @@ class Expectations:
         def refusal(item: Item) -> StoreError:
             found = value_at(item, place.path)
             absent = found is None or (found == _NULL and _NULL not in values)
-            state = "absent" if absent else str(decode(found))
+            state = "absent" if absent or found is None else str(decode(found))
             allowed = " or ".join("absent" if value is None else str(decode(value)) for value in values)
             expected = f"not {allowed}" if values else "and no value is allowed"
             which = describe_item(self.schema, key)

@@ -5,7 +5,7 @@ one was made of (its version, or else every field of it), so that nothing that o
 version goes on counting, the guards of unique values are handed over to the new key, and large values are taken along
 in new blobs. A new key is free if there is no item, or one that has expired.
 
-A move is planned by an update that changes the key, and by a repair of an item that lies under a key that is not its own.
+Moves are planned by updates that change the key, and by repairs of items that lie under another key than their own.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from tablewright.dynamo.expressions.builder import UpdateActions, all_of, with_expressions
 from tablewright.model import Entity, Lookup, schema_of
@@ -31,6 +31,7 @@ from tablewright.store.flow.driver import Flow, Request, Response, Sleep
 from tablewright.store.write.preconditions import Precondition
 from tablewright.store.write.sequence import Draw
 from tablewright.store.write.unique_values import GuardChange
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -98,7 +99,7 @@ class Operation(ABC):
 
     __slots__ = ()
 
-    name: ClassVar[str]
+    name: str
     schema: Schema
 
     @abstractmethod
@@ -112,6 +113,19 @@ class Operation(ABC):
     @property
     def pattern(self) -> str:
         return f"{self.schema.entity.__name__}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned(Operation):
+    """A write that is planned already, and is not planned again."""
+
+    schema: Schema
+    name: str
+    prepared: WritePlan
+
+    def plan(self, attempt: Attempt) -> Planning:
+        yield from ()
+        return self.prepared
 
 
 def schema_for(target: Entity | Lookup[Any], call: str, takes: str = A_TARGET) -> Schema:

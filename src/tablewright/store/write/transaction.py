@@ -27,7 +27,7 @@ from tablewright.store.flow.driver import Flow
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.executor import execute_all
 from tablewright.store.write.expectations import Expectations
-from tablewright.store.write.item_conditions import if_free, is_free, is_live, is_older, is_own
+from tablewright.store.write.item_conditions import if_free, is_free, is_live, is_older
 from tablewright.store.write.operation import Action, Attempt, Operation, Planning, WritePlan, action, schema_for
 from tablewright.store.write.preconditions import (
     Precondition,
@@ -108,7 +108,7 @@ class Check(Operation):
 class Absent(Operation):
     """An item that must not be there, or must have expired.
 
-        store.transact(Create(invitation), Absent(User.by_email(email="ada@example.com")))
+    store.transact(Create(invitation), Absent(User.by_email(email="ada@example.com")))
     """
 
     name = "absent"
