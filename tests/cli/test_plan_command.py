@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.design.cost.monthly_bill import Options, plan_costs
+from tablewright.design.cost.monthly_bill import CostOptions, plan_costs
 from tablewright.design.cost.prices import load_prices
 from tests.cli.commands import error_line, json_output, tablewright
 from tests.design import models
@@ -112,4 +112,4 @@ def test_what_can_be_put_right_is_said_in_a_line(tmp_path: Path) -> None:
 
 
 def test_the_options_of_a_plan_are_those_of_the_command() -> None:
-    assert Options() == Options(target=70, free_tier=True, backups=0)
+    assert CostOptions() == CostOptions(target=70, free_tier=True, backups=0)

@@ -6,10 +6,10 @@ from typing import Annotated
 import pytest
 
 from tablewright.design import iam
-from tablewright.design.cost.capacity_units import Capacity, is_transaction
+from tablewright.design.cost.capacity_estimate import CapacityEstimate, is_transaction
+from tablewright.design.document.design_document import document
 from tablewright.design.lint import lint
-from tablewright.design.report.design_document import document
-from tablewright.design.report.page_blocks import to_markdown as markdown
+from tablewright.design.report.report_blocks import to_markdown as markdown
 from tablewright.model import Design, Entity, Get, Numbered, Table, Touch, Unique, Version, Volume, Write
 
 rows = Table("Rows", "id")
@@ -43,7 +43,7 @@ def test_a_batch_is_one_to_policy_plan_lint_and_document() -> None:
     assert write.is_batch
     assert not is_transaction(write)
     assert actions(design) == {"BatchWriteItem"}
-    assert [units.write for units in Capacity(design).of("load")] == [Decimal(500)]
+    assert [units.write for units in CapacityEstimate(design).of("load")] == [Decimal(500)]
     assert [finding for finding in lint(design) if finding.rule == "transaction-size"] == []
     assert "| put Row (up to 500) | batches |" in markdown(document(design))
 
@@ -63,7 +63,7 @@ def test_what_asks_something_of_an_item_is_a_transaction_to_all_of_them(design: 
     assert is_transaction(write)
     assert "PutItem" in actions(design)
     assert "BatchWriteItem" not in actions(design)
-    assert sum(units.write for units in Capacity(design).of("load")) == 1000
+    assert sum(units.write for units in CapacityEstimate(design).of("load")) == 1000
     assert [finding.place for finding in lint(design) if finding.rule == "transaction-size"] == ["load"]
     assert "| transaction |" in markdown(document(design))
 

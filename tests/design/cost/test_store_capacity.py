@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from tablewright.design.cost.capacity_units import Capacity
+from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.item_sizes import item_size
 from tablewright.model import (
     Collection,
@@ -136,7 +136,7 @@ def estimated(subject: str) -> tuple[Decimal, Decimal]:
     there: list[Entity] = [parcel(), Letter(letter_id="1"), Card(card_id="1")]
     volume = {type(each): Volume(items=10, size=item_size(each.item())) for each in there}
     design = Design("Parcels", tables=[parcels], collections=[Depot], writes=WRITES, volume=volume)
-    units = Capacity(design).of(subject)
+    units = CapacityEstimate(design).of(subject)
     return sum((each.read for each in units), Decimal(0)), sum((each.write for each in units), Decimal(0))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tablewright.design.cost.index_reads import lacks
 from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.leading_keys import leading_keys
+from tablewright.design.index_coverage import lacks
 from tablewright.model import Collection, Query, Schema
 from tablewright.model.collection import Gather
 from tablewright.model.patterns import Get

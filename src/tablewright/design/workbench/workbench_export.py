@@ -10,7 +10,7 @@ from typing import Any
 
 from tablewright.design.design_loading import DesignError
 from tablewright.design.diff.snapshot import declared_entities
-from tablewright.design.report.sample_entities import samples
+from tablewright.design.sample_entities import samples
 from tablewright.model import Design, Index, Schema, Table
 from tablewright.model.schema import Item
 

@@ -49,7 +49,7 @@ def is_generic_key(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FieldTraits:
     """What is known of a field."""
 
     path: str
@@ -121,7 +121,7 @@ class Kind:
         return self.is_instant or self.is_day or self.is_number
 
 
-def kind_of(schema: Schema, path: str) -> Kind:
+def traits_of(schema: Schema, path: str) -> FieldTraits:
     """The kind of the field at a path; of a name that is no field, as much as the name says."""
     first, *rest = path.split(".")
     info: FieldInfo | None = schema.entity.model_fields.get(first)
@@ -129,12 +129,12 @@ def kind_of(schema: Schema, path: str) -> Kind:
         model = None if info is None else _model(info.annotation)
         info = None if model is None else model.model_fields.get(step)
     if info is None:
-        return Kind(path, frozenset(), is_field=False)
+        return FieldTraits(path, frozenset(), is_field=False)
     leaves = list(_leaves(info.annotation, tuple(info.metadata)))
     markers = [marker for _, found in leaves for marker in found]
     kinds = frozenset(kind for kind, _ in leaves)
     spec = schema.fields.get(path)
-    return Kind(
+    return FieldTraits(
         path,
         kinds,
         is_counted=any(isinstance(marker, Epoch) for marker in markers),

@@ -1,32 +1,25 @@
-"""Forecast: keys that get too hot for one partition, and what other item sizes would cost.
+"""Hot keys: partition keys that get more traffic than one partition serves.
 
 A partition gives 3,000 read units and 1,000 write units a second, and a partition key is in one partition, whatever is
 provisioned. How much of the traffic one key gets is said by ``Traffic(hottest=...)``, by ``Volume(distinct=...)`` where
 keys share alike, or by the key itself where it is always the same. Where none is known, keys are taken to be many. A
 metered run has keys that it really used.
-
-Sizes matter in steps: a write by the started KB, a read by the started 4 KB. ``sensitivity`` tells what the steps next
-to the present size would cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from tablewright.design.cost.capacity_units import Capacity, Units
+from tablewright.design.cost.capacity_estimate import CapacityEstimate, Units
 from tablewright.design.cost.demand import BusyKey, Demand
-from tablewright.design.cost.item_sizes import READ_UNIT, WRITE_UNIT, read_units, write_units
-from tablewright.design.cost.monthly_bill import CostPlan, plan_costs, provisioned
+from tablewright.design.cost.monthly_bill import CostPlan, provisioned
 from tablewright.model import Entity, Index, Schema, Table
 
-__all__ = ["PARTITION_READS", "PARTITION_WRITES", "HotKey", "Size", "hot_keys", "sensitivity"]
+__all__ = ["PARTITION_READS", "PARTITION_WRITES", "HotKey", "hot_keys"]
 
 PARTITION_READS = 3000
 PARTITION_WRITES = 1000
-# A size this close above a step is worth looking at.
-_CLOSE = Decimal("1.2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +111,7 @@ def _fraction(key: HotKey) -> Decimal:
 def _share(plan: CostPlan, demand: Demand, units: Units, schema: Schema) -> Decimal | None:
     """The share of the units that one partition key of the place gets; None where keys are many."""
     attributes = _partition(schema.table, units.index)
-    if units.write and units.index is not None and Capacity(plan.design).is_sparse(schema, units.index):
+    if units.write and units.index is not None and CapacityEstimate(plan.design).is_sparse(schema, units.index):
         # Of the writes that may bring an item into a sparse index, most do not; how many is not known.
         return None
     if all(name in schema.rules and not schema.rules[name].template.fields for name in attributes):
@@ -144,41 +137,3 @@ def _sources(schema: Schema, attributes: tuple[str, ...]) -> frozenset[str]:
         for name in attributes
     ]
     return frozenset().union(*named)
-
-
-# -- sizes ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """What a month costs on demand when items of an entity have that size, the free tier apart."""
-
-    entity: str
-    why: str
-    size: int
-    write_units: int
-    read_units: Decimal
-    cost: Decimal
-
-
-def sensitivity(plan: CostPlan) -> Iterator[Size]:
-    """For each entity that traffic touches: the present size, the steps around it, and twice of it."""
-    capacity = Capacity(plan.design)
-    touched = {units.schema.entity: units.schema for demand in plan.demands for units in demand.units if units.schema}
-    for entity, schema in touched.items():
-        now = capacity.size(schema)
-        for why, size in _sizes(now):
-            changed = plan_costs(plan.design, plan.prices, plan.options, sizes={entity: size})
-            bill = changed.bill("on-demand")
-            cost = bill.total - bill.of(table=None)
-            yield Size(entity.__name__, why, size, write_units(size), read_units(size, consistent=True), cost)
-
-
-def _sizes(now: int) -> Iterator[tuple[str, int]]:
-    below = (now - 1) // WRITE_UNIT * WRITE_UNIT
-    if below and now <= below * _CLOSE:
-        yield "just under the last KB", below
-    yield "now", now
-    yield "just over the next KB", write_units(now) * WRITE_UNIT + 1
-    yield "just over the next 4 KB", int(read_units(now, consistent=True)) * READ_UNIT + 1
-    yield "twice", now * 2

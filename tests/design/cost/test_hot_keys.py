@@ -7,12 +7,13 @@ from decimal import Decimal
 
 import pytest
 
-from tablewright.design.cost.cost_report import cost_page
+from tablewright.design.cost.cost_report import cost_report
 from tablewright.design.cost.demand import busiest_keys, metered
-from tablewright.design.cost.forecast import HotKey, hot_keys, sensitivity
-from tablewright.design.cost.meter_report import metered_run
+from tablewright.design.cost.hot_keys import HotKey, hot_keys
+from tablewright.design.cost.metered_run import metered_run
 from tablewright.design.cost.monthly_bill import plan_costs
-from tablewright.design.report.page_blocks import Bullets
+from tablewright.design.cost.size_sensitivity import size_costs
+from tablewright.design.report.report_blocks import Bullets
 from tablewright.model import (
     Design,
     Entity,
@@ -100,7 +101,7 @@ def test_the_hottest_comes_first_and_the_page_says_what_to_do() -> None:
     keys = hot_keys(plan)
     assert keys[0].place == "Orders/byState"
     assert [key.is_too_hot for key in keys] == sorted((key.is_too_hot for key in keys), reverse=True)
-    advice = [item for block in cost_page(plan).blocks if isinstance(block, Bullets) for item in block.items]
+    advice = [item for block in cost_report(plan).blocks if isinstance(block, Bullets) for item in block.items]
     assert any("sharded(..., " in item for item in advice) is any(key.is_too_hot for key in keys)
 
 
@@ -112,7 +113,7 @@ def test_partitions_are_for_bytes_and_for_throughput() -> None:
 
 
 def test_a_size_just_over_a_kb_costs_a_unit_more() -> None:
-    sizes = {size.why: size for size in sensitivity(plan_costs(models.design)) if size.entity == "Order"}
+    sizes = {size.why: size for size in size_costs(plan_costs(models.design)) if size.entity == "Order"}
     assert sizes["now"].size == 1_050
     assert sizes["just under the last KB"].size == 1_024
     assert sizes["just under the last KB"].write_units == sizes["now"].write_units - 1
@@ -124,20 +125,20 @@ def test_a_size_just_over_a_kb_costs_a_unit_more() -> None:
 def test_the_cost_of_the_present_size_is_that_of_the_bill() -> None:
     plan = plan_costs(models.design)
     bill = plan.bill("on-demand")
-    for size in sensitivity(plan):
+    for size in size_costs(plan):
         if size.why == "now":
             assert size.cost == bill.total - bill.of(table=None)
 
 
 def test_what_is_far_from_the_last_kb_is_not_worth_shrinking() -> None:
     design = by_status()
-    assert [size.why for size in sensitivity(plan_costs(design))] == [
+    assert [size.why for size in size_costs(plan_costs(design))] == [
         "now",
         "just over the next KB",
         "just over the next 4 KB",
         "twice",
     ]
-    assert all(size.cost > Decimal(0) for size in sensitivity(plan_costs(design)))
+    assert all(size.cost > Decimal(0) for size in size_costs(plan_costs(design)))
 
 
 def test_a_metered_run_has_the_keys_that_it_used() -> None:

@@ -12,7 +12,7 @@ import pytest
 from annotated_types import Ge, Le, MaxLen, MultipleOf
 from pydantic import BaseModel, Field, StringConstraints, field_validator, model_validator
 
-from tablewright.design.report.sample_entities import sample, samples
+from tablewright.design.sample_entities import sample, samples
 from tablewright.model import (
     Entity,
     EpochMillis,

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from tablewright.design.cost.capacity_units import Capacity
+from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.prices import load_prices
-from tablewright.design.lint.design_view import View
-from tablewright.design.lint.lint_findings import Found, rule
+from tablewright.design.lint.lint_context import LintContext
+from tablewright.design.lint.lint_findings import Occurrence, rule
 
 
 @rule("wrong-units", "Units that do not follow from the sizes", "error")
-def wrong_units(view: View) -> Iterator[Found]:
+def wrong_units(context: LintContext) -> Iterator[Occurrence]:
     """A started kilobyte is a whole unit, and every index is written too."""
-    capacity = Capacity(view.design)
-    for claim in view.design.claims:
+    capacity = CapacityEstimate(context.design)
+    for claim in context.design.claims:
         if claim.subject is None or claim.units is None:
             continue
         parts = capacity.of(claim.subject)
-        is_write = claim.subject in view.design.writes
+        is_write = claim.subject in context.design.writes
         each = [(units.place, units.write if is_write else units.read) for units in parts]
         total = sum((amount for _, amount in each), Decimal(0))
         if Decimal(str(claim.units)) == total:
             continue
         told = " + ".join(f"{amount:f} ({place})" for place, amount in each if amount)
-        yield Found(
+        yield Occurrence(
             claim.about,
             f"{claim.about!r} says {claim.units:g} units for {claim.subject}; by the declared sizes it takes {told}, "
             f"together {total:f}. Sizes are rounded up to {'1 KB for a write' if is_write else '4 KB for a read'}, "
@@ -35,10 +35,10 @@ def wrong_units(view: View) -> Iterator[Found]:
 
 
 @rule("old-prices", "Prices that no longer hold", "warning")
-def old_prices(view: View) -> Iterator[Found]:
+def old_prices(context: LintContext) -> Iterator[Occurrence]:
     """A cost that was right once."""
     prices = load_prices()
-    for claim in view.design.claims:
+    for claim in context.design.claims:
         stated = [
             ("a million writes", claim.write_price, prices.standard.million_writes),
             ("a million reads", claim.read_price, prices.standard.million_reads),
@@ -53,7 +53,7 @@ def old_prices(view: View) -> Iterator[Found]:
                 f"${price:g} for {what}, which costs ${today.normalize():f}" for what, price, today in wrong
             )
             read = f" (read on {claim.as_of})" if claim.as_of else ""
-            yield Found(
+            yield Occurrence(
                 claim.about,
                 f"{claim.about!r} uses{read} {told} in {prices.region} (price list of {prices.date}). Every cost that "
                 "is made of it is wrong by that factor.",

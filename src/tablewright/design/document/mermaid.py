@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tablewright.design.report.design_outline import item_collections, relations
+from tablewright.design.document.design_outline import item_collections, relations
 from tablewright.model import Design, Schema
 
 __all__ = ["collection_diagram", "entity_diagram", "flow_diagram", "type_text"]

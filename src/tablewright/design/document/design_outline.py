@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from tablewright.model import Design, Index, Keys, Schema, Table
 from tablewright.model.declarations import KeyRule
 
-__all__ = ["ItemCollection", "Member", "Relation", "item_collections", "key_text", "relations"]
+__all__ = ["CollectionMember", "ItemCollection", "Relation", "item_collections", "key_text", "relations"]
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class CollectionMember:
     """A kind of item in a collection, and its sort key; with ``state``, only while that holds."""
 
     schema: Schema
@@ -27,7 +27,7 @@ class ItemCollection:
     table: Table
     index: Index | None
     partition: str
-    members: tuple[Member, ...]
+    members: tuple[CollectionMember, ...]
 
     @property
     def place(self) -> str:
@@ -84,14 +84,14 @@ def item_collections(design: Design) -> Iterator[ItemCollection]:
         for index in (None, *table.indexes):
             partition = (table.partition,) if index is None else index.partition
             sort = table.key[1:] if index is None else index.sort
-            found: dict[str, list[Member]] = {}
+            found: dict[str, list[CollectionMember]] = {}
             for schema in table.entities:
                 if index is not None and not schema.covers(index):
                     continue
                 text = ", ".join(key_text(schema, name) for name in partition)
                 sorts = ", ".join(key_text(schema, name) for name in sort)
                 states = dict.fromkeys(state_text(schema, name) for name in (*partition, *sort))
-                found.setdefault(text, []).append(Member(schema, sorts, " and ".join(filter(None, states))))
+                found.setdefault(text, []).append(CollectionMember(schema, sorts, " and ".join(filter(None, states))))
             for text, members in found.items():
                 yield ItemCollection(table, index, text, tuple(members))
 

@@ -1,6 +1,6 @@
 """Pages: what the design tools have to say, as a list of blocks, before it becomes Markdown, HTML or a terminal's text.
 
-    page = Page("Calls", [Text("..."), Heading("Tables"), Grid(["name"], [["Calls"]])])
+    page = DesignReport("Calls", [Text("..."), Heading("Tables"), Grid(["name"], [["Calls"]])])
     to_markdown(page)
 
 Text may have `code` in backticks. What a page says is therefore said once; how it looks is each renderer's business.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Block", "Bullets", "Code", "Diagram", "Drawing", "Grid", "Heading", "Page", "Text", "to_markdown"]
+__all__ = ["Block", "Bullets", "Code", "DesignReport", "Diagram", "Drawing", "Grid", "Heading", "Text", "to_markdown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,12 @@ Block = Heading | Text | Bullets | Grid | Code | Diagram | Drawing
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DesignReport:
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)
 
 
-def to_markdown(page: Page) -> str:
+def to_markdown(page: DesignReport) -> str:
     parts = [f"# {page.title}", *(_markdown(block) for block in page.blocks if not isinstance(block, Drawing))]
     return "\n\n".join(parts) + "\n"
 

@@ -1,7 +1,7 @@
 """Capacity: the units that each access pattern and each write of a design takes, by DynamoDB's rules.
 
-    Capacity(design).of("Call.upcoming")      [Units(Calls, byUserStatus, read 0.5)]
-    Capacity(design).of("book")               [Units(Calls, write 2), Units(Calls, byCallId, write 1), ...]
+    CapacityEstimate(design).of("Call.upcoming")      [Units(Calls, byUserStatus, read 0.5)]
+    CapacityEstimate(design).of("book")               [Units(Calls, write 2), Units(Calls, byCallId, write 1), ...]
 
 A write costs the item, and one write of each index whose entry changes: two where the entry moves, as it is deleted and
 put. A transaction costs double on the table and the same on its indexes, a batch what its items cost. Where the store
@@ -23,16 +23,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, get_args, get_origin
 
-from tablewright.design.cost.index_reads import lacks
 from tablewright.design.cost.item_sizes import item_size, read_units, write_units
-from tablewright.design.report.sample_entities import sample
+from tablewright.design.index_coverage import lacks
+from tablewright.design.sample_entities import sample
 from tablewright.model import Collection, Design, Entity, Gather, Get, Index, Query, Schema, Table, Touch, Write
 from tablewright.model.declarations import Numbered
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_template import lookup
 from tablewright.model.values.attribute_codec import named
 
-__all__ = ["USUAL_ITEMS", "Actions", "Capacity", "Units", "actions", "is_transaction"]
+__all__ = ["USUAL_ITEMS", "Actions", "CapacityEstimate", "Units", "actions", "is_transaction"]
 
 # How many items a query gives where its pattern does not say what is expected.
 USUAL_ITEMS = 10
@@ -81,7 +81,7 @@ def is_transaction(write: Write) -> bool:
     return not write.is_batch and actions(write).total > 1
 
 
-class Capacity:
+class CapacityEstimate:
     """The units of a design; ``sizes`` replaces the sizes of some entities, to see what would be."""
 
     def __init__(self, design: Design, sizes: Mapping[type[Entity], int] | None = None) -> None:

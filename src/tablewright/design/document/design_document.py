@@ -16,15 +16,15 @@ from decimal import Decimal
 from itertools import groupby
 from textwrap import dedent
 
-from tablewright.design.cost.capacity_units import Capacity, is_transaction
+from tablewright.design.cost.capacity_estimate import CapacityEstimate, is_transaction
 from tablewright.design.cost.cost_report import cost_blocks
 from tablewright.design.cost.monthly_bill import plan_costs
-from tablewright.design.report.design_outline import key_text, state_text
-from tablewright.design.report.mermaid import collection_diagram, entity_diagram, flow_diagram, type_text
+from tablewright.design.document.design_outline import key_text, state_text
+from tablewright.design.document.mermaid import collection_diagram, entity_diagram, flow_diagram, type_text
+from tablewright.design.document.svg_diagrams import collection_drawing, entity_drawing, flow_drawing
 from tablewright.design.report.number_format import units_text
-from tablewright.design.report.page_blocks import Block, Bullets, Code, Diagram, Grid, Heading, Page, Text
-from tablewright.design.report.sample_entities import sample
-from tablewright.design.report.svg_diagrams import collection_drawing, entity_drawing, flow_drawing
+from tablewright.design.report.report_blocks import Block, Bullets, Code, DesignReport, Diagram, Grid, Heading, Text
+from tablewright.design.sample_entities import sample
 from tablewright.model import Collection, Design, Gather, Get, Index, Query, Schema, Table, Touch
 from tablewright.model.declarations import Expiry, Large, Numbered
 from tablewright.model.items.field_spec import FieldSpec
@@ -32,7 +32,7 @@ from tablewright.model.items.field_spec import FieldSpec
 __all__ = ["document"]
 
 
-def document(design: Design) -> Page:
+def document(design: Design) -> DesignReport:
     """The design document."""
     parts = (
         _introduction(design),
@@ -46,7 +46,7 @@ def document(design: Design) -> Page:
         _samples(design),
         _costs(design),
     )
-    return Page(design.name, [block for part in parts for block in part])
+    return DesignReport(design.name, [block for part in parts for block in part])
 
 
 def _introduction(design: Design) -> Iterator[Block]:
@@ -198,7 +198,7 @@ def _collections(design: Design) -> Iterator[Block]:
 def _patterns(design: Design) -> Iterator[Block]:
     if not design.patterns:
         return
-    capacity = Capacity(design)
+    capacity = CapacityEstimate(design)
     rows = []
     for name, (whose, pattern) in design.patterns.items():
         schema = whose if isinstance(whose, Schema) else whose.members_[0].schema
@@ -264,7 +264,7 @@ def _writes(design: Design) -> Iterator[Block]:
     flow = flow_diagram(design)
     if flow is None:
         return
-    capacity = Capacity(design)
+    capacity = CapacityEstimate(design)
     yield Heading("Writes")
     rows = []
     for write in design.writes.values():

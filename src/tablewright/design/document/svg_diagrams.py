@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tablewright.design.report.design_outline import item_collections
-from tablewright.design.report.mermaid import type_text
+from tablewright.design.document.design_outline import item_collections
+from tablewright.design.document.mermaid import type_text
 from tablewright.model import Design, Write
 
 __all__ = ["collection_drawing", "entity_drawing", "flow_drawing"]

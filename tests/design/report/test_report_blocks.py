@@ -3,20 +3,20 @@
 import re
 
 from tablewright.design.report.charts import Bar, bar_chart
-from tablewright.design.report.html_page import to_html
-from tablewright.design.report.page_blocks import (
+from tablewright.design.report.html_report import to_html
+from tablewright.design.report.report_blocks import (
     Bullets,
     Code,
+    DesignReport,
     Diagram,
     Drawing,
     Grid,
     Heading,
-    Page,
     Text,
     to_markdown,
 )
 
-PAGE = Page(
+PAGE = DesignReport(
     "A & B",
     [
         Text("some `a < b` text"),

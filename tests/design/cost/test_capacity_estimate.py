@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tablewright.design.cost.capacity_units import Capacity
-from tablewright.design.report.sample_entities import sample
+from tablewright.design.cost.capacity_estimate import CapacityEstimate
+from tablewright.design.sample_entities import sample
 from tablewright.model import (
     Design,
     Entity,
@@ -61,7 +61,7 @@ def bench() -> Bench:
 
 def estimated(subject: str, design: Design = bare) -> Charges:
     found: Charges = {}
-    for units in Capacity(design).of(subject):
+    for units in CapacityEstimate(design).of(subject):
         read, write = found.get(units.place, (Decimal(0), Decimal(0)))
         found[units.place] = read + units.read, write + units.write
     return found
@@ -127,7 +127,7 @@ def test_a_write_with_a_check_is_a_transaction() -> None:
         write = Write("add", Touch(Note, "create"), checks=checks)
         return Design("Notes", tables=[schema_of(Note).table, orders], writes=[write])
 
-    (plain,) = Capacity(written()).of("add")
+    (plain,) = CapacityEstimate(written()).of("add")
     assert plain.write == 1
     # Twice for the note, and twice for each of what is checked.
     nothing = Decimal(0)
@@ -172,7 +172,7 @@ def test_a_large_item_takes_more_units_the_whole_way(bench: Bench) -> None:
         "Large",
         tables=[orders],
         writes=list(bare.writes.values()),
-        volume={Order: Volume(items=1, size=Capacity(bare).size(schema_of(Order)) + size)},
+        volume={Order: Volume(items=1, size=CapacityEstimate(bare).size(schema_of(Order)) + size)},
     )
     entity = order(remark=remark)
     assert bench.charged(lambda store: store.create(entity)) == estimated("place", large)
@@ -190,7 +190,7 @@ def test_a_large_item_takes_more_units_the_whole_way(bench: Bench) -> None:
 
 
 def test_what_a_filter_drops_is_read_as_well() -> None:
-    size = Capacity(bare, {Order: 4096}).of("Order.placed")
+    size = CapacityEstimate(bare, {Order: 4096}).of("Order.placed")
     # One of four states is wanted: to get two items, eight are read.
     assert [units.read for units in size] == [Decimal(4)]
 
@@ -206,8 +206,8 @@ def test_a_query_that_says_nothing_is_taken_to_give_ten_items() -> None:
         few = Query(expected=2)
 
     design = Design("Things", tables=[table], volume={Thing: Volume(items=1, size=4096)})
-    assert [units.read for units in Capacity(design).of("Thing.some")] == [5]
-    assert [units.read for units in Capacity(design).of("Thing.few")] == [1]
+    assert [units.read for units in CapacityEstimate(design).of("Thing.some")] == [5]
+    assert [units.read for units in CapacityEstimate(design).of("Thing.few")] == [1]
 
 
 def test_several_items_are_a_transaction_at_twice_the_price() -> None:
@@ -221,9 +221,15 @@ def test_several_items_are_a_transaction_at_twice_the_price() -> None:
 
     one, many = Write("one", Touch(Thing, "put")), Write("many", Touch(Thing, "put", count=3))
     design = Design("Things", tables=[table], writes=[one, many])
-    assert {units.place: units.write for units in Capacity(design).of("one")} == {"Things": 1, "Things/byOther": 1}
+    assert {units.place: units.write for units in CapacityEstimate(design).of("one")} == {
+        "Things": 1,
+        "Things/byOther": 1,
+    }
     # An index is charged once.
-    assert {units.place: units.write for units in Capacity(design).of("many")} == {"Things": 6, "Things/byOther": 3}
+    assert {units.place: units.write for units in CapacityEstimate(design).of("many")} == {
+        "Things": 6,
+        "Things/byOther": 3,
+    }
 
 
 def test_an_index_that_an_item_is_in_later_only_is_sparse() -> None:
@@ -237,6 +243,6 @@ def test_an_index_that_an_item_is_in_later_only_is_sparse() -> None:
         keys = Keys(kindKey="KIND#{kind}")
 
     design = Design("Things", tables=[table], writes=[Write("add", Touch(Thing, "create"))])
-    capacity, schema = Capacity(design), schema_of(Thing)
+    capacity, schema = CapacityEstimate(design), schema_of(Thing)
     assert [index.name for index in table.indexes if capacity.is_sparse(schema, index)] == ["byOwner"]
     assert [units.place for units in capacity.of("add")] == ["Things", "Things/byKind"]

@@ -8,7 +8,17 @@ from __future__ import annotations
 import re
 from html import escape
 
-from tablewright.design.report.page_blocks import Block, Bullets, Code, Diagram, Drawing, Grid, Heading, Page, Text
+from tablewright.design.report.report_blocks import (
+    Block,
+    Bullets,
+    Code,
+    DesignReport,
+    Diagram,
+    Drawing,
+    Grid,
+    Heading,
+    Text,
+)
 
 __all__ = ["to_html"]
 
@@ -28,7 +38,7 @@ nav { font-size: 0.9rem; }
 """
 
 
-def to_html(page: Page) -> str:
+def to_html(page: DesignReport) -> str:
     title = escape(page.title)
     contents = "".join(
         f'<li><a href="#{_anchor(block.text)}">{_inline(block.text)}</a></li>'

@@ -10,17 +10,26 @@ from typing import Annotated
 import pytest
 
 from tablewright.design.design_loading import load
-from tablewright.design.report.design_document import document
-from tablewright.design.report.design_outline import state_text
-from tablewright.design.report.html_page import to_html
-from tablewright.design.report.mermaid import entity_diagram
-from tablewright.design.report.page_blocks import Bullets, Code, Diagram, Grid, Heading, Page, Text, to_markdown
+from tablewright.design.document.design_document import document
+from tablewright.design.document.design_outline import state_text
+from tablewright.design.document.mermaid import entity_diagram
+from tablewright.design.report.html_report import to_html
+from tablewright.design.report.report_blocks import (
+    Bullets,
+    Code,
+    DesignReport,
+    Diagram,
+    Grid,
+    Heading,
+    Text,
+    to_markdown,
+)
 from tablewright.model import Attr, CreatedAt, Design, Entity, GlobalIndex, Keys, Table, schema_of, when
 from tests.cli.commands import ROOT, error_line, tablewright
 from tests.design import models
 
 
-def grid(page: Page, *columns: str) -> dict[str, list[str]]:
+def grid(page: DesignReport, *columns: str) -> dict[str, list[str]]:
     """The rows of all tables with such columns, by their first cells."""
     found: dict[str, list[str]] = {}
     for block in page.blocks:
@@ -31,12 +40,12 @@ def grid(page: Page, *columns: str) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def page() -> Page:
+def page() -> DesignReport:
     return document(models.design)
 
 
 @pytest.mark.requirement("X3")
-def test_tables_and_indexes_are_described(page: Page) -> None:
+def test_tables_and_indexes_are_described(page: DesignReport) -> None:
     settings = grid(page, "setting")
     assert settings["partition key"] == ["`PK` (S)"]
     assert settings["stream"] == ["NEW_AND_OLD_IMAGES"]
@@ -48,7 +57,7 @@ def test_tables_and_indexes_are_described(page: Page) -> None:
 
 
 @pytest.mark.requirement("X3")
-def test_attributes_and_keys_are_described(page: Page) -> None:
+def test_attributes_and_keys_are_described(page: DesignReport) -> None:
     attributes = grid(page, "attribute", "field")
     assert attributes["`number`"] == ["`number`", "string", "unique; required"]
     assert attributes["`version`"][-1] == "optimistic lock"
@@ -60,7 +69,7 @@ def test_attributes_and_keys_are_described(page: Page) -> None:
 
 
 @pytest.mark.requirement("X3")
-def test_every_pattern_and_every_write_is_listed_with_its_units(page: Page) -> None:
+def test_every_pattern_and_every_write_is_listed_with_its_units(page: DesignReport) -> None:
     patterns = grid(page, "pattern", "operation")
     assert set(patterns) == {f"`{name}`" for name in models.design.patterns}
     assert patterns["`Order.by_id`"][0] == "GetItem"
@@ -74,7 +83,7 @@ def test_every_pattern_and_every_write_is_listed_with_its_units(page: Page) -> N
 
 
 @pytest.mark.requirement("X3")
-def test_diagrams_show_entities_collections_and_flows(page: Page) -> None:
+def test_diagrams_show_entities_collections_and_flows(page: DesignReport) -> None:
     diagrams = [block.mermaid for block in page.blocks if isinstance(block, Diagram)]
     entities, collections, flow = diagrams
     assert entities.startswith("erDiagram\n")
@@ -101,7 +110,7 @@ def test_names_that_mean_something_else_in_a_diagram_are_written_otherwise() -> 
     assert [line.strip() for line in lines[2:5]] == ["string *pk PK", "string SK PK", "string A2nd_factor"]
 
 
-def test_questions_and_accepted_findings_are_part_of_it(page: Page) -> None:
+def test_questions_and_accepted_findings_are_part_of_it(page: DesignReport) -> None:
     bullets = [item for block in page.blocks if isinstance(block, Bullets) for item in block.items]
     assert "orders of a customer: Order by customer_id" in bullets
     assert grid(page, "rule of lint")["`unused-index`"] == ["`Orders/late`", "a report reads it"]
@@ -122,24 +131,24 @@ def test_what_a_design_says_of_itself_keeps_its_form() -> None:
     assert last == Text("And more.")
 
 
-def test_samples_are_items_of_each_entity(page: Page) -> None:
+def test_samples_are_items_of_each_entity(page: DesignReport) -> None:
     samples = [block.text for block in page.blocks if isinstance(block, Code)]
     assert len(samples) == len(list(models.design.schemas))
     assert '"SK": {"S": "LINE#order-1#0001"}' in samples[1]
 
 
-def test_cost_is_part_of_it(page: Page) -> None:
+def test_cost_is_part_of_it(page: DesignReport) -> None:
     headings = [block.text for block in page.blocks if isinstance(block, Heading)]
     for heading in ("Capacity and cost", "Ways to pay", "Hot keys", "Break-even"):
         assert heading in headings
 
 
-def test_the_same_design_gives_the_same_document(page: Page) -> None:
+def test_the_same_design_gives_the_same_document(page: DesignReport) -> None:
     assert to_markdown(document(models.design)) == to_markdown(page)
 
 
 @pytest.mark.requirement("X3")
-def test_a_page_shows_drawings_and_needs_no_network(page: Page) -> None:
+def test_a_page_shows_drawings_and_needs_no_network(page: DesignReport) -> None:
     text = to_html(page)
     assert text.count("<svg") == 3
     assert not re.search(r"<script|<link|@import|url\(|\ssrc=", text)
@@ -154,7 +163,7 @@ def test_a_module_without_a_design_has_a_document_too(path: str) -> None:
         assert all(f"### {schema.entity.__name__}\n" in text for schema in design.schemas)
 
 
-def test_a_table_row_stays_a_row(page: Page) -> None:
+def test_a_table_row_stays_a_row(page: DesignReport) -> None:
     for block in page.blocks:
         if isinstance(block, Grid):
             assert all(len(row) == len(block.columns) for row in block.rows)

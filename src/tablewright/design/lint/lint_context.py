@@ -1,7 +1,7 @@
 """A design as the rules look at it: keys as shapes, in the words of the declaration.
 
-A ``Shape`` is how one key attribute of one entity looks. Mostly there is one, from the entity's own rule. A field that
-is stored in the key attribute is a shape of that field alone. A write that composes a key by hand adds one more.
+A ``KeyPattern`` is how one key attribute of one entity looks. Mostly there is one, from the entity's own rule. A field
+that is stored in the key attribute is a pattern of that field alone. A write that composes a key by hand adds one more.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tablewright.design.design_loading import place_in
-from tablewright.design.lint.value_kinds import Kind, is_generic_key, kind_of, words
+from tablewright.design.lint.field_traits import FieldTraits, is_generic_key, traits_of, words
 from tablewright.model import Collection, Design, Entity, Gather, Get, Index, Query, Schema, Template, Write
 from tablewright.model.design import Touch
 from tablewright.model.items.field_spec import FieldSpec
@@ -23,7 +23,7 @@ _WEAK = frozenset(["id", "at", "on", "of", "by", "for", "key", "name", "number",
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class KeyPattern:
     """How a key attribute is made: of which parts, with fields named as they are declared."""
 
     attribute: str
@@ -58,7 +58,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class EntityKey:
     """The key of a table or of an index, as one entity has it."""
 
     schema: Schema
@@ -79,7 +79,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class HandMade:
+class ComposedKey:
     """A field that a writer keeps in a key attribute, although it repeats other fields."""
 
     spec: FieldSpec
@@ -88,7 +88,7 @@ class HandMade:
     because: str
 
 
-class View:
+class LintContext:
     """A design, and the questions that rules ask of it."""
 
     def __init__(self, design: Design) -> None:
@@ -104,13 +104,13 @@ class View:
     def touches_of(self, schema: Schema) -> list[tuple[Write, Touch]]:
         return [(write, touch) for write, touch in self.touches if touch.entity is schema.entity]
 
-    def queries(self) -> Iterator[tuple[str, Schema, Query, Key]]:
+    def queries(self) -> Iterator[tuple[str, Schema, Query, EntityKey]]:
         for schema in self.schemas:
             for name, pattern in schema.patterns.items():
                 if isinstance(pattern, Query):
                     yield f"{schema.entity.__name__}.{name}", schema, pattern, self.key(schema, pattern.index)
 
-    def gets(self) -> Iterator[tuple[str, Schema, Get, Key]]:
+    def gets(self) -> Iterator[tuple[str, Schema, Get, EntityKey]]:
         for schema in self.schemas:
             for name, pattern in schema.patterns.items():
                 if isinstance(pattern, Get):
@@ -121,22 +121,25 @@ class View:
             for name, gather in collection.patterns_.items():
                 yield f"{collection.__name__}.{name}", collection, gather
 
-    def key(self, schema: Schema, index: str | None) -> Key:
-        return Key(schema, None if index is None else schema.table.index(index))
+    def key(self, schema: Schema, index: str | None) -> EntityKey:
+        return EntityKey(schema, None if index is None else schema.table.index(index))
 
-    def keys(self, schema: Schema) -> list[Key]:
+    def keys(self, schema: Schema) -> list[EntityKey]:
         """The key of the table, and those of the indexes that the entity can be in."""
-        return [Key(schema, None), *(Key(schema, index) for index in schema.table.indexes if schema.covers(index))]
+        return [
+            EntityKey(schema, None),
+            *(EntityKey(schema, index) for index in schema.table.indexes if schema.covers(index)),
+        ]
 
     # -- shapes -------------------------------------------------------------------------------------------------
 
-    def shapes(self, schema: Schema, attribute: str) -> list[Shape]:
+    def key_patterns(self, schema: Schema, attribute: str) -> list[KeyPattern]:
         """How a key attribute of an entity looks; more than one only where a write makes it by hand."""
         shapes = []
         rule = schema.rules.get(attribute)
         spec = schema.by_attribute.get(attribute)
         by_hand = [
-            Shape(attribute, parsed.parts + parsed.optional, write=write.name, optional_from=_optional(parsed))
+            KeyPattern(attribute, parsed.parts + parsed.optional, write=write.name, optional_from=_optional(parsed))
             for write, touch in self.touches_of(schema)
             if attribute in touch.keys
             for parsed in [Template(touch.keys[attribute])]
@@ -144,7 +147,7 @@ class View:
         if rule is not None:
             template = rule.template
             shapes.append(
-                Shape(
+                KeyPattern(
                     attribute,
                     tuple(_declared(schema, part) for part in template.parts + template.optional),
                     is_sparse=bool(rule.when),
@@ -153,57 +156,59 @@ class View:
                 )
             )
         elif spec is not None and not by_hand:
-            shapes.append(Shape(attribute, (Field(spec.name, "text"),), is_raw=True))
+            shapes.append(KeyPattern(attribute, (Field(spec.name, "text"),), is_raw=True))
         return [*shapes, *by_hand]
 
-    def shape(self, schema: Schema, attribute: str) -> Shape | None:
-        return next(iter(self.shapes(schema, attribute)), None)
+    def key_pattern(self, schema: Schema, attribute: str) -> KeyPattern | None:
+        return next(iter(self.key_patterns(schema, attribute)), None)
 
     def fields_of(self, schema: Schema, attributes: tuple[str, ...]) -> list[str]:
         """The fields that key attributes are made of, in their order."""
-        shapes = [self.shape(schema, attribute) for attribute in attributes]
+        shapes = [self.key_pattern(schema, attribute) for attribute in attributes]
         return [name for shape in shapes if shape is not None for name in shape.fields]
 
     def all_instants(self, schema: Schema, attributes: tuple[str, ...]) -> bool:
         """Whether key attributes are made of moments in time and nothing else."""
-        shapes = [self.shape(schema, attribute) for attribute in attributes]
+        shapes = [self.key_pattern(schema, attribute) for attribute in attributes]
         fields = [part for shape in shapes if shape is not None for part in shape.parts if isinstance(part, Field)]
-        return bool(fields) and all(part.form != "date" and self.kind(schema, part.name).is_instant for part in fields)
+        return bool(fields) and all(
+            part.form != "date" and self.traits(schema, part.name).is_instant for part in fields
+        )
 
     def days(self, schema: Schema, attribute: str) -> list[str]:
         """The fields of a key attribute that stand in it as days."""
-        shape = self.shape(schema, attribute)
+        shape = self.key_pattern(schema, attribute)
         return [
             part.name
             for part in (() if shape is None else shape.parts)
-            if isinstance(part, Field) and (part.form == "date" or self.kind(schema, part.name).is_day)
+            if isinstance(part, Field) and (part.form == "date" or self.traits(schema, part.name).is_day)
         ]
 
-    def hand_made(self, schema: Schema) -> list[HandMade]:
+    def composed_keys(self, schema: Schema) -> list[ComposedKey]:
         """The fields of an entity that a writer has to compose."""
         found = []
         for attribute in schema.table.key_attributes:
             spec = schema.by_attribute.get(attribute)
             if spec is None:
                 continue
-            templates = [shape for shape in self.shapes(schema, attribute) if shape.write is not None]
+            templates = [shape for shape in self.key_patterns(schema, attribute) if shape.write is not None]
             if templates:
                 repeats = frozenset(name for shape in templates for name in shape.fields)
-                found.append(HandMade(spec, repeats, f"{templates[0].write} composes it as {templates[0]}"))
+                found.append(ComposedKey(spec, repeats, f"{templates[0].write} composes it as {templates[0]}"))
                 continue
-            if spec.types - {"NULL"} != {"S"} or not self.kind(schema, spec.name).is_plain_text:
+            if spec.types - {"NULL"} != {"S"} or not self.traits(schema, spec.name).is_plain_text:
                 continue
             if is_generic_key(spec.name):
-                found.append(HandMade(spec, frozenset(), "its name says that it is a key and nothing else"))
+                found.append(ComposedKey(spec, frozenset(), "its name says that it is a key and nothing else"))
             elif repeats := _named_after(spec.name, schema):
-                found.append(HandMade(spec, repeats, f"its name is made of {' and '.join(sorted(repeats))}"))
+                found.append(ComposedKey(spec, repeats, f"its name is made of {' and '.join(sorted(repeats))}"))
         return found
 
     # -- fields -------------------------------------------------------------------------------------------------
 
-    def kind(self, schema: Schema, path: str) -> Kind:
+    def traits(self, schema: Schema, path: str) -> FieldTraits:
         """What is known of a field, also of one that only a hand-made template names."""
-        return kind_of(schema, path)
+        return traits_of(schema, path)
 
     # -- places -------------------------------------------------------------------------------------------------
 
