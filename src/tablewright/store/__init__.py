@@ -60,7 +60,7 @@ from tablewright.store.streams.rebuild import RebuildProgress
 from tablewright.store.streams.stream_worker import Handler, Pass
 from tablewright.store.write.delete import Delete
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
-from tablewright.store.write.operation import Operation
+from tablewright.store.write.planning.operation import Operation
 from tablewright.store.write.put import Create, Put
 from tablewright.store.write.transaction import Absent, Check
 from tablewright.store.write.update import Update

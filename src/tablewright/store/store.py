@@ -31,7 +31,7 @@ from tablewright.store.read import get, query
 from tablewright.store.read.query import Page
 from tablewright.store.write import batch_write, delete, idempotent_write, put, transaction, update, upsert
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
-from tablewright.store.write.operation import Operation
+from tablewright.store.write.planning.operation import Operation
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)

@@ -18,7 +18,7 @@ from tablewright.store import (
 )
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Request, Response
-from tablewright.store.write.executor import ATTEMPTS
+from tablewright.store.write.planning.executor import ATTEMPTS
 from tablewright.store.write.update import update
 from tests.store.bench import Bench
 from tests.store.flows import drive

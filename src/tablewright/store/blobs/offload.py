@@ -49,7 +49,7 @@ from tablewright.store.flow.retry import is_undone, retrying
 from tablewright.store.item_description import describe_item
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_visible
-from tablewright.store.write.item_conditions import has_version, version_of
+from tablewright.store.write.planning.item_conditions import has_version, version_of
 
 T = TypeVar("T")
 

@@ -17,9 +17,9 @@ from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.maintenance.findings import Finding, Remedy
-from tablewright.store.write.executor import execute_all
-from tablewright.store.write.operation import Planned, WritePlan
-from tablewright.store.write.preconditions import Precondition
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.operation import Planned, WritePlan
+from tablewright.store.write.planning.preconditions import Precondition
 
 __all__ = ["ATTEMPTS", "Changed", "Mending", "has_changed"]
 

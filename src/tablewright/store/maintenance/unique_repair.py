@@ -20,8 +20,8 @@ from tablewright.store.maintenance.findings import Fault, Finding, Remedy, guard
 from tablewright.store.maintenance.repair_steps import ATTEMPTS, Changed, Mending, has_changed
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_expired
-from tablewright.store.write.operation import Action, WritePlan, action
-from tablewright.store.write.preconditions import Precondition
+from tablewright.store.write.planning.operation import Action, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.unique_values import OWNER, expected_guards, guarded_values
 
 __all__ = ["guards_of", "strays"]

@@ -39,10 +39,10 @@ from tablewright.store.maintenance.write_back import upgrading
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.cursor import seal, unseal
 from tablewright.store.read.visibility import is_expired
-from tablewright.store.write.item_conditions import is_older
 from tablewright.store.write.move import move, unchanged
-from tablewright.store.write.operation import Attempt, WritePlan, action
-from tablewright.store.write.preconditions import Precondition
+from tablewright.store.write.planning.item_conditions import is_older
+from tablewright.store.write.planning.operation import Attempt, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.sequence import COUNT
 from tablewright.store.write.unique_values import OWNER
 

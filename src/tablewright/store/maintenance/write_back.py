@@ -25,9 +25,9 @@ from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Sleep
 from tablewright.store.maintenance.findings import compared
-from tablewright.store.write.executor import execute_all
-from tablewright.store.write.operation import Planned, WritePlan, action
-from tablewright.store.write.preconditions import Precondition, Refusal
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.operation import Planned, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition, Refusal
 from tablewright.store.write.unique_values import GuardChange, guard_changes
 
 T = TypeVar("T")

@@ -37,8 +37,8 @@ from tablewright.store.errors import LeaseLost, ServiceError
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.read_planner import plan_selection
-from tablewright.store.write.operation import Planned, WritePlan, action
-from tablewright.store.write.preconditions import Precondition
+from tablewright.store.write.planning.operation import Planned, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
 
 E = TypeVar("E", bound=Entity)
 

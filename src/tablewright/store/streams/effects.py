@@ -25,12 +25,12 @@ from tablewright.model.values.attribute_codec import number_text
 from tablewright.store.argument_checks import A_GET, OPERATIONS, not_taken
 from tablewright.store.errors import AlreadyExists, StoreError
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.field_bounds import bounds
-from tablewright.store.write.field_updates import FieldUpdates, to_operand
-from tablewright.store.write.item_conditions import has_expired, if_live, is_own
-from tablewright.store.write.operation import Attempt, Operation, Planning, WritePlan, action
-from tablewright.store.write.preconditions import Precondition, refusal_of
-from tablewright.store.write.write_target import key_of_lookup
+from tablewright.store.write.fields.field_bounds import bounds
+from tablewright.store.write.fields.field_updates import FieldUpdates, to_operand
+from tablewright.store.write.planning.item_conditions import has_expired, if_live, is_own
+from tablewright.store.write.planning.operation import Attempt, Operation, Planning, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition, refusal_of
+from tablewright.store.write.planning.write_target import key_of_lookup
 
 
 class Effects:

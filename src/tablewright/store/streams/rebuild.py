@@ -31,9 +31,9 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.streams.change_records import Record, ShardReader, describe_stream
 from tablewright.store.streams.checkpoint import REBUILD, Checkpoint
 from tablewright.store.streams.stream_worker import Worker, sequence_of
-from tablewright.store.write.commit import MOST_ACTIONS
-from tablewright.store.write.executor import execute_all
-from tablewright.store.write.operation import Action, Operation, Planned, WritePlan
+from tablewright.store.write.planning.commit import MOST_ACTIONS
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.operation import Action, Operation, Planned, WritePlan
 
 _ALL_STREAMS = "all"
 

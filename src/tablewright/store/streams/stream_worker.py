@@ -50,9 +50,9 @@ from tablewright.store.streams.change_records import (
 )
 from tablewright.store.streams.checkpoint import Bookkeeping, Checkpoint, DeadLetter, Desk, selected
 from tablewright.store.streams.effects import Effects
-from tablewright.store.write.executor import execute_all
-from tablewright.store.write.operation import Operation, Planned, WritePlan, action
-from tablewright.store.write.preconditions import Precondition
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.operation import Operation, Planned, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.put import Create
 
 Handler = Callable[[Sequence[AnyChange], Effects], None]

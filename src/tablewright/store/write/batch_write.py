@@ -21,10 +21,10 @@ from tablewright.store.errors import Conflict, ServiceError
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import ATTEMPTS, backoff, retrying
 from tablewright.store.read.batch_get import batch_get
-from tablewright.store.write.commit import in_words
-from tablewright.store.write.operation import schema_for
+from tablewright.store.write.planning.commit import in_words
+from tablewright.store.write.planning.operation import schema_for
+from tablewright.store.write.planning.write_target import key_in, key_of_lookup
 from tablewright.store.write.put import assigned, brought_up_to_date
-from tablewright.store.write.write_target import key_in, key_of_lookup
 
 MOST_AT_ONCE = 25
 

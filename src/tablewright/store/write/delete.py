@@ -16,11 +16,18 @@ from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, StoreError
 from tablewright.store.flow.driver import Flow, Response
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.executor import execute
-from tablewright.store.write.expectations import Expectations
-from tablewright.store.write.item_conditions import if_live, is_live, is_of_another, is_older, is_own
-from tablewright.store.write.operation import Attempt, Operation, Planning, WritePlan, action, schema_for
-from tablewright.store.write.preconditions import (
+from tablewright.store.write.fields.expectations import Expectations
+from tablewright.store.write.planning.executor import execute
+from tablewright.store.write.planning.item_conditions import if_live, is_live, is_of_another, is_older, is_own
+from tablewright.store.write.planning.operation import (
+    Attempt,
+    Operation,
+    Planning,
+    WritePlan,
+    action,
+    schema_for,
+)
+from tablewright.store.write.planning.preconditions import (
     Precondition,
     assumptions,
     live_preconditions,
@@ -28,8 +35,7 @@ from tablewright.store.write.preconditions import (
     version_conflict,
     version_precondition,
 )
-from tablewright.store.write.unique_values import guard_changes, guarded_values
-from tablewright.store.write.write_target import (
+from tablewright.store.write.planning.write_target import (
     describe_lookup,
     key_in,
     key_of_lookup,
@@ -37,6 +43,7 @@ from tablewright.store.write.write_target import (
     read_target,
     version_read,
 )
+from tablewright.store.write.unique_values import guard_changes, guarded_values
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)

@@ -18,11 +18,11 @@ from tablewright.model.schema import Item, Schema
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.errors import AlreadyExists
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.item_conditions import has_version, if_free, is_free, version_of
-from tablewright.store.write.operation import Action, Attempt, WritePlan, action
-from tablewright.store.write.preconditions import Precondition
+from tablewright.store.write.planning.item_conditions import has_version, if_free, is_free, version_of
+from tablewright.store.write.planning.operation import Action, Attempt, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
+from tablewright.store.write.planning.write_target import key_in
 from tablewright.store.write.unique_values import guard_changes
-from tablewright.store.write.write_target import key_in
 
 
 def move(

@@ -26,10 +26,10 @@ from tablewright.store.errors import AlreadyExists, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Request, Response
 from tablewright.store.flow.retry import retrying
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.commit import CONDITION_FAILED, in_words
-from tablewright.store.write.executor import execute
-from tablewright.store.write.field_paths import place_of
-from tablewright.store.write.item_conditions import (
+from tablewright.store.write.fields.field_paths import place_of
+from tablewright.store.write.planning.commit import CONDITION_FAILED, in_words
+from tablewright.store.write.planning.executor import execute
+from tablewright.store.write.planning.item_conditions import (
     has_expired,
     has_version,
     if_free,
@@ -42,7 +42,7 @@ from tablewright.store.write.item_conditions import (
     is_replaceable,
     version_of,
 )
-from tablewright.store.write.operation import (
+from tablewright.store.write.planning.operation import (
     Action,
     Attempt,
     Draws,
@@ -52,10 +52,10 @@ from tablewright.store.write.operation import (
     action,
     schema_for,
 )
-from tablewright.store.write.preconditions import Precondition, assumptions, version_conflict
+from tablewright.store.write.planning.preconditions import Precondition, assumptions, version_conflict
+from tablewright.store.write.planning.write_target import key_in, version_read
 from tablewright.store.write.sequence import Draw
 from tablewright.store.write.unique_values import GuardChange, guard_changes, guarded_values
-from tablewright.store.write.write_target import key_in, version_read
 
 E = TypeVar("E", bound=Entity)
 

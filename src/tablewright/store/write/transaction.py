@@ -25,18 +25,26 @@ from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, NotFound, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.executor import execute_all
-from tablewright.store.write.expectations import Expectations
-from tablewright.store.write.item_conditions import if_free, is_free, is_live, is_older
-from tablewright.store.write.operation import Action, Attempt, Operation, Planning, WritePlan, action, schema_for
-from tablewright.store.write.preconditions import (
+from tablewright.store.write.fields.expectations import Expectations
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.item_conditions import if_free, is_free, is_live, is_older
+from tablewright.store.write.planning.operation import (
+    Action,
+    Attempt,
+    Operation,
+    Planning,
+    WritePlan,
+    action,
+    schema_for,
+)
+from tablewright.store.write.planning.preconditions import (
     Precondition,
     assumptions,
     live_preconditions,
     refusal_of,
     version_precondition,
 )
-from tablewright.store.write.write_target import (
+from tablewright.store.write.planning.write_target import (
     describe_lookup,
     key_in,
     key_of_lookup,

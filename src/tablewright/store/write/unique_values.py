@@ -20,7 +20,7 @@ from tablewright.model.schema import Item, Schema
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.context import Context
 from tablewright.store.errors import NotUnique
-from tablewright.store.write.item_conditions import has_expired, is_older
+from tablewright.store.write.planning.item_conditions import has_expired, is_older
 
 # The primary key of the item that has the value.
 OWNER = "owner"

@@ -31,15 +31,15 @@ from tablewright.store.errors import NotFound, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Response
 from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entity_of
-from tablewright.store.write.dependencies import Dependencies, dependencies
-from tablewright.store.write.executor import execute
-from tablewright.store.write.expectations import Expectations
-from tablewright.store.write.field_bounds import field_preconditions
-from tablewright.store.write.field_paths import place_of
-from tablewright.store.write.field_updates import FieldUpdates, to_actions
-from tablewright.store.write.item_conditions import is_live, is_older
+from tablewright.store.write.fields.expectations import Expectations
+from tablewright.store.write.fields.field_bounds import field_preconditions
+from tablewright.store.write.fields.field_paths import place_of
+from tablewright.store.write.fields.field_updates import FieldUpdates, to_actions
 from tablewright.store.write.move import move, unchanged
-from tablewright.store.write.operation import (
+from tablewright.store.write.planning.dependencies import Dependencies, dependencies
+from tablewright.store.write.planning.executor import execute
+from tablewright.store.write.planning.item_conditions import is_live, is_older
+from tablewright.store.write.planning.operation import (
     Attempt,
     Draws,
     Operation,
@@ -48,7 +48,7 @@ from tablewright.store.write.operation import (
     action,
     schema_for,
 )
-from tablewright.store.write.preconditions import (
+from tablewright.store.write.planning.preconditions import (
     Precondition,
     assumptions,
     live_preconditions,
@@ -56,9 +56,7 @@ from tablewright.store.write.preconditions import (
     version_conflict,
     version_precondition,
 )
-from tablewright.store.write.sequence import Draw, counted_attributes
-from tablewright.store.write.unique_values import guard_changes
-from tablewright.store.write.write_target import (
+from tablewright.store.write.planning.write_target import (
     describe_lookup,
     key_in,
     key_of_lookup,
@@ -67,6 +65,8 @@ from tablewright.store.write.write_target import (
     read_target,
     version_read,
 )
+from tablewright.store.write.sequence import Draw, counted_attributes
+from tablewright.store.write.unique_values import guard_changes
 
 E = TypeVar("E", bound=Entity)
 
@@ -76,8 +76,11 @@ class _Draft:
     """What an attempt knows before it plans: what is changed, and what is stored."""
 
     actions: UpdateActions
-    # The attributes that the actions change, in whole or in part.
+    # The attributes that the actions change, in whole or in part, and the key attributes of indexes that follow.
     changed: frozenset[str]
+    affected: list[str]
+    # The attributes whose present value has to be known, and is not known from the key.
+    needed: frozenset[str]
     # What is known of the stored item, without its large values; and whether that is all of it.
     stored: Item
     complete: bool
@@ -101,6 +104,8 @@ class Update(Operation):
     expect: Expectations
     # The version that was read; None: whichever is stored will do.
     version: int | None
+    # Whether validators of a whole model have to see what comes of it.
+    is_watched: bool
 
     def __init__(
         self,
@@ -136,23 +141,14 @@ class Update(Operation):
         expect: Expectations,
         version: int | None,
     ) -> None:
-        for path in (*updates.fields, *updates.nested, *updates.remove):
-            place_of(schema.entity, path)
+        paths = (*updates.fields, *updates.nested, *updates.remove)
+        watched = [path for path in paths if place_of(schema.entity, path).is_watched]
         object.__setattr__(self, "target", target)
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "updates", updates)
         object.__setattr__(self, "expect", expect)
         object.__setattr__(self, "version", version)
-
-    @property
-    def _is_watched(self) -> bool:
-        """Whether validators of a whole model have to see what comes of it."""
-        paths = (*self.updates.fields, *self.updates.nested, *self.updates.remove)
-        return any(place_of(self.schema.entity, path).is_watched for path in paths)
-
-    @property
-    def _dependencies(self) -> Dependencies:
-        return dependencies(self.schema)
+        object.__setattr__(self, "is_watched", bool(watched))
 
     def plan(self, attempt: Attempt) -> Planning:
         return self.planned(attempt, draws=bool(self.schema.numbered))
@@ -163,13 +159,15 @@ class Update(Operation):
         draft = yield from self._draft(attempt)
         if draws:
             numbers = yield Draws((yield from self._draws(context, draft)))
-            for name, number in numbers.items():
-                draft.actions.sets[schema.fields[name].attribute] = {"N": str(number)}
-                draft.changed |= {schema.fields[name].attribute}
+            if numbers:
+                values = {schema.fields[name].attribute: {"N": str(number)} for name, number in numbers.items()}
+                draft.actions.sets.update(values)
+                fresh = self._drafted(draft.actions, draft.changed | values.keys())
+                draft = replace(fresh, stored=draft.stored, complete=draft.complete)
         if draft.complete and is_older(schema, draft.stored):
             stored, whole = yield from self._whole(context, draft.stored)
             return self._replaced(attempt, stored, whole, draft.actions)
-        if draft.complete and draft.changed & self._dependencies.identity:
+        if draft.complete and draft.changed & dependencies(schema).identity:
             stored = draft.stored
             key, after = key_in(schema, stored), self._after(stored, draft.actions)
             if key_in(schema, after) != key:
@@ -193,7 +191,7 @@ class Update(Operation):
             draft.stored, draft.complete = (yield from self._at_hand(context, entity, draft)), True
         else:
             draft.stored, draft.complete = yield from self._looked_up(context, draft)
-        if self._is_watched:
+        if self.is_watched:
             return (yield from self._validated(context, draft))
         return draft
 
@@ -210,22 +208,28 @@ class Update(Operation):
             actions.adds[schema.version.attribute] = {"N": "1"}
         if schema.updated is not None:
             actions.sets[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
-        return _Draft(actions, changed.union(managed), {}, False)
+        return self._drafted(actions, changed.union(managed))
 
-    def _needed(self, draft: _Draft, affected: Sequence[str]) -> frozenset[str]:
-        """The attributes whose present value has to be known, and is not known from the key."""
-        schema, follow, actions = self.schema, self._dependencies, draft.actions
+    def _drafted(self, actions: UpdateActions, changed: frozenset[str]) -> _Draft:
+        """What follows from the actions; what is stored is not known yet."""
+        follow = dependencies(self.schema)
+        affected = follow.affected(changed)
+        return _Draft(actions, changed, affected, self._needed(follow, actions, changed, affected), {}, False)
+
+    def _needed(
+        self, follow: Dependencies, actions: UpdateActions, changed: frozenset[str], affected: Sequence[str]
+    ) -> frozenset[str]:
+        schema = self.schema
         sources: set[str] = set()
         for attribute in affected:
             sources |= follow.indexes[attribute]
         if sources:
             sources -= actions.replaced
-        if follow.guards & draft.changed:
+        if follow.guards & changed:
             sources |= follow.guards
-        counted = counted_attributes(schema)
-        if not draft.changed.isdisjoint(counted):
+        if schema.numbered and not changed.isdisjoint(counted := counted_attributes(schema)):
             sources |= counted
-        if self._is_watched:
+        if self.is_watched:
             version = schema.version
             sources |= set(schema.by_attribute if version is None else [version.attribute]) - actions.replaced
         return frozenset(sources - follow.fixed)
@@ -239,7 +243,7 @@ class Update(Operation):
         item = schema.encode(entity)
         if schema.large:
             item = stripped(item)
-        reads = bool(draft.changed & self._dependencies.identity) or bool(schema.large)
+        reads = bool(draft.changed & dependencies(schema).identity) or bool(schema.large)
         if schema.version is not None or context.strict or not reads:
             return item
         stored = yield from read_item(context, schema, key_in(schema, item), self.pattern)
@@ -249,23 +253,22 @@ class Update(Operation):
 
     def _looked_up(self, context: Context, draft: _Draft) -> Flow[tuple[Item, bool]]:
         """What a lookup says of the item by itself, or the item, where that is not enough; and whether it is all."""
-        lookup, schema, follow = self.target, self.schema, self._dependencies
+        lookup, schema, follow = self.target, self.schema, dependencies(self.schema)
         assert isinstance(lookup, Lookup)
         reason = "the item"
         if lookup.index is None and not draft.changed & follow.identity:
-            affected = follow.affected(draft.changed)
-            needed = self._needed(draft, affected)
+            needed = draft.needed
             if schema.large:
                 # The references, and, if that does not count as too much to ask for, how large the item is.
                 needed |= {
                     spec.attribute for spec in schema.large if not context.strict or spec.attribute in draft.changed
                 }
-            if not needed and not self._is_watched:
+            if not needed and not self.is_watched:
                 key = key_of_lookup(lookup)
                 # The fields in it are looked at only if something else follows from them.
-                follows = affected or follow.guards
+                follows = draft.affected or follow.guards
                 return ({**schema.stored(lookup.values), **key} if follows else key), False
-            if not self._is_watched:
+            if not self.is_watched:
                 names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
                 reason = " and ".join(names)
         item = yield from read_target(context, lookup, reason)
@@ -279,7 +282,7 @@ class Update(Operation):
         current = self.schema.upgrade(whole)
         seen = self._actions(context, entity_of(self.schema, current))
         self.schema.decode(self._after(current, seen.actions))
-        return replace(draft, actions=seen.actions, changed=seen.changed)
+        return replace(seen, stored=draft.stored, complete=draft.complete)
 
     def _draws(self, context: Context, draft: _Draft) -> Flow[list[Draw]]:
         """An item that comes to be counted for something else is given the next number there."""
@@ -357,12 +360,10 @@ class Update(Operation):
         return preconditions + field_preconditions(schema, self.updates, key)
 
     def _in_place(self, attempt: Attempt, draft: _Draft) -> WritePlan:
-        context, schema, follow = attempt.context, self.schema, self._dependencies
+        context, schema, follow = attempt.context, self.schema, dependencies(self.schema)
         stored, actions, complete = draft.stored, draft.actions, draft.complete
         key = key_in(schema, stored)
-        affected = follow.affected(draft.changed)
-        guarded = follow.guards & draft.changed
-        needed = self._needed(draft, affected)
+        affected, guarded = draft.affected, follow.guards & draft.changed
         # Else nothing follows from what the item is afterwards, and the service returns that.
         follows = affected or guarded or schema.large
         after = stored
@@ -383,7 +384,7 @@ class Update(Operation):
                 actions.removes.append(attribute)
         guards = guard_changes(schema, stored, key, after, key) if guarded else []
         preconditions = self._preconditions(context, key)
-        preconditions += assumptions(all_equal({name: stored.get(name) for name in needed}))
+        preconditions += assumptions(all_equal({name: stored.get(name) for name in draft.needed}))
         if placement is not None:
             preconditions += assumptions(placement.conditions)
 

@@ -12,14 +12,14 @@ from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.executor import execute
-from tablewright.store.write.field_updates import FieldUpdates
-from tablewright.store.write.item_conditions import if_live, is_free, is_of_another, version_of
-from tablewright.store.write.operation import Attempt, Operation, Planning, schema_for
-from tablewright.store.write.preconditions import Precondition, version_conflict
+from tablewright.store.write.fields.field_updates import FieldUpdates
+from tablewright.store.write.planning.executor import execute
+from tablewright.store.write.planning.item_conditions import if_live, is_free, is_of_another, version_of
+from tablewright.store.write.planning.operation import Attempt, Operation, Planning, schema_for
+from tablewright.store.write.planning.preconditions import Precondition, version_conflict
+from tablewright.store.write.planning.write_target import version_read
 from tablewright.store.write.put import assigned, creation, number_draws
 from tablewright.store.write.update import Update
-from tablewright.store.write.write_target import version_read
 
 E = TypeVar("E", bound=Entity)
 

@@ -14,7 +14,7 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.read.pager import begin
 from tablewright.store.read.read_planner import plan_lookup
 from tablewright.store.read.visibility import is_visible
-from tablewright.store.write.preconditions import Precondition, Refusal
+from tablewright.store.write.planning.preconditions import Precondition, Refusal
 
 
 def pattern_of(lookup: Lookup[Any]) -> str:

@@ -13,7 +13,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import Conflict, LimitExceeded, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Request, Response
 from tablewright.store.flow.retry import retrying
-from tablewright.store.write.operation import Action, WritePlan
+from tablewright.store.write.planning.operation import Action, WritePlan
 from tablewright.store.write.unique_values import GuardChange
 
 MOST_ACTIONS = 100

@@ -28,12 +28,13 @@ from tablewright.store.argument_checks import A_TARGET, AN_ENTITY, not_taken
 from tablewright.store.blobs.offload import Offload, Placement
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request, Response, Sleep
-from tablewright.store.write.preconditions import Precondition
+from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.sequence import Draw
 from tablewright.store.write.unique_values import GuardChange
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though no field is ever set anew: every write makes some.
+@dataclass(slots=True)
 class Action:
     """One action on one item: ``Put``, ``Update``, ``Delete`` or ``ConditionCheck``."""
 
@@ -70,7 +71,8 @@ class Attempt:
     found: Found | None = None
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though no field is ever set anew: every write makes some.
+@dataclass(slots=True)
 class WritePlan:
     """What one attempt at an operation does to its table."""
 

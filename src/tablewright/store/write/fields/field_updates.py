@@ -22,7 +22,7 @@ from tablewright.model.items.item_decoding import read_in_part
 from tablewright.model.keys.key_template import AttributeValue
 from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import Encoder, encode
-from tablewright.store.write.field_paths import place_of
+from tablewright.store.write.fields.field_paths import place_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,20 @@ from tablewright.model.schema import Item, Schema
 from tablewright.store.context import Context
 from tablewright.store.errors import StoreError, VersionConflict
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.item_conditions import has_version, is_current, is_live, is_own, version_of
+from tablewright.store.write.planning.item_conditions import (
+    has_version,
+    is_current,
+    is_live,
+    is_own,
+    version_of,
+)
 
 # The error for an item that a precondition does not hold of; None: plan again.
 Refusal = Callable[[Item], StoreError | None]
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, though no field is ever set anew: every write makes some.
+@dataclass(slots=True)
 class Precondition:
     """What must hold of the stored item, and the error when it does not; without one, it is an assumption."""
 

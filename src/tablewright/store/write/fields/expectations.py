@@ -15,8 +15,8 @@ from tablewright.model.schema import Item, Schema
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.errors import ConditionFailed, StoreError
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.field_paths import Place, place_of
-from tablewright.store.write.preconditions import Precondition
+from tablewright.store.write.fields.field_paths import Place, place_of
+from tablewright.store.write.planning.preconditions import Precondition
 
 _NULL: AttributeValue = {"NULL": True}
 _SEVERAL = (list, tuple, set, frozenset)

@@ -26,8 +26,8 @@ from tablewright.store.errors import (
 )
 from tablewright.store.flow.driver import Flow, Response
 from tablewright.store.flow.retry import backoff
-from tablewright.store.write.commit import Refused, commit
-from tablewright.store.write.operation import (
+from tablewright.store.write.planning.commit import Refused, commit
+from tablewright.store.write.planning.operation import (
     Action,
     Attempt,
     Draws,
@@ -36,7 +36,7 @@ from tablewright.store.write.operation import (
     Planning,
     WritePlan,
 )
-from tablewright.store.write.preconditions import refusal_of
+from tablewright.store.write.planning.preconditions import refusal_of
 from tablewright.store.write.sequence import Draw, Identity, Sequences
 from tablewright.store.write.unique_values import GuardChange
 
@@ -145,6 +145,11 @@ class _Numbering:
 
     def planned(self, context: Context, attempts: Sequence[Attempt], pattern: str) -> Flow[list[WritePlan]]:
         """Plan all operations; those that need numbers wait until it is known what all of them draw."""
+        if len(attempts) == 1 and not self._operations[0].schema.numbered:
+            try:
+                return [(yield from cast("Flow[WritePlan]", self._operations[0].plan(attempts[0])))]
+            except _REFUSALS as error:
+                raise Cancelled([error]) from None
         current = 0
         plannings = [each.plan(attempt) for each, attempt in zip(self._operations, attempts, strict=True)]
         plans: list[WritePlan | None] = []

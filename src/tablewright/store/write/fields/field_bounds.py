@@ -32,9 +32,9 @@ from tablewright.model.schema import Item, Schema
 from tablewright.model.values.attribute_codec import decode, number_text
 from tablewright.store.errors import ConditionFailed, StoreError
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.field_paths import Variant, markers_of, path_around, place_of
-from tablewright.store.write.field_updates import FieldUpdates, to_operand
-from tablewright.store.write.preconditions import Precondition
+from tablewright.store.write.fields.field_paths import Variant, markers_of, path_around, place_of
+from tablewright.store.write.fields.field_updates import FieldUpdates, to_operand
+from tablewright.store.write.planning.preconditions import Precondition
 
 _WORDS = {"<=": "at most", "<": "less than", ">=": "at least", ">": "more than"}
 
