@@ -15,15 +15,15 @@ from tablewright.design.cost.monthly_bill import plan_costs
 from tablewright.design.lint import lint
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     Design,
     Entity,
-    Gather,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Query,
     Table,
-    Touch,
     Traffic,
     Volume,
     Write,
@@ -76,7 +76,7 @@ class Account(Collection):
     customer: Customer
     orders: list[Order]
 
-    of_customer = Gather(expected=20)
+    of_customer = CollectionQuery(expected=20)
 
 
 design = Design(
@@ -84,9 +84,9 @@ design = Design(
     tables=[shop],
     collections=[Account],
     writes=[
-        Write("register", Touch(Customer, "create")),
-        Write("place", Touch(Order, "create")),
-        Write("send", Touch(Order, "update", sets=["status"])),
+        Write("register", ItemWrite(Customer, "create")),
+        Write("place", ItemWrite(Order, "create")),
+        Write("send", ItemWrite(Order, "update", sets=["status"])),
     ],
     roles={"website": ["Customer.by_id", "Order.of_customer", "Account.of_customer", "register", "place"]},
     volume={Customer: Volume(items=100_000, size=200), Order: Volume(items=2_000_000, size=300)},

@@ -14,7 +14,7 @@ from tests.cli.commands import error_line, json_output, tablewright
 from tests.design import models
 
 DESIGN = """\
-from tablewright.model import Design, Entity, Get, Table, Touch, Traffic, Volume, Write
+from tablewright.model import Design, Entity, Get, Table, ItemWrite, Traffic, Volume, Write
 
 table = Table("things", "pk")
 
@@ -23,7 +23,7 @@ class Thing(Entity, table=table):
     by_id = Get()
 
 design = Design(
-    "Things", tables=[table], writes=[Write("put", Touch(Thing, "put"))],
+    "Things", tables=[table], writes=[Write("put", ItemWrite(Thing, "put"))],
     volume={Thing: Volume(items=1000, size=200)}, traffic={"put": TRAFFIC},
 )
 """

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        options, unknown = _parser().parse_known_args(arguments)
+        options, unknown = build_parser().parse_known_args(arguments)
         if unknown:
             options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         status: int = options.command(options)
@@ -82,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _parser() -> OneLineParser:
+def build_parser() -> OneLineParser:
+    """The parser of all commands."""
     parser = OneLineParser(prog="tablewright", description="Design a DynamoDB application, run it here, ship it.")
     parser.add_argument("--version", action="version", version=f"tablewright {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablewright.model import Gather, Get, Query, Schema
-from tablewright.model.declarations import OUTSIDE
+from tablewright.model import CollectionQuery, Get, Query, Schema
+from tablewright.model.declarations import BLOB_REFERENCES
 
 __all__ = ["lacks"]
 
 
-def lacks(schema: Schema, pattern: Get | Query | Gather) -> bool:
+def lacks(schema: Schema, pattern: Get | Query | CollectionQuery) -> bool:
     """Whether a read has to look at the items of the table beside the entries of its index."""
     index = None if pattern.index is None else schema.table.index(pattern.index)
     if index is None or index.include is None:
@@ -33,9 +33,9 @@ def _wanted(schema: Schema, pattern: Query) -> Iterator[str]:
     if pattern.range is not None and _is_checked(schema, pattern.range, pattern):
         fields.append(pattern.range)
     for field in fields:
-        yield schema.place(field, pattern.name).steps[0]
+        yield schema.locate(field, pattern.name).parts[0]
     if any(spec.name in pattern.project for spec in schema.large):
-        yield OUTSIDE
+        yield BLOB_REFERENCES
     if schema.table.type_attribute is not None:
         yield schema.table.type_attribute
     if schema.expiry is not None:
@@ -46,5 +46,5 @@ def _is_checked(schema: Schema, bounded: str, pattern: Query) -> bool:
     """Whether a bound is looked at on the item as well: a key that has the day of a time knows no hours."""
     attributes = schema.table.index(pattern.index or "").sort
     path = schema.path(bounded)
-    parts = [part for name in attributes if name in schema.rules for part in schema.rules[name].template.fields]
+    parts = [part for name in attributes if name in schema.key_rules for part in schema.key_rules[name].template.fields]
     return any(part.name == path and part.form == "date" for part in parts)

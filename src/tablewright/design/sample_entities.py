@@ -28,7 +28,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from tablewright.model import Entity, Expiry, ModelError, Numbered, schema_of
-from tablewright.model.declarations import VersionMark
+from tablewright.model.declarations import VersionMarker
 from tablewright.model.values.attribute_codec import decode, named
 
 __all__ = ["sample", "samples"]
@@ -57,7 +57,7 @@ def samples(entity: type[E], count: int) -> list[E]:
 def _state(entity: type[Entity], n: int) -> dict[str, Any]:
     """Values of fields with which a sparse index has the entity."""
     schema = schema_of(entity)
-    conditions = [rule.when for rule in schema.rules.values() if rule.when]
+    conditions = [rule.when for rule in schema.key_rules.values() if rule.when]
     if not conditions:
         return {}
     chosen = conditions[(n - 1) % len(conditions)]
@@ -68,7 +68,7 @@ def _maps(entity: type[Entity], n: int) -> dict[str, Any]:
     """Values of maps whose members are part of a key: a type does not tell that they have to be there."""
     schema = schema_of(entity)
     found: dict[str, Any] = {}
-    for path in (part.name for rule in schema.rules.values() for part in rule.template.fields if "." in part.name):
+    for path in (part.name for rule in schema.key_rules.values() for part in rule.template.fields if "." in part.name):
         attribute, *steps, last = path.split(".")
         spec = schema.by_attribute[attribute]
         if get_origin(named(spec.annotation)) is dict or named(spec.annotation) in (dict, Any):
@@ -128,7 +128,7 @@ def _candidates_for(name: str, info: FieldInfo, n: int, position: int, depth: in
         yield info.examples[n % len(info.examples)]
     # Where there are several markers of a kind, the outermost counts, which is the last one.
     for marker in reversed(info.metadata):
-        if isinstance(marker, VersionMark):
+        if isinstance(marker, VersionMarker):
             yield 1
         elif isinstance(marker, Numbered):
             yield n + 1

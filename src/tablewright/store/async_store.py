@@ -7,7 +7,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from tablewright.model import Collection, Entity, Gathering, Lookup, ModelError, Selection, Table
+from tablewright.model import Collection, CollectionSelection, Entity, Lookup, ModelError, Selection, Table
 from tablewright.store.base_store import Face
 from tablewright.store.blobs import offload, orphan_blobs
 from tablewright.store.blobs.orphan_blobs import Orphans, OrphansHook
@@ -172,9 +172,9 @@ class AsyncStore(Face):
         """How many items a selection has; all of them are read for that."""
         return await self._run(query.count(self._context, selection, consistent=consistent))
 
-    async def collect(self, gathering: Gathering[C], *, consistent: bool | None = None) -> C | None:
+    async def collect(self, selection: CollectionSelection[C], *, consistent: bool | None = None) -> C | None:
         """Several kinds of entities that share a partition, by one query; None without those that must be there."""
-        return await self._run(query.collect(self._context, gathering, consistent=consistent))
+        return await self._run(query.collect(self._context, selection, consistent=consistent))
 
     async def pages(
         self,

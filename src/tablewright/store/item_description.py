@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tablewright.model.keys.key_template import lookup
-from tablewright.model.schema import Item, Schema
+from tablewright.dynamo import Item, non_null_at
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode
 
 
@@ -14,7 +14,7 @@ def _identity(schema: Schema) -> tuple[tuple[str, str], ...]:
     """The fields that the primary key follows from, each with its path in the item."""
     paths: list[str] = []
     for attribute in schema.table.key:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         paths.extend([attribute] if rule is None else [part.name for part in rule.template.fields])
     names = {}
     for path in paths:
@@ -27,14 +27,14 @@ def describe_item(schema: Schema, item: Item) -> str:
     """An item by its fields: ``user_id u-1, call_id c-9``. A primary key will do for an item."""
     values: Item = {}
     for attribute in schema.table.key:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         if rule is None:
             values[attribute] = item[attribute]
         else:
             values.update(rule.parse(item.get(attribute, {}).get("S", "")) or {})
     parts = []
     for name, path in _identity(schema):
-        value = lookup(item, path) or values.get(path)
+        value = non_null_at(item, path) or values.get(path)
         if value is not None:
             parts.append(f"{name} {decode(value)}")
     return ", ".join(parts) or "(the only one)"

@@ -13,10 +13,10 @@ from tablewright.model import (
     Entity,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Query,
     Table,
-    Touch,
     Volume,
     Write,
     schema_of,
@@ -124,7 +124,7 @@ def test_a_write_with_a_check_is_a_transaction() -> None:
         id: str
 
     def written(*checks: type[Entity]) -> Design:
-        write = Write("add", Touch(Note, "create"), checks=checks)
+        write = Write("add", ItemWrite(Note, "create"), checks=checks)
         return Design("Notes", tables=[schema_of(Note).table, orders], writes=[write])
 
     (plain,) = CapacityEstimate(written()).of("add")
@@ -219,7 +219,7 @@ def test_several_items_are_a_transaction_at_twice_the_price() -> None:
 
         by_id = Get()
 
-    one, many = Write("one", Touch(Thing, "put")), Write("many", Touch(Thing, "put", count=3))
+    one, many = Write("one", ItemWrite(Thing, "put")), Write("many", ItemWrite(Thing, "put", count=3))
     design = Design("Things", tables=[table], writes=[one, many])
     assert {units.place: units.write for units in CapacityEstimate(design).of("one")} == {
         "Things": 1,
@@ -242,7 +242,7 @@ def test_an_index_that_an_item_is_in_later_only_is_sparse() -> None:
 
         keys = Keys(kindKey="KIND#{kind}")
 
-    design = Design("Things", tables=[table], writes=[Write("add", Touch(Thing, "create"))])
+    design = Design("Things", tables=[table], writes=[Write("add", ItemWrite(Thing, "create"))])
     capacity, schema = CapacityEstimate(design), schema_of(Thing)
     assert [index.name for index in table.indexes if capacity.is_sparse(schema, index)] == ["byOwner"]
     assert [units.place for units in capacity.of("add")] == ["Things", "Things/byKind"]

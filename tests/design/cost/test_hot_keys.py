@@ -19,11 +19,11 @@ from tablewright.model import (
     Entity,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     LocalIndex,
     Query,
     Table,
-    Touch,
     Traffic,
     Volume,
     Write,
@@ -57,7 +57,7 @@ def by_status(shards: int = 1, reads: Traffic | None = None) -> Design:
     return Design(
         "Things",
         tables=[table],
-        writes=[Write("put", Touch(Thing, "put"))],
+        writes=[Write("put", ItemWrite(Thing, "put"))],
         volume={Thing: Volume(items=1_000_000, size=400, distinct={"GSI1PK": 2})},
         traffic={"put": Traffic(per_second=100, peak=2_500)} | ({} if reads is None else {"Thing.by_id": reads}),
     )
@@ -178,7 +178,7 @@ def with_local_index() -> Design:
     return Design(
         "Things",
         tables=[table],
-        writes=[Write("put", Touch(Thing, "put"))],
+        writes=[Write("put", ItemWrite(Thing, "put"))],
         volume={Thing: Volume(items=1_000_000, size=400)},
         traffic={"put": Traffic(per_second=100, peak=600, hottest=1)},
     )

@@ -16,11 +16,11 @@ from tablewright.model import (
     Entity,
     Get,
     GlobalIndex,
+    ItemWrite,
     LocalIndex,
     Query,
     Reaction,
     Table,
-    Touch,
     Traffic,
     Volume,
     Write,
@@ -61,7 +61,7 @@ def things(
     return Design(
         "Things",
         tables=[table],
-        writes=[Write("put", Touch(Thing, "put"))],
+        writes=[Write("put", ItemWrite(Thing, "put"))],
         reactions=[Reaction("follow", Thing)] if stream else [],
         volume={Thing: Volume(items=items, size=size)},
         traffic=traffic or {},
@@ -276,7 +276,7 @@ def test_what_has_no_traffic_is_said_to_be_in_no_figure() -> None:
 
         by_id = Get()
 
-    writes = [Write("place", Touch(Order, "create")), Write("ship", Touch(Order, "update"))]
+    writes = [Write("place", ItemWrite(Order, "create")), Write("ship", ItemWrite(Order, "update"))]
     everything = {"Order.by_id": Traffic(1), "place": Traffic(1), "ship": Traffic(1)}
 
     def told(traffic: dict[str, Traffic]) -> list[str]:

@@ -10,19 +10,19 @@ from pydantic import BaseModel, Field
 
 from tablewright.design.diff import Impact, changes, most_severe
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Entity,
     EpochMillis,
     EpochSeconds,
     ExpiresAt,
     Expiry,
     GlobalIndex,
+    ItemWrite,
     Large,
     LocalIndex,
     Numbered,
     Query,
     Reaction,
-    Touch,
     Unique,
     Upgrades,
     Version,
@@ -301,8 +301,8 @@ def test_a_model_that_contains_itself_has_a_snapshot() -> None:
 
 def test_an_attribute_is_the_same_field_whatever_it_is_called() -> None:
     old = version({"note": str})
-    assert difference(old, version({"remark": Annotated[str, Attr("note")]})) == [("free", "Order.note")]
-    assert difference(old, version({"note": Annotated[str, Attr("remark")]})) == [("backfill", "Order.note")]
+    assert difference(old, version({"remark": Annotated[str, AttributeName("note")]})) == [("free", "Order.note")]
+    assert difference(old, version({"note": Annotated[str, AttributeName("remark")]})) == [("backfill", "Order.note")]
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_steps_are_never_taken_away() -> None:
 
 def test_patterns_writes_roles_and_reactions_are_free() -> None:
     def writes(order: type[Entity]) -> list[Write]:
-        return [Write("place", Touch(order, "create"))]
+        return [Write("place", ItemWrite(order, "create"))]
 
     new = version(
         members={"of_order": Query()},

@@ -8,11 +8,11 @@ import pytest
 from tablewright.design.diff import Impact, changes
 from tablewright.engine import Engine
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Collection,
+    CollectionQuery,
     CreatedAt,
     Entity,
-    Gather,
     GlobalIndex,
     Keys,
     Numbered,
@@ -88,9 +88,9 @@ def test_a_repair_makes_the_guards_of_another_type_name() -> None:
 
 def test_guards_and_counters_have_the_attribute_in_their_keys() -> None:
     upgrades = {"upgrades": Upgrades(moved)}
-    elsewhere: dict[str, Any] = {"mail": Annotated[str, Unique(), Attr("m")]}
+    elsewhere: dict[str, Any] = {"mail": Annotated[str, Unique(), AttributeName("m")]}
     assert kinds(version(MAIL), version(elsewhere, members=upgrades))["Order.mail"] == "backfill"
-    elsewhere = {"number": (Annotated[int, Numbered("shop"), Attr("n")], 0)}
+    elsewhere = {"number": (Annotated[int, Numbered("shop"), AttributeName("n")], 0)}
     assert kinds(version(NUMBER), version(elsewhere, members=upgrades))["Order.number"] == "backfill"
 
 
@@ -104,7 +104,7 @@ def test_a_numbered_field_that_an_upgrade_fills_has_counters_of_its_own() -> Non
 
 def test_what_is_counted_for_may_be_called_otherwise() -> None:
     old = version({"seller": str, "number": (Annotated[int, Numbered("seller")], 0)})
-    new = {"vendor": Annotated[str, Attr("seller")], "number": (Annotated[int, Numbered("vendor")], 0)}
+    new = {"vendor": Annotated[str, AttributeName("seller")], "number": (Annotated[int, Numbered("vendor")], 0)}
     assert kinds(old, version(new)) == {"Order.seller": "free"}
     other = {"seller": str, "number": (Annotated[int, Numbered("shop")], 0)}
     assert kinds(old, version(other)) == {"Order.number": "unsafe"}
@@ -112,16 +112,16 @@ def test_what_is_counted_for_may_be_called_otherwise() -> None:
 
 def test_what_is_counted_for_is_not_stored_otherwise() -> None:
     old = version({"seller": str, "number": (Annotated[int, Numbered("seller")], 0)})
-    new = {"vendor": Annotated[int, Attr("seller")], "number": (Annotated[int, Numbered("vendor")], 0)}
+    new = {"vendor": Annotated[int, AttributeName("seller")], "number": (Annotated[int, Numbered("vendor")], 0)}
     assert kinds(old, version(new))["Order.number"] == "unsafe"
 
 
 def test_a_field_does_not_read_what_was_another_one() -> None:
     old = version({"first": str, "second": str})
-    swapped = {"first": Annotated[str, Attr("second")], "second": Annotated[str, Attr("first")]}
+    swapped = {"first": Annotated[str, AttributeName("second")], "second": Annotated[str, AttributeName("first")]}
     assert kinds(old, version(swapped)) == {"Order.first": "unsafe", "Order.second": "unsafe"}
     # One is gone, and the other has taken its place.
-    assert kinds(old, version({"second": Annotated[str, Attr("first")]}))["Order.second"] == "unsafe"
+    assert kinds(old, version({"second": Annotated[str, AttributeName("first")]}))["Order.second"] == "unsafe"
     upgraded = version(swapped, members={"upgrades": Upgrades(moved)})
     assert set(kinds(old, upgraded).values()) == {"free"}
 
@@ -157,7 +157,7 @@ def test_an_index_that_a_collection_reads_is_not_removed_freely() -> None:
         class Shop(Collection):
             orders: list[order]  # type: ignore[valid-type]
 
-            all = Gather("byShop")
+            all = CollectionQuery("byShop")
 
         return [Shop]
 

@@ -24,7 +24,7 @@ from tablewright.design.report.report_blocks import (
     Text,
     to_markdown,
 )
-from tablewright.model import Attr, CreatedAt, Design, Entity, GlobalIndex, Keys, Table, schema_of, when
+from tablewright.model import AttributeName, CreatedAt, Design, Entity, GlobalIndex, Keys, Table, schema_of, when
 from tests.cli.commands import ROOT, error_line, tablewright
 from tests.design import models
 
@@ -103,8 +103,8 @@ def test_names_that_mean_something_else_in_a_diagram_are_written_otherwise() -> 
 
     class Thing(Entity, table=table):
         pk: str
-        sk: Annotated[str, Attr("SK")]
-        second: Annotated[str, Attr("2nd.factor")] = ""
+        sk: Annotated[str, AttributeName("SK")]
+        second: Annotated[str, AttributeName("2nd.factor")] = ""
 
     lines = entity_diagram(Design("Things", tables=[table])).splitlines()
     assert [line.strip() for line in lines[2:5]] == ["string *pk PK", "string SK PK", "string A2nd_factor"]

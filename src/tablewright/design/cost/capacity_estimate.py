@@ -26,10 +26,22 @@ from typing import Any, Literal, get_args, get_origin
 from tablewright.design.cost.item_sizes import item_size, read_units, write_units
 from tablewright.design.index_coverage import lacks
 from tablewright.design.sample_entities import sample
-from tablewright.model import Collection, Design, Entity, Gather, Get, Index, Query, Schema, Table, Touch, Write
+from tablewright.dynamo import non_null_at
+from tablewright.model import (
+    Collection,
+    CollectionQuery,
+    Design,
+    Entity,
+    Get,
+    Index,
+    ItemWrite,
+    Query,
+    Schema,
+    Table,
+    Write,
+)
 from tablewright.model.declarations import Numbered
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.keys.key_template import lookup
 from tablewright.model.values.attribute_codec import named
 
 __all__ = ["USUAL_ITEMS", "Actions", "CapacityEstimate", "Units", "actions", "is_transaction"]
@@ -72,7 +84,7 @@ class Actions:
 
 def actions(write: Write) -> Actions:
     """The actions of a write; an item that moves is deleted and put."""
-    items = sum(touch.count * (2 if _moves(touch) else 1) for touch in write.touches)
+    items = sum(item_write.count * (2 if _moves(item_write) else 1) for item_write in write.item_writes)
     return Actions(items, sum(number for _, _, number in _store_items(write)), len(write.checks))
 
 
@@ -117,7 +129,7 @@ class CapacityEstimate:
     def is_sparse(self, schema: Schema, index: Index) -> bool:
         """Whether items of the entity are in an index in some states only, and not in the one they begin in."""
         for attribute in index.attributes:
-            rule = schema.rules.get(attribute)
+            rule = schema.key_rules.get(attribute)
             needed = [attribute] if rule is None else sorted(rule.template.required)
             if any(_begins_absent(schema, path) for path in needed):
                 return True
@@ -126,7 +138,7 @@ class CapacityEstimate:
                 info = schema.entity.model_fields[spec.name]
                 if not info.is_required():
                     default = spec.encode(info.get_default(call_default_factory=True, validated_data={}))
-                    if default is None or lookup({spec.attribute: default}, path) not in allowed:
+                    if default is None or non_null_at({spec.attribute: default}, path) not in allowed:
                         return True
         return False
 
@@ -138,7 +150,7 @@ class CapacityEstimate:
         if write is not None:
             return _summed(self._write(write))
         whose, pattern = self.design.patterns[subject]
-        if isinstance(pattern, Gather):
+        if isinstance(pattern, CollectionQuery):
             assert not isinstance(whose, Schema)
             return _summed(self._gather(whose, pattern))
         assert isinstance(whose, Schema)
@@ -152,7 +164,7 @@ class CapacityEstimate:
             return
         items = 1 if isinstance(pattern, Get) else _items_read(schema, pattern)
         attributes = (table.partition,) if index is None else index.partition
-        rules = [schema.rules[name] for name in attributes if name in schema.rules]
+        rules = [schema.key_rules[name] for name in attributes if name in schema.key_rules]
         shards = max((sum(map(len, rule.suffixes)) for rule in rules), default=1)
         share = -(-items // shards)
         one = read_units(share * self.entry_size(schema, index), consistent=pattern.consistent)
@@ -160,7 +172,7 @@ class CapacityEstimate:
         if lacks(schema, pattern):
             yield self._fetched(schema, items, pattern)
 
-    def _gather(self, collection: type[Collection], pattern: Gather) -> Iterator[Units]:
+    def _gather(self, collection: type[Collection], pattern: CollectionQuery) -> Iterator[Units]:
         members = collection.members_
         table = members[0].schema.table
         index = None if pattern.index is None else table.index(pattern.index)
@@ -177,20 +189,20 @@ class CapacityEstimate:
             for member in members:
                 yield self._fetched(member.schema, numbers[member.name], pattern)
 
-    def _fetched(self, schema: Schema, items: int, pattern: Get | Query | Gather) -> Units:
+    def _fetched(self, schema: Schema, items: int, pattern: Get | Query | CollectionQuery) -> Units:
         """Items that are read from the table because an index lacks something of them."""
         is_global = schema.table.index(pattern.index or "").is_global
         one = read_units(self.size(schema), consistent=pattern.consistent and not is_global)
         return Units(schema.table, None, items * one, schema=schema)
 
     def _write(self, write: Write) -> Iterator[Units]:
-        inner = [units for touch in write.touches for units in self._touch(touch)]
+        inner = [units for item_write in write.item_writes for units in self._touch(item_write)]
         kept = _store_items(write)
         factor = 2 if is_transaction(write) else 1
-        for touch in write.touches:
-            schema = touch.entity.schema_
-            if _reads_first(write, touch):
-                read = touch.count * read_units(self.size(schema), consistent=True)
+        for item_write in write.item_writes:
+            schema = item_write.entity.schema_
+            if _reads_first(write, item_write):
+                read = item_write.count * read_units(self.size(schema), consistent=True)
                 yield Units(schema.table, None, read, schema=schema)
         for units in inner:
             yield Units(
@@ -204,34 +216,34 @@ class CapacityEstimate:
             schema = entity.schema_
             yield Units(schema.table, None, write=Decimal(factor * write_units(self.size(schema))), schema=schema)
 
-    def _touch(self, touch: Touch) -> Iterator[Units]:
+    def _touch(self, item_write: ItemWrite) -> Iterator[Units]:
         """What an action takes by itself."""
-        schema = touch.entity.schema_
-        table, count = schema.table, touch.count
-        times = 2 if _moves(touch) else 1
+        schema = item_write.entity.schema_
+        table, count = schema.table, item_write.count
+        times = 2 if _moves(item_write) else 1
         yield Units(table, None, write=Decimal(count * times * write_units(self.size(schema))), schema=schema)
         for index in table.indexes:
-            writes = self._entry_writes(schema, index, touch)
+            writes = self._entry_writes(schema, index, item_write)
             if writes:
                 units = writes * write_units(self.entry_size(schema, index))
                 yield Units(table, index, write=Decimal(count * units), schema=schema)
 
-    def _entry_writes(self, schema: Schema, index: Index, touch: Touch) -> int:
+    def _entry_writes(self, schema: Schema, index: Index, item_write: ItemWrite) -> int:
         """How often an entry of an index is written."""
         if not schema.covers(index):
             return 0
         there = not self.is_sparse(schema, index)
-        if touch.action != "update":
+        if item_write.action != "update":
             return int(there)
-        if _moves(touch):
+        if _moves(item_write):
             return 2 * there
-        changed = _changed(schema, touch)
+        changed = _changed(schema, item_write)
         if any(schema.sources(attribute) & changed for attribute in index.attributes):
             states = {
                 path.partition(".")[0]
                 for attribute in index.attributes
-                if attribute in schema.rules
-                for path in schema.rules[attribute].when
+                if attribute in schema.key_rules
+                for path in schema.key_rules[attribute].when
             }
             # A state that decides whether there is an entry: it comes, or it goes.
             return 1 if states & changed else 2
@@ -252,59 +264,61 @@ def _begins_absent(schema: Schema, path: str) -> bool:
     return not info.is_required() and info.default is None and info.default_factory is None
 
 
-def _changed(schema: Schema, touch: Touch) -> frozenset[str]:
+def _changed(schema: Schema, item_write: ItemWrite) -> frozenset[str]:
     """The attributes that an update writes: those that it names, and those that the store keeps."""
-    named_ = {schema.path(path).partition(".")[0] for path in (*touch.sets, *touch.appends)}
+    named_ = {schema.path(path).partition(".")[0] for path in (*item_write.sets, *item_write.appends)}
     managed = {spec.attribute for spec in (schema.version, schema.updated) if spec is not None}
     return frozenset(named_ | managed)
 
 
-def _moves(touch: Touch) -> bool:
+def _moves(item_write: ItemWrite) -> bool:
     """Whether an update changes the primary key, so that the item is deleted and put."""
-    if touch.action != "update":
+    if item_write.action != "update":
         return False
-    schema = touch.entity.schema_
-    named_ = {schema.path(path).partition(".")[0] for path in (*touch.sets, *touch.appends)}
+    schema = item_write.entity.schema_
+    named_ = {schema.path(path).partition(".")[0] for path in (*item_write.sets, *item_write.appends)}
     return any(schema.sources(attribute) & named_ for attribute in schema.table.key)
 
 
-def _reads_first(write: Write, touch: Touch) -> bool:
+def _reads_first(write: Write, item_write: ItemWrite) -> bool:
     """Whether the store looks at an item before it writes it, although it is given the entity.
 
     It does where no version vouches for the entity: what is moved has to be known, and so has what an item has outside.
     """
-    schema = touch.entity.schema_
+    schema = item_write.entity.schema_
     if write.is_batch:
         return bool(schema.large)
-    return touch.action == "update" and schema.version is None and (_moves(touch) or bool(schema.large))
+    return item_write.action == "update" and schema.version is None and (_moves(item_write) or bool(schema.large))
 
 
 def _store_items(write: Write) -> list[tuple[Schema, bool, int]]:
     """The guards and counters that a write touches: whose, whether they are read first, and how many."""
     guards: dict[tuple[Schema, str], dict[str, int]] = {}
     counters: list[tuple[Schema, bool, int]] = []
-    for touch in write.touches:
-        schema = touch.entity.schema_
-        changed = _changed(schema, touch)
+    for item_write in write.item_writes:
+        schema = item_write.entity.schema_
+        changed = _changed(schema, item_write)
         # A guard expires with its owner.
         outlives = schema.expiry is not None and schema.expiry.attribute in changed
         for spec in schema.unique:
-            replaced = touch.action == "update" and spec.attribute in changed
-            if touch.action == "update" and not (replaced or outlives or _moves(touch)):
+            replaced = item_write.action == "update" and spec.attribute in changed
+            if item_write.action == "update" and not (replaced or outlives or _moves(item_write)):
                 continue
             held = guards.setdefault((schema, spec.attribute), {"taken": 0, "given": 0})
-            if touch.action != "delete":
-                held["taken"] += touch.count
-            if touch.action == "delete" or replaced:
-                held["given"] += touch.count
-        if touch.action in ("create", "put"):
+            if item_write.action != "delete":
+                held["taken"] += item_write.count
+            if item_write.action == "delete" or replaced:
+                held["given"] += item_write.count
+        if item_write.action in ("create", "put"):
             # Items of one transaction draw from one counter.
             counters += [(schema, not _makes_group(write, spec), 1) for spec in schema.numbered]
     kept: list[tuple[Schema, bool, int]] = []
     for (schema, attribute), held in guards.items():
         replaces = any(
-            touch.action == "update" and touch.entity is schema.entity and attribute in _changed(schema, touch)
-            for touch in write.touches
+            item_write.action == "update"
+            and item_write.entity is schema.entity
+            and attribute in _changed(schema, item_write)
+            for item_write in write.item_writes
         )
         # What one action gives up and another takes is one guard that is handed over, unless the value is a new one.
         number = held["taken"] + held["given"] if replaces else max(held["taken"], held["given"])
@@ -315,7 +329,10 @@ def _store_items(write: Write) -> list[tuple[Schema, bool, int]]:
 def _makes_group(write: Write, spec: FieldSpec) -> bool:
     """Whether a write makes what a field is numbered for, so that nobody has to look how far its counter is."""
     group = set(spec.marker(Numbered).per)
-    return any(touch.action == "create" and touch.entity.schema_.identity_fields == group for touch in write.touches)
+    return any(
+        item_write.action == "create" and item_write.entity.schema_.identity_fields == group
+        for item_write in write.item_writes
+    )
 
 
 # -- reads ----------------------------------------------------------------------------------------------------------

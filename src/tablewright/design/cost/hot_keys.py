@@ -97,7 +97,7 @@ def _metered_key(key: BusyKey) -> HotKey:
 
 
 def _shards(schema: Schema, attributes: tuple[str, ...]) -> int:
-    return max((schema.rules[name].shards for name in attributes if name in schema.rules), default=1)
+    return max((schema.key_rules[name].shards for name in attributes if name in schema.key_rules), default=1)
 
 
 def _needed(read: Decimal, write: Decimal) -> int:
@@ -114,7 +114,7 @@ def _share(plan: CostPlan, demand: Demand, units: Units, schema: Schema) -> Deci
     if units.write and units.index is not None and CapacityEstimate(plan.design).is_sparse(schema, units.index):
         # Of the writes that may bring an item into a sparse index, most do not; how many is not known.
         return None
-    if all(name in schema.rules and not schema.rules[name].template.fields for name in attributes):
+    if all(name in schema.key_rules and not schema.key_rules[name].template.fields for name in attributes):
         return Decimal(1)
     volume = plan.design.volume.get(schema.entity)
     counts = [volume.distinct[name] for name in attributes if name in volume.distinct] if volume is not None else []
@@ -133,7 +133,7 @@ def _partition(table: Table, index: Index | None) -> tuple[str, ...]:
 
 def _sources(schema: Schema, attributes: tuple[str, ...]) -> frozenset[str]:
     named = [
-        {part.name for part in schema.rules[name].template.fields} if name in schema.rules else {name}
+        {part.name for part in schema.key_rules[name].template.fields} if name in schema.key_rules else {name}
         for name in attributes
     ]
     return frozenset().union(*named)

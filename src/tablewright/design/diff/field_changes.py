@@ -45,7 +45,7 @@ def field_changes(owner: str, old_entity: Described, new_entity: Described, upgr
                 if upgraded
                 else (
                     f"add a step to `Upgrades` that takes the value from {attribute}; or",
-                    f"keep the name: Attr({attribute!r})",
+                    f"keep the name: AttributeName({attribute!r})",
                 ),
             )
             yield from _kept_by_attribute(f"{owner}.{name}", owner, field, new[name])

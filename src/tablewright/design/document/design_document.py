@@ -25,7 +25,7 @@ from tablewright.design.document.svg_diagrams import collection_drawing, entity_
 from tablewright.design.report.number_format import units_text
 from tablewright.design.report.report_blocks import Block, Bullets, Code, DesignReport, Diagram, Grid, Heading, Text
 from tablewright.design.sample_entities import sample
-from tablewright.model import Collection, Design, Gather, Get, Index, Query, Schema, Table, Touch
+from tablewright.model import Collection, CollectionQuery, Design, Get, Index, ItemWrite, Query, Schema, Table
 from tablewright.model.declarations import Expiry, Large, Numbered
 from tablewright.model.items.field_spec import FieldSpec
 
@@ -157,7 +157,7 @@ def _meaning(schema: Schema, spec: FieldSpec) -> str:
 
 
 def _has_key(schema: Schema, attribute: str) -> bool:
-    return attribute in schema.rules or attribute in schema.by_attribute
+    return attribute in schema.key_rules or attribute in schema.by_attribute
 
 
 def _key_row(schema: Schema, attribute: str) -> list[str]:
@@ -214,16 +214,18 @@ def _patterns(design: Design) -> Iterator[Block]:
         )
     yield Heading("Access patterns")
     yield Grid(["pattern", "operation", "reads", "by", "how", "read units"], rows, ["read units"])
-    if design.needs:
+    if design.required_reads:
         yield Text("Questions that these have to answer:")
-        yield Bullets([f"{need.name}: {need.entity.__name__} by {', '.join(need.by)}" for need in design.needs])
+        yield Bullets(
+            [f"{read.name}: {read.entity.__name__} by {', '.join(read.by)}" for read in design.required_reads]
+        )
 
 
-def _operation(pattern: Get | Query | Gather) -> str:
+def _operation(pattern: Get | Query | CollectionQuery) -> str:
     return "GetItem" if isinstance(pattern, Get) and pattern.index is None else "Query"
 
 
-def _condition(schema: Schema, whose: Schema | type[Collection], pattern: Get | Query | Gather) -> str:
+def _condition(schema: Schema, whose: Schema | type[Collection], pattern: Get | Query | CollectionQuery) -> str:
     table = schema.table
     index = None if pattern.index is None else table.index(pattern.index)
     partition = (table.partition,) if index is None else index.partition
@@ -244,17 +246,17 @@ def _condition(schema: Schema, whose: Schema | type[Collection], pattern: Get | 
     return " and ".join(parts)
 
 
-def _details(pattern: Get | Query | Gather) -> str:
+def _details(pattern: Get | Query | CollectionQuery) -> str:
     parts = []
     if isinstance(pattern, Query):
         parts += [f"{name} = {getattr(value, 'value', value)}" for name, value in pattern.fixed.items()]
-    if isinstance(pattern, Query | Gather) and pattern.newest_first:
+    if isinstance(pattern, Query | CollectionQuery) and pattern.newest_first:
         parts.append("descending")
     if isinstance(pattern, Query) and pattern.where:
         parts.append(f"filtered by {', '.join(pattern.where)}")
     if isinstance(pattern, Query) and pattern.project:
         parts.append(f"only {', '.join(pattern.project)}")
-    if isinstance(pattern, Query | Gather) and pattern.expected is not None:
+    if isinstance(pattern, Query | CollectionQuery) and pattern.expected is not None:
         parts.append(f"about {pattern.expected} items")
     parts.append("strongly consistent" if pattern.consistent else "eventually consistent")
     return ", ".join(parts)
@@ -271,7 +273,7 @@ def _writes(design: Design) -> Iterator[Block]:
         rows.append(
             [
                 f"`{write.name}`",
-                "; ".join([*map(_touch_text, write.touches), *(f"check {each.__name__}" for each in write.checks)]),
+                "; ".join([*map(_touch_text, write.item_writes), *(f"check {each.__name__}" for each in write.checks)]),
                 "batches" if write.is_batch else "transaction" if is_transaction(write) else "one item",
                 units_text(sum((units.write for units in capacity.of(write.name)), Decimal(0))),
                 write.about,
@@ -285,7 +287,7 @@ def _writes(design: Design) -> Iterator[Block]:
             [
                 [
                     f"`{each.name}`",
-                    f"{', '.join(sorted(each.kinds))} of {each.entity.__name__}",
+                    f"{', '.join(sorted(each.events))} of {each.entity.__name__}",
                     each.effect,
                     "the stream" if each.source == "stream" else "the writer",
                     "counts once" if each.once else "counts again",
@@ -296,10 +298,10 @@ def _writes(design: Design) -> Iterator[Block]:
     yield Diagram(flow, flow_drawing(design))
 
 
-def _touch_text(touch: Touch) -> str:
-    changes = [*touch.sets, *(f"append to {name}" for name in touch.appends)]
-    many = "" if touch.count == 1 else f" (up to {touch.count})"
-    return f"{touch.action} {touch.entity.__name__}{many}" + (f": {', '.join(changes)}" if changes else "")
+def _touch_text(item_write: ItemWrite) -> str:
+    changes = [*item_write.sets, *(f"append to {name}" for name in item_write.appends)]
+    many = "" if item_write.count == 1 else f" (up to {item_write.count})"
+    return f"{item_write.action} {item_write.entity.__name__}{many}" + (f": {', '.join(changes)}" if changes else "")
 
 
 def _roles(design: Design) -> Iterator[Block]:

@@ -69,7 +69,7 @@ def state_text(schema: Schema, attribute: str) -> str:
     rule = rule_of(schema, attribute)
     states = [] if rule is None else list(rule.when.items())
     told = [f"{name} is {' or '.join(str(*value.values()) for value in allowed)}" for name, allowed in states]
-    stored = schema.rules.get(attribute)
+    stored = schema.key_rules.get(attribute)
     for path in [attribute] if stored is None else sorted(stored.template.required):
         spec = schema.by_attribute.get(path.partition(".")[0])
         # The store sees to its stamps.
@@ -110,5 +110,5 @@ def relations(design: Design) -> Iterator[Relation]:
 
 def _is_single(schema: Schema) -> bool:
     sort = schema.table.sort
-    rule = None if sort is None else schema.rules.get(sort)
+    rule = None if sort is None else schema.key_rules.get(sort)
     return rule is not None and not rule.template.fields

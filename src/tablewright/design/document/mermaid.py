@@ -59,7 +59,7 @@ def flow_diagram(design: Design) -> str | None:
         return None
     lines = ["flowchart LR"]
     entities = {schema.entity: f"E{number}" for number, schema in enumerate(design.schemas)}
-    concerned = {touch.entity for write in design.writes.values() for touch in write.touches}
+    concerned = {item_write.entity for write in design.writes.values() for item_write in write.item_writes}
     concerned |= {entity for write in design.writes.values() for entity in write.checks}
     concerned |= {reaction.entity for reaction in design.reactions}
     for entity, node in entities.items():
@@ -68,13 +68,13 @@ def flow_diagram(design: Design) -> str | None:
     for number, write in enumerate(design.writes.values()):
         lines.append(f'    W{number}(["{_label(write.name)}"])')
         actions: dict[str, list[str]] = {}
-        for touch in write.touches:
-            actions.setdefault(entities[touch.entity], []).append(touch.action)
+        for item_write in write.item_writes:
+            actions.setdefault(entities[item_write.entity], []).append(item_write.action)
         for entity in write.checks:
             actions.setdefault(entities[entity], []).append("check")
         lines += [f"    W{number} -->|{', '.join(dict.fromkeys(names))}| {node}" for node, names in actions.items()]
     for number, reaction in enumerate(design.reactions):
-        kinds = ", ".join(kind for kind in ("INSERT", "MODIFY", "REMOVE") if kind in reaction.kinds)
+        kinds = ", ".join(kind for kind in ("INSERT", "MODIFY", "REMOVE") if kind in reaction.events)
         lines.append(f'    R{number}["{_label(f"{reaction.name}<br/>{reaction.effect}")}"]')
         lines.append(f"    {entities[reaction.entity]} -.->|{reaction.source}: {kinds}| R{number}")
     return "\n".join(lines)

@@ -104,7 +104,7 @@ def flow_drawing(design: Design) -> str:
 
 
 def _concerned(write: Write) -> list[type]:
-    return [*(touch.entity for touch in write.touches), *write.checks]
+    return [*(item_write.entity for item_write in write.item_writes), *write.checks]
 
 
 def _reacting(design: Design) -> list[type]:

@@ -26,14 +26,14 @@ def hand_made_key(context: LintContext) -> Iterator[Occurrence]:
                 f'Drop the field and let it follow: keys = Keys({made.spec.attribute}="{template}").',
                 context.where(schema.entity),
             )
-        for write, touch in context.touches_of(schema):
-            ruled = [attribute for attribute in touch.keys if attribute in schema.rules]
+        for write, item_write in context.item_writes_of(schema):
+            ruled = [attribute for attribute in item_write.keys if attribute in schema.key_rules]
             if ruled:
                 yield Occurrence(
                     write.name,
                     f"{write.name} composes {', '.join(ruled)} of {entity} by hand, although the entity says how it "
                     "follows from its fields.",
-                    "Drop keys=... from the Touch and write through the store, which derives them.",
+                    "Drop keys=... from the ItemWrite and write through the store, which derives them.",
                     context.where(schema.entity),
                 )
 
@@ -42,14 +42,16 @@ def hand_made_key(context: LintContext) -> Iterator[Occurrence]:
 def stale_index_key(context: LintContext) -> Iterator[Occurrence]:
     """The item stays in the index where it was."""
     for schema in context.schemas:
-        for write, touch in context.touches_of(schema):
-            if touch.action != "update":
+        for write, item_write in context.item_writes_of(schema):
+            if item_write.action != "update":
                 continue
-            changed = {path.partition(".")[0] for path in touch.sets}
+            changed = {path.partition(".")[0] for path in item_write.sets}
             stale = {
                 made.spec.name: made.repeats & changed
                 for made in context.composed_keys(schema)
-                if made.repeats & changed and made.spec.name not in changed and made.spec.attribute not in touch.keys
+                if made.repeats & changed
+                and made.spec.name not in changed
+                and made.spec.attribute not in item_write.keys
             }
             if stale:
                 sources = sorted({name for names in stale.values() for name in names})

@@ -21,7 +21,7 @@ from annotated_types import MaxLen
 from pydantic import BaseModel, StringConstraints
 from pydantic.fields import FieldInfo
 
-from tablewright.model.declarations import Numbered, Unique, VersionMark
+from tablewright.model.declarations import Numbered, Unique, VersionMarker
 from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import Epoch, named
 
@@ -140,7 +140,7 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
         is_counted=any(isinstance(marker, Epoch) for marker in markers),
         is_numbered=any(isinstance(marker, Numbered) for marker in markers),
         is_unique=any(isinstance(marker, Unique) for marker in markers),
-        is_version=any(isinstance(marker, VersionMark) for marker in markers),
+        is_version=any(isinstance(marker, VersionMarker) for marker in markers),
         is_many=spec is not None and bool(spec.types & {"L", "SET"}),
         choices=_choices(info.annotation),
         most_bytes=most_bytes(info.annotation, tuple(info.metadata)),

@@ -20,7 +20,7 @@ from tablewright.design.lint.lint_findings import Occurrence, rule
 def _load(context: LintContext, key: EntityKey) -> tuple[float, float] | None:
     """The read and write units a second, at the peak, of an entity's items under a key; None where nothing is said."""
     capacity = CapacityEstimate(context.design)
-    subjects = {write.name for write, _ in context.touches_of(key.schema)}
+    subjects = {write.name for write, _ in context.item_writes_of(key.schema)}
     if not subjects & set(context.design.traffic):
         return None
     reads = writes = 0.0

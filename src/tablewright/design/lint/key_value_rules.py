@@ -210,8 +210,8 @@ def _several(context: LintContext, schema: Schema, name: str) -> str | None:
 def mutable_key(context: LintContext) -> Iterator[Occurrence]:
     """An item cannot change its key; it has to be moved."""
     for schema in context.schemas:
-        touches = context.touches_of(schema)
-        changed = {path.partition(".")[0]: write.name for write, touch in touches for path in touch.sets}
+        item_writes = context.item_writes_of(schema)
+        changed = {path.partition(".")[0]: write.name for write, item_write in item_writes for path in item_write.sets}
         for name in dict.fromkeys(context.fields_of(schema, schema.table.key)):
             first = name.partition(".")[0]
             marked = schema.version is not None and schema.version.name == first
@@ -220,7 +220,7 @@ def mutable_key(context: LintContext) -> Iterator[Occurrence]:
                 why = f"{changed[first]} sets {name}"
             elif marked:
                 why = f"every write changes {name}"
-            elif not touches and words(name)[-1] in _CHANGING:
+            elif not item_writes and words(name)[-1] in _CHANGING:
                 why = f"{name} is likely to change"
             else:
                 continue
@@ -229,7 +229,7 @@ def mutable_key(context: LintContext) -> Iterator[Occurrence]:
                 f"{why}, which the primary key of {schema.entity.__name__} is made of. A key cannot be changed in "
                 "place: such a write deletes the item and creates another, and every reference to it breaks.",
                 f"Key the item by what never changes, and give {name} an index. Where the move is meant, declare it as "
-                'one: Write("...", Touch(..., "delete"), Touch(..., "create")).',
+                'one: Write("...", ItemWrite(..., "delete"), ItemWrite(..., "create")).',
                 context.where(schema.entity),
                 None if first in changed or marked else "advice",
             )

@@ -26,8 +26,8 @@ LARGEST_TRANSACTION = 4 * 1024**2
 def unbounded_list(context: LintContext) -> Iterator[Occurrence]:
     """An item has at most 400 KB, and every write pays for all of it."""
     for schema in context.schemas:
-        touches = context.touches_of(schema)
-        appended = {path: write.name for write, touch in touches for path in touch.appends}
+        item_writes = context.item_writes_of(schema)
+        appended = {path: write.name for write, item_write in item_writes for path in item_write.appends}
         for name, info in schema.entity.model_fields.items():
             if has_length(info.annotation, tuple(info.metadata)):
                 continue
@@ -39,7 +39,7 @@ def unbounded_list(context: LintContext) -> Iterator[Occurrence]:
                 f"Bound it ({name}: list[...] = Field(max_length=100)), or keep its members as items of their own "
                 "under the same partition key.",
                 context.where(schema.entity),
-                None if name in appended or not touches else "advice",
+                None if name in appended or not item_writes else "advice",
             )
 
 
@@ -153,8 +153,8 @@ def transaction_size(context: LintContext) -> Iterator[Occurrence]:
     """100 actions and 4 MB; guards, counters and checks are actions as well."""
     for write in context.design.writes.values():
         asked = actions(write)
-        volumes = [(touch, context.design.volume.get(touch.entity)) for touch in write.touches]
-        size = sum(touch.count * volume.size for touch, volume in volumes if volume is not None)
+        volumes = [(item_write, context.design.volume.get(item_write.entity)) for item_write in write.item_writes]
+        size = sum(item_write.count * volume.size for item_write, volume in volumes if volume is not None)
         if not is_transaction(write):
             continue
         if asked.total > MOST_IN_TRANSACTION or size > LARGEST_TRANSACTION:

@@ -13,8 +13,8 @@ from functools import cached_property
 
 from tablewright.design.design_loading import place_in
 from tablewright.design.lint.field_traits import FieldTraits, is_generic_key, traits_of, words
-from tablewright.model import Collection, Design, Entity, Gather, Get, Index, Query, Schema, Template, Write
-from tablewright.model.design import Touch
+from tablewright.model import Collection, CollectionQuery, Design, Entity, Get, Index, Query, Schema, Template, Write
+from tablewright.model.design import ItemWrite
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_template import Field, Literal, Part
 
@@ -98,11 +98,11 @@ class LintContext:
     # -- declarations -------------------------------------------------------------------------------------------
 
     @cached_property
-    def touches(self) -> list[tuple[Write, Touch]]:
-        return [(write, touch) for write in self.design.writes.values() for touch in write.touches]
+    def item_writes(self) -> list[tuple[Write, ItemWrite]]:
+        return [(write, item_write) for write in self.design.writes.values() for item_write in write.item_writes]
 
-    def touches_of(self, schema: Schema) -> list[tuple[Write, Touch]]:
-        return [(write, touch) for write, touch in self.touches if touch.entity is schema.entity]
+    def item_writes_of(self, schema: Schema) -> list[tuple[Write, ItemWrite]]:
+        return [(write, item_write) for write, item_write in self.item_writes if item_write.entity is schema.entity]
 
     def queries(self) -> Iterator[tuple[str, Schema, Query, EntityKey]]:
         for schema in self.schemas:
@@ -116,7 +116,7 @@ class LintContext:
                 if isinstance(pattern, Get):
                     yield f"{schema.entity.__name__}.{name}", schema, pattern, self.key(schema, pattern.index)
 
-    def gathers(self) -> Iterator[tuple[str, type[Collection], Gather]]:
+    def gathers(self) -> Iterator[tuple[str, type[Collection], CollectionQuery]]:
         for collection in self.design.collections:
             for name, gather in collection.patterns_.items():
                 yield f"{collection.__name__}.{name}", collection, gather
@@ -136,13 +136,13 @@ class LintContext:
     def key_patterns(self, schema: Schema, attribute: str) -> list[KeyPattern]:
         """How a key attribute of an entity looks; more than one only where a write makes it by hand."""
         shapes = []
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         spec = schema.by_attribute.get(attribute)
         by_hand = [
             KeyPattern(attribute, parsed.parts + parsed.optional, write=write.name, optional_from=_optional(parsed))
-            for write, touch in self.touches_of(schema)
-            if attribute in touch.keys
-            for parsed in [Template(touch.keys[attribute])]
+            for write, item_write in self.item_writes_of(schema)
+            if attribute in item_write.keys
+            for parsed in [Template(item_write.keys[attribute])]
         ]
         if rule is not None:
             template = rule.template

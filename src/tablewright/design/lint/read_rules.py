@@ -15,7 +15,7 @@ from tablewright.model.keys.key_template import Literal
 @rule("no-key", "A question that no key answers", "error")
 def no_key(context: LintContext) -> Iterator[Occurrence]:
     """What no partition key holds takes a scan of the whole table."""
-    for need in context.design.needs:
+    for need in context.design.required_reads:
         schema = need.entity.schema_
         keys = [(key, context.fields_of(schema, key.partition)) for key in context.keys(schema)]
         serving = [
@@ -137,7 +137,7 @@ def _gap(context: LintContext, place: str, key: EntityKey, wanted: list[str]) ->
         return
     schema = key.schema
     held = {*schema.table.key, *key.index.attributes, *key.index.include}
-    attributes = dict.fromkeys(schema.place(name, place).steps[0] for name in wanted)
+    attributes = dict.fromkeys(schema.locate(name, place).parts[0] for name in wanted)
     # What tells whose item it is, and whether it has expired, is read as well.
     if schema.table.type_attribute is not None:
         attributes[schema.table.type_attribute] = None

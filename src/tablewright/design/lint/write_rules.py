@@ -11,31 +11,31 @@ from tablewright.design.lint.lint_findings import Occurrence, rule
 @rule("phantom-item", "An update that creates what is not there", "error")
 def phantom_item(context: LintContext) -> Iterator[Occurrence]:
     """UpdateItem creates an item under a key that has none."""
-    for write, touch in context.touches:
-        if touch.action == "update" and not touch.conditional:
-            entity = touch.entity.__name__
-            what = ", ".join([*touch.appends, *touch.sets]) or "it"
+    for write, item_write in context.item_writes:
+        if item_write.action == "update" and not item_write.conditional:
+            entity = item_write.entity.__name__
+            what = ", ".join([*item_write.appends, *item_write.sets]) or "it"
             yield Occurrence(
                 write.name,
                 f"{write.name} updates {what} of {entity} without a condition. For an id that does not exist DynamoDB "
                 f"creates an item with these attributes alone: a phantom that is no {entity}.",
                 "Require that the item is there: drop conditional=False; the store's update does, and answers that "
                 "there is none.",
-                context.where(touch.entity),
+                context.where(item_write.entity),
             )
 
 
 @rule("blind-overwrite", "A create that replaces what is there", "error")
 def blind_overwrite(context: LintContext) -> Iterator[Occurrence]:
     """PutItem replaces the item under a key that has one."""
-    for write, touch in context.touches:
-        if touch.action == "create" and not touch.conditional:
+    for write, item_write in context.item_writes:
+        if item_write.action == "create" and not item_write.conditional:
             yield Occurrence(
                 write.name,
-                f"{write.name} creates {touch.entity.__name__} without a condition, so that it replaces one that has "
-                "the same key: a retried or colliding request loses what was there.",
+                f"{write.name} creates {item_write.entity.__name__} without a condition, so that it replaces one that "
+                "has the same key: a retried or colliding request loses what was there.",
                 'Require that there is none: drop conditional=False, or say "put" where replacing is meant.',
-                context.where(touch.entity),
+                context.where(item_write.entity),
             )
 
 
@@ -58,13 +58,13 @@ def unbounded_retries(context: LintContext) -> Iterator[Occurrence]:
 def partial_count(context: LintContext) -> Iterator[Occurrence]:
     """Items come and go as well as change."""
     for reaction in context.design.reactions:
-        missing = [kind for kind in ("INSERT", "MODIFY", "REMOVE") if kind not in reaction.kinds]
+        missing = [kind for kind in ("INSERT", "MODIFY", "REMOVE") if kind not in reaction.events]
         if reaction.effect == "count" and missing:
             yield Occurrence(
                 reaction.name,
-                f"{reaction.name} counts {reaction.entity.__name__} on {', '.join(sorted(reaction.kinds))} only. What "
+                f"{reaction.name} counts {reaction.entity.__name__} on {', '.join(sorted(reaction.events))} only. What "
                 f"{' and '.join(missing)} would change is never counted, and the figure drifts from the table.",
-                'Count every kind: kinds=frozenset(["INSERT", "MODIFY", "REMOVE"]), which is the default.',
+                'Count every event: events=frozenset(["INSERT", "MODIFY", "REMOVE"]), which is the default.',
                 context.where(reaction.entity),
             )
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, exists
 from tablewright.model import Schema
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.schema import Item
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.offload import Offload
 from tablewright.store.context import Context
@@ -54,8 +54,8 @@ def upgrading(
         sets={name: after[name] for name in differing if name in after},
         removes=[name for name in differing if name not in after],
     )
-    names = dict.fromkeys([*stored, *schema.by_attribute, *differing, OUTSIDE])
-    assumed = {name: stored.get(name) for name in names if name not in schema.rules and name not in key}
+    names = dict.fromkeys([*stored, *schema.by_attribute, *differing, BLOB_REFERENCES])
+    assumed = {name: stored.get(name) for name in names if name not in schema.key_rules and name not in key}
     preconditions = [Precondition(each, changed) for each in (exists(table.partition), *all_equal(assumed))]
     update = action("Update", {"TableName": context.name_of(table), "Key": key}, preconditions, actions)
     return WritePlan([update], guards, placement=placement)
@@ -77,8 +77,8 @@ def written_back(context: Context, schemas: Sequence[Schema], items: Sequence[It
     result = list(items)
     known: dict[int, Item] = {}
     for number, item in enumerate(items):
-        schema = next((schema for schema in schemas if len(schemas) == 1 or schema.is_of(item)), None)
-        if schema is None or not schema.is_to_be_written_back(item) or lacking(item):
+        schema = next((schema for schema in schemas if len(schemas) == 1 or schema.matches(item)), None)
+        if schema is None or not schema.needs_write_back(item) or lacking(item):
             # The steps may look at what is outside, so that without it there is nothing to go by.
             continue
         if id(item) not in known:

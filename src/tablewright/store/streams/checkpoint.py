@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
+from tablewright.dynamo import AttributeValue
 from tablewright.dynamo.expressions.builder import UpdateActions, compare, equals, missing, with_expressions
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Entity,
     EpochMillis,
     ExpiresAt,
@@ -30,7 +31,6 @@ from tablewright.model import (
     Table,
     schema_of,
 )
-from tablewright.model.keys.key_template import AttributeValue
 from tablewright.model.patterns import Selection
 from tablewright.store.context import Context
 from tablewright.store.errors import LeaseLost, ServiceError
@@ -145,7 +145,7 @@ def _dead_letter(table: Table, sort: str) -> type[DeadLetter]:
 
 def _seen(table: Table, sort: str, ttl: str) -> type[Seen]:
     class TableSeen(Seen, table=table, type_name="ConsumerSeen"):
-        forgotten_at: Annotated[ExpiresAt, Expiry(_SEEN_FOR), Attr(ttl)] = None
+        forgotten_at: Annotated[ExpiresAt, Expiry(_SEEN_FOR), AttributeName(ttl)] = None
 
         keys = Keys({table.partition: "SEEN#{consumer}#{event}", sort: "SEEN"})
 
@@ -257,12 +257,12 @@ class Desk:
 
     def _place(self, checkpoint: Checkpoint) -> dict[str, Any]:
         schema = schema_of(self.checkpoint)
-        key = schema.key_of(schema.stored({name: getattr(checkpoint, name) for name in _IDENTITY}))
+        key = schema.key_of(schema.encode_values({name: getattr(checkpoint, name) for name in _IDENTITY}))
         return {"TableName": self.context.name_of(schema.table), "Key": key}
 
     def _identity(self, checkpoint: Checkpoint) -> dict[str, AttributeValue]:
         schema = schema_of(self.checkpoint)
-        stored = schema.stored({name: getattr(checkpoint, name) for name in _IDENTITY})
+        stored = schema.encode_values({name: getattr(checkpoint, name) for name in _IDENTITY})
         if schema.table.type_attribute is not None:
             stored[schema.table.type_attribute] = {"S": schema.type_name}
         return stored

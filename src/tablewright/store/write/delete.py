@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal, equals, exists
 from tablewright.model import Entity, Lookup
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.schema import Item, Schema
+from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.model.schema import Schema
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.blobs.offload import Placement, whole_if_older
 from tablewright.store.context import Context
@@ -84,7 +85,7 @@ class Delete(Operation):
         placement, before = None, stored
         if schema.large:
             placement = Placement({}, superseded=[reference.blob for reference in references(stored).values()])
-            preconditions += assumptions([equals(OUTSIDE, stored.get(OUTSIDE))])
+            preconditions += assumptions([equals(BLOB_REFERENCES, stored.get(BLOB_REFERENCES))])
             before = (yield from whole_if_older(context, schema, stored)) or stored
 
         def result(response: Response) -> bool:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, all_equal, all_of, equals
 from tablewright.model import Entity
-from tablewright.model.declarations import OUTSIDE
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.items.item_decoding import unknown_of
-from tablewright.model.schema import Item, Schema
+from tablewright.model.items.item_decoding import unknown_attributes
+from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import AN_ENTITY
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.blobs.offload import Placement, whole_if_older
@@ -208,10 +209,10 @@ class Put(Operation):
         placement = None
         preconditions = [Precondition(each, refusal) for each in self._conditions(context, expected, before)]
         if schema.large:
-            stored = unknown_of(entity) if found is None else found.item or {}
+            stored = unknown_attributes(entity) if found is None else found.item or {}
             placement = attempt.offload.place(schema, item, references(stored))
             item = placement.item
-            preconditions += assumptions([equals(OUTSIDE, stored.get(OUTSIDE))])
+            preconditions += assumptions([equals(BLOB_REFERENCES, stored.get(BLOB_REFERENCES))])
             before = yield from whole_if_older(context, schema, before)
         body = {"TableName": context.name_of(schema.table), "Item": item}
         guards = guard_changes(schema, before and schema.upgrade(before), key, item, key)

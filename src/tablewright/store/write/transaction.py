@@ -16,9 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal
 from tablewright.model import Entity, Lookup
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import OPERATIONS, not_taken
 from tablewright.store.blobs.offload import whole_if_older
 from tablewright.store.context import Context

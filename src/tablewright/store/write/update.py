@@ -18,12 +18,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
+from tablewright.dynamo import Item, non_null_at
 from tablewright.dynamo.errors import DynamoError
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal
 from tablewright.model import Entity, Lookup, ModelError
-from tablewright.model.items.item_decoding import keep_unknown, unknown_of
-from tablewright.model.keys.key_template import lookup
-from tablewright.model.schema import Item, Schema
+from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
+from tablewright.model.schema import Schema
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.offload import Values, at_hand, loaded
 from tablewright.store.context import Context
@@ -267,7 +267,7 @@ class Update(Operation):
                 key = key_of_lookup(lookup)
                 # The fields in it are looked at only if something else follows from them.
                 follows = draft.affected or follow.guards
-                return ({**schema.stored(lookup.values), **key} if follows else key), False
+                return ({**schema.encode_values(lookup.values), **key} if follows else key), False
             if not self.is_watched:
                 names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
                 reason = " and ".join(names)
@@ -296,7 +296,7 @@ class Update(Operation):
         for spec in schema.numbered:
             paths = [path for _, path in schema.counted[spec.name]]
             given = int(after[spec.attribute]["N"]) if spec.attribute in draft.changed & after.keys() else None
-            if given or [lookup(before, path) for path in paths] != [lookup(after, path) for path in paths]:
+            if given or [non_null_at(before, path) for path in paths] != [non_null_at(after, path) for path in paths]:
                 draws.append(Draw(schema, spec, schema.counter_key(spec, after), {}, given))
         return draws
 
@@ -327,7 +327,7 @@ class Update(Operation):
         return self._derived(self._applied(item, actions))
 
     def _derived(self, item: Item) -> Item:
-        kept = {name: value for name, value in item.items() if name not in self.schema.rules}
+        kept = {name: value for name, value in item.items() if name not in self.schema.key_rules}
         return {**kept, **self.schema.derive(kept)}
 
     def _result(self, item: Item) -> Entity:
@@ -338,7 +338,7 @@ class Update(Operation):
             return fresh
         entity.__dict__.update(fresh.__dict__)
         entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
-        keep_unknown(entity, unknown_of(fresh))
+        keep_unknown_attributes(entity, unknown_attributes(fresh))
         return entity
 
     # -- plans --------------------------------------------------------------------------------------------------

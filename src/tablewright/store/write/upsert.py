@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, ModelError
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import AN_ENTITY
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, StoreError

@@ -2,7 +2,7 @@
 
 from datetime import date, datetime
 
-from tablewright.model import Design, Entity, GlobalIndex, Keys, Query, Table, Touch, Write
+from tablewright.model import Design, Entity, GlobalIndex, ItemWrite, Keys, Query, Table, Write
 from tests.design.lint.cases.case import Case, design_of
 
 
@@ -67,10 +67,10 @@ def written(write: Write | None = None, template: str = "{kind}#{made_on}") -> D
 
         of_owner = Query("byOwner", range="GSI1SK")
 
-    writes = [Write("create", Touch(Document, "create", keys={"GSI1SK": template}))]
+    writes = [Write("create", ItemWrite(Document, "create", keys={"GSI1SK": template}))]
     if write is not None:
-        sets = write.touches[0].sets
-        writes.append(Write(write.name, Touch(Document, "update", sets=sets)))
+        sets = write.item_writes[0].sets
+        writes.append(Write(write.name, ItemWrite(Document, "update", sets=sets)))
     return Design("Documents", tables=[table], writes=writes)
 
 
@@ -90,8 +90,8 @@ def derived(**by_hand: str) -> Design:
         of_owner = Query("byOwner", range="made_on")
 
     writes = [
-        Write("create", Touch(Document, "create", keys=by_hand)),
-        Write("change", Touch(Document, "update", sets=["kind"])),
+        Write("create", ItemWrite(Document, "create", keys=by_hand)),
+        Write("change", ItemWrite(Document, "update", sets=["kind"])),
     ]
     return Design("Documents", tables=[table], writes=writes)
 
@@ -102,7 +102,7 @@ def update(*sets: str) -> Write:
     class Anything(Entity, table=Table("any", "id")):
         id: str
 
-    return Write("change", Touch(Anything, "update", sets=sets))
+    return Write("change", ItemWrite(Anything, "update", sets=sets))
 
 
 def two_entities(second: str) -> Design:

@@ -8,10 +8,10 @@ from tablewright.model import (
     Design,
     Entity,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Query,
     Table,
-    Touch,
     Traffic,
     Volume,
     Write,
@@ -43,7 +43,7 @@ def tickets(rule: Any, *, kind: type = Status, traffic: Traffic | None = None, *
     return Design(
         "Tickets",
         tables=[table],
-        writes=[Write("create", Touch(Ticket, "create"))],
+        writes=[Write("create", ItemWrite(Ticket, "create"))],
         traffic={} if traffic is None else {"create": traffic},
         volume={Ticket: Volume(items=1_000_000, size=500, distinct=volume)} if volume else {},
     )
@@ -65,7 +65,7 @@ def calls(traffic: Traffic) -> Design:
     return Design(
         "Calls",
         tables=[Call.schema_.table],
-        writes=[Write("call", Touch(Call, "create"))],
+        writes=[Write("call", ItemWrite(Call, "create"))],
         volume={Call: Volume(items=1_000_000, size=2_000)},
         traffic={"call": traffic},
     )

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, one_of, value_at
 from tablewright.model import ModelError
-from tablewright.model.items.field_layout import no_value
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item, Schema
+from tablewright.model.items.field_layout import invalid_value
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.errors import ConditionFailed, StoreError
 from tablewright.store.item_description import describe_item
@@ -69,11 +69,11 @@ class Expectations:
         if choice is None:
             return place.encode(None)
         if path in schema.fields:
-            return schema.stored({path: choice}).get(place.path)
+            return schema.encode_values({path: choice}).get(place.path)
         try:
             return place.encode(place.validate(choice))
         except (TypeError, ValueError) as error:
-            raise no_value(f"{schema.entity.__name__}.{path}", choice, error) from None
+            raise invalid_value(f"{schema.entity.__name__}.{path}", choice, error) from None
 
 
 def _choices(place: Place, wanted: Any) -> Collection[Any]:

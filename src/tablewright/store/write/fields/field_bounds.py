@@ -17,6 +17,7 @@ from typing import Any
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
+from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import (
     Condition,
     compare,
@@ -27,8 +28,7 @@ from tablewright.dynamo.expressions.builder import (
     one_of,
     value_at,
 )
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode, number_text
 from tablewright.store.errors import ConditionFailed, StoreError
 from tablewright.store.item_description import describe_item

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tablewright.model.schema import Item
+from tablewright.dynamo import Item
 from tablewright.store.context import Context
 from tablewright.store.errors import Conflict, LimitExceeded, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Request, Response

@@ -32,7 +32,7 @@ def dependencies(schema: Schema) -> Dependencies:
     key = schema.table.key
     fixed: set[str] = set()
     for attribute in key:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         fixed |= {attribute} if rule is None else {part.name for part in rule.template.fields if part.reversible}
     guards = {spec.attribute for spec in schema.unique}
     if guards and schema.expiry is not None:
@@ -40,6 +40,6 @@ def dependencies(schema: Schema) -> Dependencies:
     return Dependencies(
         identity=frozenset(source for attribute in key for source in schema.sources(attribute)),
         fixed=frozenset(name for name in fixed if "." not in name),
-        indexes={attribute: schema.sources(attribute) for attribute in schema.rules if attribute not in key},
+        indexes={attribute: schema.sources(attribute) for attribute in schema.key_rules if attribute not in key},
         guards=frozenset(guards),
     )

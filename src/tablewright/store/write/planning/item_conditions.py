@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import (
     Condition,
     all_of,
@@ -20,7 +21,7 @@ from tablewright.dynamo.expressions.builder import (
     missing,
     with_expressions,
 )
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import number_text
 from tablewright.store.context import Context
 
@@ -61,7 +62,7 @@ def is_free(context: Context, schema: Schema) -> Condition:
 
 def is_replaceable(context: Context, schema: Schema) -> Condition | None:
     """There is no item, one of the entity, or one that has expired; None where no other entity can have the key."""
-    if not schema.rivals:
+    if not schema.key_collisions:
         return None
     expired, own = has_expired(context, schema), _is_own(schema)
     return own if expired is None else own | expired
@@ -83,7 +84,7 @@ def _if_free(schema: Schema) -> Mapping[str, Any]:
 
 def if_replaceable(context: Context, schema: Schema) -> Mapping[str, Any]:
     """``is_replaceable`` as the members of a request; none where nothing has to hold."""
-    if not schema.rivals:
+    if not schema.key_collisions:
         return {}
     return _if_own(schema) if schema.expiry is None else with_expressions({}, is_replaceable(context, schema))
 
@@ -110,12 +111,12 @@ def is_of_another(schema: Schema, item: Item | None) -> bool:
 def is_current(schema: Schema) -> list[Condition]:
     """The item has the schema version in which its attributes mean what the declaration says."""
     upgrades = schema.upgrades
-    return [] if upgrades is None else [equals(upgrades.attribute, {"N": str(upgrades.shape)})]
+    return [] if upgrades is None else [equals(upgrades.attribute, {"N": str(upgrades.schema_version)})]
 
 
 def is_older(schema: Schema, item: Item) -> bool:
     """Whether an item has an older schema version, so that it has to be replaced, and cannot be changed in place."""
-    return schema.upgrades is not None and schema.shape_of(item) < schema.upgrades.shape
+    return schema.upgrades is not None and schema.schema_version_of(item) < schema.upgrades.schema_version
 
 
 # -- versions -------------------------------------------------------------------------------------------------------

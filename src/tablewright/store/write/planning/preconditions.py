@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, holds
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.errors import StoreError, VersionConflict
 from tablewright.store.item_description import describe_item

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal, holds
 from tablewright.model import Entity, Lookup, schema_of
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.errors import ReadRequired
 from tablewright.store.flow.driver import Flow, Request
@@ -84,5 +85,5 @@ def match_preconditions(target: Entity | Lookup[Any], refusal: Refusal) -> list[
     """An item that was found by an index still has the values that were looked up."""
     if isinstance(target, Entity) or target.index is None:
         return []
-    looked_up = schema_of(target.entity).stored(target.values)
+    looked_up = schema_of(target.entity).encode_values(target.values)
     return [Precondition(condition, refusal) for condition in all_equal(looked_up)]
