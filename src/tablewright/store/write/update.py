@@ -112,10 +112,10 @@ class Update(Operation):
         after = self._applied(before, changes)
         draws = []
         for spec in self.schema.numbered:
-            paths = [path for _, path in self.schema.counted[spec.name]]
+            paths = [path for _, path in self.schema.numbered_per[spec.name]]
             given = int(after[spec.attribute]["N"]) if spec.attribute in changed & after.keys() else None
             if given or [non_null_at(before, path) for path in paths] != [non_null_at(after, path) for path in paths]:
-                draws.append(Draw(self.schema, spec, self.schema.counter_key(spec, after), {}, given))
+                draws.append(Draw(self.schema, spec, self.schema.sequence_key(spec, after), {}, given))
         return draws
 
     def number(self, numbers: dict[str, int]) -> None:
