@@ -1,7 +1,7 @@
 """Query and Scan: their parameters, the checks on them in DynamoDB's order, and the response.
 
-    request ──▶ checks ──▶ key_conditions, start_key ──▶ PageRead ──▶ page_reader.read_page ──▶ response
-                                                                        └─ page_limits: where the page ends
+request ──▶ checks ──▶ key_conditions, start_key ──▶ PageRead ──▶ page_reader.read_page ──▶ response
+                                                                    └─ page_limits: where the page ends
 """
 
 from __future__ import annotations
