@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item
-from tablewright.model import Entity, Schema, Table, schema_of
+from tablewright.model import Entity, Schema, Table, schema_of, schemas_of
 from tablewright.model.items.item_decoding import unknown_attributes
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.blobs.blob_references import (
@@ -152,7 +152,7 @@ def _again(
 
 
 def _lost(table: Table, item: Item, attribute: str, reference: Reference, reason: str) -> BlobLost:
-    schema = next((schema for schema in table.entities if schema.matches(item)), None)
+    schema = next((schema for schema in schemas_of(table) if schema.matches(item)), None)
     if schema is None:
         return BlobLost(table.name, "", attribute, reference.blob, reason)
     return BlobLost(
