@@ -22,8 +22,7 @@ from tablewright.engine import Engine
 from tablewright.engine.database import Database
 from tablewright.engine.operations import OPERATIONS
 from tablewright.engine.storage.data_folder import WriteAheadLog
-from tablewright.wire import boto
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import boto, serve_in_thread
 from tests.engine.table_requests import on_demand
 from tests.threads import run_threads
 
@@ -207,10 +206,10 @@ def test_a_sync_that_succeeds_after_one_that_failed_proves_nothing(engine: Engin
     disk.instead = fail_while_another_writes
     with pytest.raises(InternalServerError):
         engine.call("PutItem", putting("first"))
-    (batch,) = later
-    assert batch is not None
+    (commit,) = later
+    assert commit is not None
     with pytest.raises(InternalServerError):
-        engine._storage.settle(batch)
+        engine._storage.wait_durable(commit)
     with pytest.raises(InternalServerError):
         engine.call("GetItem", getting("first"))
 

@@ -17,7 +17,7 @@ from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
 from tablewright.systems import NAMES, load
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import serve_in_thread
 from tests.runtime.commands import run, up
 
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals, with_expressions
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
@@ -76,11 +77,11 @@ class Counter:
 @lru_cache(maxsize=1024)
 def counted_attributes(schema: Schema) -> frozenset[str]:
     """The attributes of numbered fields, and of what they are counted for."""
-    groups = (path.partition(".")[0] for group in schema.counted.values() for _, path in group)
+    groups = (path.partition(".")[0] for group in schema.numbered_per.values() for _, path in group)
     return frozenset([*groups, *(spec.attribute for spec in schema.numbered)])
 
 
-class Counters:
+class Sequences:
     """The counters that the operations of one transaction draw from, over all its attempts."""
 
     def __init__(self) -> None:

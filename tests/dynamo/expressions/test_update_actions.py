@@ -1,4 +1,4 @@
-"""UpdateActions applied to an item here come to what the service makes of them."""
+"""Update actions applied to an item here come to what the service makes of them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, with_expressions
 from tablewright.engine import DynamoError, Engine
-from tablewright.model.schema import Item
 
 TABLE = {
     "TableName": "items",
