@@ -49,6 +49,19 @@ class Page(Generic[E]):
         return f"Page(items={self.items!r}, cursor={self.cursor!r})"
 
 
+def begin_read(
+    context: Context, source: Selection[E] | type[E], page_size: int | None, cursor: str | None, consistent: bool | None
+) -> tuple[Reading, type[E]]:
+    """Begin to read a selection, or all items of an entity."""
+    if isinstance(source, Selection):
+        plan, entity = plan_selection(context, source, consistent=consistent), source.entity
+    elif is_entity_class(source):
+        plan, entity = plan_scan(context, source, consistent=bool(consistent)), source
+    else:
+        raise not_taken("a read", f"{A_QUERY}, or {A_CLASS}", source)
+    return begin(context, plan, cursor, page_size), entity
+
+
 def read_page(reading: Reading, entity: type[E], limit: int | None) -> Flow[Page[E]]:
     """The next page of a reading."""
     items = yield from reading.take(limit)
