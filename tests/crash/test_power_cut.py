@@ -17,7 +17,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from tablewright.dynamo.errors import ConditionalCheckFailedException, InternalServerError
+from tablewright.dynamo import ConditionalCheckFailedException, InternalServerError
 from tablewright.engine import Engine
 from tablewright.engine.database import Database
 from tablewright.engine.operations import OPERATIONS

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import tablewright.engine
-from tablewright.dynamo.errors import DynamoError
+from tablewright.dynamo import DynamoError
 from tablewright.engine import Engine
 from tests.engine.table_requests import NEW_AND_OLD_IMAGES, on_demand, with_index
 

@@ -1,6 +1,6 @@
 """The embedded engine: DynamoDB's semantics over SQLite, in process, with no network."""
 
-from tablewright.dynamo.errors import DynamoError
+from tablewright.dynamo import DynamoError
 from tablewright.engine.engine import Engine
 from tablewright.engine.storage.data_folder import DamagedError, StorageError
 from tablewright.engine.storage.group_commit import Batch

@@ -15,8 +15,7 @@ from typing import Protocol
 
 import orjson
 
-from tablewright.dynamo.attribute_values import AttributeValue, Item, same_item
-from tablewright.dynamo.errors import ResourceNotFoundException
+from tablewright.dynamo import AttributeValue, Item, ResourceNotFoundException, same_item
 from tablewright.engine.storage.group_commit import Storage
 from tablewright.engine.storage.key_encoding import row_id
 from tablewright.engine.tables.table_schema import Index, Table

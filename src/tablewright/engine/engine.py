@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import orjson
 
-from tablewright.dynamo.errors import DynamoError, InternalServerError, UnknownOperationException
+from tablewright.dynamo import DynamoError, InternalServerError, UnknownOperationException
 from tablewright.engine.database import Database
 from tablewright.engine.maintenance import Maintenance
 from tablewright.engine.metering import open_ledger

@@ -24,10 +24,9 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo.attribute_values import Item, checked_item
-from tablewright.dynamo.errors import DynamoError
+from tablewright.dynamo import DynamoError, Item, checked_item, write_units
 from tablewright.engine.database import Database
-from tablewright.engine.items.consumed_capacity import CHARGES, Charge, write_units
+from tablewright.engine.items.consumed_capacity import CHARGES, Charge
 from tablewright.engine.partiql.batch_execute import BatchMember, attempted_units
 from tablewright.engine.tables.table_schema import Table
 

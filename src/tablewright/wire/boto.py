@@ -31,7 +31,7 @@ from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.parsers import create_parser
 
-from tablewright.dynamo.errors import DynamoError, InternalServerError
+from tablewright.dynamo import DynamoError, InternalServerError
 from tablewright.wire.endpoint import EngineLike, Pending
 from tablewright.wire.messages import http_date, next_request_id
 from tablewright.wire.operation_targets import OPERATIONS

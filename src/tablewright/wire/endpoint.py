@@ -20,12 +20,7 @@ from typing import Any, Final, Protocol
 
 import orjson
 
-from tablewright.dynamo.errors import (
-    DynamoError,
-    InternalServerError,
-    SerializationException,
-    UnknownOperationException,
-)
+from tablewright.dynamo import DynamoError, InternalServerError, SerializationException, UnknownOperationException
 from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render
 from tablewright.wire.operation_targets import OPERATIONS
 from tablewright.wire.sigv4 import accept_any

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from typing import Any
 
-from tablewright.dynamo.errors import InternalServerError
+from tablewright.dynamo import InternalServerError
 from tablewright.engine import Engine
 from tests.engine.table_requests import NEW_AND_OLD_IMAGES, attributes, index, on_demand
 

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
-    ConditionalCheckFailedException,
-    InternalServerError,
-    ResourceNotFoundException,
-)
+from tablewright.dynamo import ConditionalCheckFailedException, InternalServerError, ResourceNotFoundException
 from tablewright.engine import Engine
 from tests.engine.storage.disk import Disk, Waiter, create, definition, keys, put, putting
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tablewright.dynamo.attribute_values import item_size
+from tablewright.dynamo import item_size
 from tablewright.engine import Engine
 from tablewright.model import schema_of
 from tablewright.store import Create, Delete, MemoryBlobStore, Put, ServiceError, StoreError, Update, Upsert

@@ -17,14 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
-from tablewright.dynamo.attribute_values import (
-    MAX_ITEM_SIZE,
-    NUMBER_OVERFLOW,
-    AttributeValue,
-    Item,
-    canonical_number,
-    value_size,
-)
+from tablewright.dynamo.attribute_values import AttributeValue, Item
 from tablewright.dynamo.errors import ValidationException
 from tablewright.dynamo.expressions import condition_checks
 from tablewright.dynamo.expressions.compile_cache import kept
@@ -56,6 +49,8 @@ from tablewright.dynamo.expressions.nodes import (
 )
 from tablewright.dynamo.expressions.parser import Invalid, Parser, Section, check_size
 from tablewright.dynamo.expressions.projection import Projection
+from tablewright.dynamo.item_size import MAX_ITEM_SIZE, value_size
+from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number
 
 _KIND = "UpdateExpression"
 _SETS = frozenset({"SS", "NS", "BS"})

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo.errors import BackupNotFoundException, ValidationException
+from tablewright.dynamo import BackupNotFoundException, ValidationException
 from tablewright.engine.backups.point_in_time import check_backups_available
 from tablewright.engine.database import Database
 from tablewright.engine.tables.table_description import billing_mode, moment, shown

@@ -19,7 +19,7 @@ from dataclasses import replace
 from math import ceil, floor
 from typing import Any, NamedTuple
 
-from tablewright.dynamo.errors import ContinuousBackupsUnavailableException
+from tablewright.dynamo import ContinuousBackupsUnavailableException
 from tablewright.engine.database import Database
 from tablewright.engine.tables.table_lookup import find_source
 from tablewright.engine.tables.table_schema import Table

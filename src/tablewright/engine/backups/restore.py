@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tablewright.dynamo.errors import (
+from tablewright.dynamo import (
     InvalidRestoreTimeException,
     PointInTimeRecoveryUnavailableException,
     TableAlreadyExistsException,

@@ -7,11 +7,10 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo.attribute_values import MAX_ITEM_SIZE, Item, checked_item
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import MAX_ITEM_SIZE, Item, ValidationException, checked_item, read_units
 from tablewright.dynamo.expressions import Projection, check_parameters
 from tablewright.engine.database import Database
-from tablewright.engine.items.consumed_capacity import Meter, read_units
+from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import (
     Write,
     attributes_to_get,

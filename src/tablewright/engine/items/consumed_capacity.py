@@ -14,23 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.dynamo.attribute_values import Item, item_size, same_item
+from tablewright.dynamo import Item, item_size, same_item, write_units
 from tablewright.engine.database import Row
 from tablewright.engine.tables.table_schema import Index, Key, Table
 
-_WRITE_UNIT = 1024
-_READ_UNIT = 4096
 # The member of a request that holds its list of charges; none that a caller can send has such a name.
 CHARGES = "\0charges"
-
-
-def write_units(size: int) -> int:
-    return -(-size // _WRITE_UNIT) or 1
-
-
-def read_units(size: int, consistent: bool) -> float:
-    units = -(-size // _READ_UNIT) or 1
-    return float(units) if consistent else units / 2
 
 
 def _index_change(index: Index, before: Item, after: Item, sizes: Mapping[int, int]) -> list[tuple[Item, int]]:

@@ -13,27 +13,26 @@ from typing import Any, Protocol
 
 import orjson
 
-from tablewright.dynamo.attribute_values import (
+from tablewright.dynamo import (
     MAX_ITEM_SIZE,
     WRITTEN_TOO_DEEPLY,
     AttributeValue,
+    ConditionalCheckFailedException,
     Item,
+    RequestValidationException,
+    ValidationException,
     checked,
     checked_item,
     item_size,
+    read_units,
     text_size,
     value_size,
-)
-from tablewright.dynamo.errors import (
-    ConditionalCheckFailedException,
-    RequestValidationException,
-    ValidationException,
 )
 from tablewright.dynamo.expressions import Condition, Projection, check_parameters
 from tablewright.dynamo.expressions.updates import TOO_LARGE_TO_UPDATE
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items import legacy_parameters
-from tablewright.engine.items.consumed_capacity import Meter, read_units
+from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.storage import key_encoding
 from tablewright.engine.tables.table_schema import Table

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from tablewright.dynamo.attribute_values import ANY_DEPTH, AttributeValue, checked
+from tablewright.dynamo import ANY_DEPTH, AttributeValue, checked
 from tablewright.dynamo.expressions import (
     Condition,
     KeyConditionProgram,

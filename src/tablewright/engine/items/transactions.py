@@ -16,17 +16,22 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo.attribute_values import MAX_ITEM_SIZE, Item, checked_item, text_size
-from tablewright.dynamo.errors import (
+from tablewright.dynamo import (
+    MAX_ITEM_SIZE,
     ConditionalCheckFailedException,
     DuplicateItemException,
     DynamoError,
     IdempotentParameterMismatchException,
+    Item,
     TransactionCanceledException,
     ValidationException,
+    checked_item,
+    read_units,
+    text_size,
+    write_units,
 )
 from tablewright.engine.database import Database, Row
-from tablewright.engine.items.consumed_capacity import Meter, read_units, write_units
+from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import (
     Write,
     batch_collection_metrics,

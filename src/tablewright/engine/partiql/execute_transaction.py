@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo.errors import DynamoError, ResourceNotFoundException, ValidationException
+from tablewright.dynamo import DynamoError, ResourceNotFoundException, ValidationException, read_units
 from tablewright.engine.database import Database
-from tablewright.engine.items.consumed_capacity import Meter, read_units
+from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.transactions import Member, cancel_if_any, remember, replayed, write_all
 from tablewright.engine.partiql.execute_statement import item_on_failure, prepared_write
 from tablewright.engine.partiql.statements import (

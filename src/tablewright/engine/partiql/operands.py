@@ -6,8 +6,7 @@ value (``root``, ``root[0]``, ``root[0].name``).
 
 from __future__ import annotations
 
-from tablewright.dynamo.attribute_values import MAX_NESTING, AttributeValue, canonical_number
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import MAX_NESTING, AttributeValue, ValidationException, canonical_number
 from tablewright.dynamo.expressions.document_paths import MAX_INDEX, MAX_PATH_DEPTH
 from tablewright.dynamo.expressions.nodes import Literal, Path, PathPart, Placeholder
 from tablewright.engine.partiql.refusals import refused

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-from tablewright.dynamo.errors import InternalServerError
+from tablewright.dynamo import InternalServerError
 from tablewright.engine.storage import forks
 from tablewright.engine.storage.data_folder import StorageError, WriteAheadLog, connect
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from hashlib import md5
 from zlib import crc32
 
-from tablewright.dynamo.attribute_values import AttributeValue
+from tablewright.dynamo import AttributeValue
 
 HASH_BYTES = 6
 _MAX_LENGTH = 0xFFFF

@@ -24,7 +24,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo.errors import ResourceNotFoundException, ValidationException
+from tablewright.dynamo import ResourceNotFoundException, ValidationException
 from tablewright.engine.database import Database
 from tablewright.engine.tables.table_schema import Table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablewright.dynamo.errors import (
+from tablewright.dynamo import (
     AccessDeniedException,
     ResourceNotFoundException,
     TableNotFoundException,

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from dataclasses import replace
 from typing import Any
 
-from tablewright.dynamo.errors import LimitExceededException, ResourceInUseException, ValidationException
+from tablewright.dynamo import LimitExceededException, ResourceInUseException, ValidationException
 from tablewright.engine.backups import on_demand, point_in_time
 from tablewright.engine.database import Database
 from tablewright.engine.streams import shards

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.dynamo.attribute_values import AttributeValue, Item, binary_size, text_size
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import AttributeValue, Item, ValidationException, binary_size, text_size
 from tablewright.engine.storage import key_encoding
 
 _INVALID = "One or more parameter values were invalid: "

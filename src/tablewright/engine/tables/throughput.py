@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tablewright.dynamo.errors import LimitExceededException, ValidationException
+from tablewright.dynamo import LimitExceededException, ValidationException
 from tablewright.engine.tables.table_checks import ON_DEMAND, PROVISIONED, invalid
 from tablewright.engine.tables.table_description import decreases_today, set_billing_mode
 

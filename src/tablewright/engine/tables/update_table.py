@@ -15,7 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tablewright.dynamo.errors import (
+from tablewright.dynamo import (
     LimitExceededException,
     ResourceInUseException,
     ResourceNotFoundException,

@@ -18,7 +18,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import ValidationException
 from tablewright.engine.database import Database, Row, expiry
 from tablewright.engine.tables.table_lookup import find_table
 from tablewright.engine.tables.table_operations import find_settled_table

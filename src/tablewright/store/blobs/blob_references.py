@@ -26,7 +26,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo.attribute_values import item_size, value_size
+from tablewright.dynamo import item_size, value_size
 from tablewright.model import Entity, Large, Schema, schema_of
 from tablewright.model.declarations import OUTSIDE
 from tablewright.model.items.field_spec import FieldSpec

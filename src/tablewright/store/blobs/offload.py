@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from tablewright.dynamo.attribute_values import item_size
+from tablewright.dynamo import item_size
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
 from tablewright.model import Entity, ModelError, Schema, Table, schema_of
 from tablewright.model.declarations import OUTSIDE

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from tablewright.dynamo.errors import DynamoError
+from tablewright.dynamo import DynamoError
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, all_of, with_expressions
 from tablewright.model import Entity, Lookup, ModelError
 from tablewright.model.items.item_decoding import keep_unknown, unknown_of
