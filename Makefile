@@ -3,6 +3,7 @@
 # make check   format, lint and types                   make test-slow  the slow tier alone
 # make format  rewrite the sources in the house format  make bench      docs/benchmarks.md (PART=http: one part)
 # make docs    docs/systems, from the models            make requirements   docs/requirements.md, from the tests
+#                                                       make generate       the synchronous store, from the asynchronous
 #
 # One virtual environment, two stamps: `up` needs the systems' dependencies only, the rest needs the
 # development tools too. A stamp is renewed when pyproject.toml changes, so a second call installs nothing.
@@ -19,7 +20,7 @@ PORT ?= 8080
 PART ?=
 SYSTEMS := $(patsubst src/tablewright/systems/%/model.py,tablewright.systems.%,$(wildcard src/tablewright/systems/*/model.py))
 
-.PHONY: up test test-slow check format docs requirements bench clean
+.PHONY: up test test-slow check format docs requirements generate bench clean
 .DELETE_ON_ERROR:
 
 up: $(RUNTIME)
@@ -45,6 +46,9 @@ docs: $(DEV)
 
 requirements: $(DEV)
 	$(BIN)/python tools/requirements.py
+
+generate: $(DEV)
+	$(BIN)/python tools/generate_sync.py
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks $(PART)

@@ -1,4 +1,4 @@
-"""Reads and writes of a model: ``AsyncStore``. Each method runs one flow and does nothing else.
+"""Reads and writes of a model: ``AsyncStore``.
 
     store = AsyncStore.open("./data")                the embedded engine, durable; in memory without a path
     store = AsyncStore.on(engine)                    an engine that is already open
@@ -6,6 +6,8 @@
 
     await store.get(Call.by_id(call_id="c-9"))       Call | None
     await store.query(Call.upcoming(user_id="u-1"))  Page[Call]
+
+A method runs one flow, and does nothing else; the flow is where the work is.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, Self, TypeVar
 from tablewright.model import Collection, Entity, Gathering, Lookup, Selection, Table
 from tablewright.store.base_store import BaseStore
 from tablewright.store.blobs import offload, orphan_blobs
-from tablewright.store.blobs.orphan_blobs import Orphans, OrphansHook
+from tablewright.store.blobs.orphan_blobs import OrphanHook, OrphanReport
 from tablewright.store.flow.driver import Flow, call_async, run_async
 from tablewright.store.maintenance import verify_repair
 from tablewright.store.maintenance.ensure_tables import ensure_tables
@@ -47,7 +49,7 @@ class AsyncStore(BaseStore):
             call = await store.get(Call.by_id(call_id="c-9"))
     """
 
-    async def run(self, flow: Flow[T]) -> T:
+    async def run_flow(self, flow: Flow[T]) -> T:
         """Run a flow to its end on the backend of this store; consumers and tolerant readers are built on it."""
         return await run_async(flow, self.backend)
 
@@ -70,7 +72,7 @@ class AsyncStore(BaseStore):
 
         What cannot be changed safely is a ``TableMismatch``, and nothing is changed. A dry run only reports.
         """
-        return await self.run(ensure_tables(self.context, tables, dry_run=dry_run))
+        return await self.run_flow(ensure_tables(self.context, tables, dry_run=dry_run))
 
     async def verify(
         self,
@@ -85,7 +87,7 @@ class AsyncStore(BaseStore):
 
         ``limit`` ends the pass after about so many items; the cursor of the report continues it.
         """
-        return await self.run(
+        return await self.run_flow(
             verify_repair.verify(
                 self.context,
                 target,
@@ -106,8 +108,8 @@ class AsyncStore(BaseStore):
         page_size: int | None = None,
         on_progress: ProgressHook | None = None,
     ) -> Report:
-        """Repair what ``verify`` finds. It is a dry run, which only reports, unless ``dry_run=False`` is given."""
-        return await self.run(
+        """Repair what ``verify`` finds; a dry run, unless ``dry_run=False`` is given, only reports it."""
+        return await self.run_flow(
             verify_repair.repair(
                 self.context,
                 target,
@@ -127,10 +129,10 @@ class AsyncStore(BaseStore):
         grace: timedelta = orphan_blobs.GRACE,
         cursor: str | None = None,
         limit: int | None = None,
-        on_progress: OrphansHook | None = None,
-    ) -> Orphans:
-        """Delete blobs that no item refers to. It is a dry run, which only counts, unless ``dry_run=False`` is given."""
-        return await self.run(
+        on_progress: OrphanHook | None = None,
+    ) -> OrphanReport:
+        """Delete blobs that no item refers to; a dry run, unless ``dry_run=False`` is given, only counts them."""
+        return await self.run_flow(
             orphan_blobs.collect_orphans(
                 self.context,
                 target,
@@ -146,11 +148,11 @@ class AsyncStore(BaseStore):
 
     async def get(self, lookup: Lookup[E], *, consistent: bool | None = None) -> E | None:
         """One entity, or None if there is none."""
-        return await self.run(get.get(self.context, lookup, consistent=consistent))
+        return await self.run_flow(get.get(self.context, lookup, consistent=consistent))
 
     async def get_many(self, wanted: Sequence[Lookup[E]], *, consistent: bool | None = None) -> list[E | None]:
         """Any number of entities by primary key, in the order of the lookups."""
-        return await self.run(get.get_many(self.context, wanted, consistent=consistent))
+        return await self.run_flow(get.get_many(self.context, wanted, consistent=consistent))
 
     async def query(
         self,
@@ -162,10 +164,8 @@ class AsyncStore(BaseStore):
         consistent: bool | None = None,
     ) -> Page[E]:
         """A page of a selection: up to ``limit`` items, or a page of the service if no limit is given."""
-        return await self.run(
-            query.query(
-                self.context, selection, limit=limit, cursor=cursor, page_size=page_size, consistent=consistent
-            )
+        return await self.run_flow(
+            query.query(self.context, selection, limit=limit, cursor=cursor, page_size=page_size, consistent=consistent)
         )
 
     async def scan(
@@ -178,8 +178,8 @@ class AsyncStore(BaseStore):
         segment: tuple[int, int] | None = None,
         consistent: bool | None = None,
     ) -> Page[E]:
-        """A page of all items of an entity; ``segment=(0, 4)`` is the first of four parts that can be read in parallel."""
-        return await self.run(
+        """A page of all items of an entity; ``segment=(0, 4)`` is the first of four that can be read in parallel."""
+        return await self.run_flow(
             query.scan(
                 self.context,
                 entity,
@@ -193,11 +193,11 @@ class AsyncStore(BaseStore):
 
     async def count(self, selection: Selection[E], *, consistent: bool | None = None) -> int:
         """The number of items of a selection; it reads all of them."""
-        return await self.run(query.count(self.context, selection, consistent=consistent))
+        return await self.run_flow(query.count(self.context, selection, consistent=consistent))
 
     async def collect(self, gathering: Gathering[C], *, consistent: bool | None = None) -> C | None:
         """Several entities that share a partition, by one query; None if a required one is missing."""
-        return await self.run(query.collect(self.context, gathering, consistent=consistent))
+        return await self.run_flow(query.collect(self.context, gathering, consistent=consistent))
 
     async def pages(
         self,
@@ -211,7 +211,7 @@ class AsyncStore(BaseStore):
         """Page after page of a selection, or of all items of an entity; ``limit`` items in each but the last."""
         reading, entity = query.begin_read(self.context, source, page_size, cursor, consistent)
         while not reading.ended:
-            page = await self.run(query.read_page(reading, entity, limit))
+            page = await self.run_flow(query.read_page(reading, entity, limit))
             if page.items:
                 yield page
 
@@ -226,29 +226,29 @@ class AsyncStore(BaseStore):
         """Item after item of a selection, or of all items of an entity; ``limit`` in all."""
         reading, entity = query.begin_read(self.context, source, page_size, None, consistent)
         while not reading.ended and limit != 0:
-            items = await self.run(query.read_some(reading, entity, limit))
+            items = await self.run_flow(query.read_some(reading, entity, limit))
             limit = None if limit is None else limit - len(items)
             for item in items:
                 yield item
 
     async def load(self, entity: E) -> E:
         """Load the large values that were not read with an entity, as in the changes of a stream."""
-        await self.run(offload.load(self.context, entity))
+        await self.run_flow(offload.load(self.context, entity))
         return entity
 
     # -- writing ------------------------------------------------------------------------------------------------
 
     async def put(self, entity: E) -> E:
         """Store an item, whether or not one exists; a versioned one only over the version that was read."""
-        return await self.run(put.put(self.context, entity))
+        return await self.run_flow(put.put(self.context, entity))
 
     async def create(self, entity: E) -> E:
         """Store a new item; ``AlreadyExists`` if there is one."""
-        return await self.run(put.create(self.context, entity))
+        return await self.run_flow(put.create(self.context, entity))
 
     async def upsert(self, entity: E) -> E:
         """Create an item, or set the fields of the one that exists."""
-        return await self.run(upsert.upsert(self.context, entity))
+        return await self.run_flow(upsert.upsert(self.context, entity))
 
     async def update(
         self,
@@ -264,7 +264,7 @@ class AsyncStore(BaseStore):
         **fields: Any,
     ) -> E:
         """Change some fields of an existing item (see ``Update``); its keys follow, even to another primary key."""
-        return await self.run(
+        return await self.run_flow(
             update.update(
                 self.context,
                 target,
@@ -280,15 +280,15 @@ class AsyncStore(BaseStore):
 
     async def delete(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> bool:
         """Delete an item; returns whether there was one."""
-        return await self.run(put.delete(self.context, target, expect=expect))
+        return await self.run_flow(put.delete(self.context, target, expect=expect))
 
     async def transact(self, *operations: Operation) -> None:
         """Several writes, all of them or none: Create, Put, Update, Delete, Check, Absent."""
-        return await self.run(transaction.transact(self.context, *operations))
+        return await self.run_flow(transaction.transact(self.context, *operations))
 
     async def write_many(self, entities: Iterable[Entity] = (), *, delete: Iterable[Entity | Lookup[Any]] = ()) -> None:
         """Put and delete any number of items, each on its own."""
-        return await self.run(batch_write.write_many(self.context, entities, delete=delete))
+        return await self.run_flow(batch_write.write_many(self.context, entities, delete=delete))
 
     async def execute_once(
         self,
@@ -304,12 +304,12 @@ class AsyncStore(BaseStore):
         ``record`` is the entity that stores the response under the idempotency key ``key``; ``work`` is called to
         execute the request, and returns an ``Outcome``.
         """
-        claim = await self.run(idempotent_write.begin(self.context, record, key, request, lease=lease))
+        claim = await self.run_flow(idempotent_write.begin(self.context, record, key, request, lease=lease))
         if isinstance(claim, idempotent_write.Answered):
             return claim.response
         try:
             outcome = await call_async(work)
-            return await self.run(idempotent_write.complete(self.context, claim, outcome))
+            return await self.run_flow(idempotent_write.complete(self.context, claim, outcome))
         except BaseException:
-            await self.run(idempotent_write.abandon(self.context, claim))
+            await self.run_flow(idempotent_write.abandon(self.context, claim))
             raise

@@ -36,8 +36,8 @@ class Settings(_ContextSettings, total=False):
 class BaseStore:
     """The backend and the settings of a store.
 
-    ``backend`` answers its requests and ``context`` has its settings. Together with ``run`` of the two stores they are
-    what consumers and tolerant readers are built on.
+    ``backend`` answers its requests and ``context`` has its settings. Together with ``run_flow`` of the two stores they
+    are what consumers and tolerant readers are built on.
     """
 
     def __init__(self, backend: Backend, **settings: Unpack[Settings]) -> None:

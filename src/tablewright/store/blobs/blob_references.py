@@ -117,7 +117,7 @@ def stripped(item: Item) -> Item:
     return {name: value for name, value in item.items() if name not in outside} if outside else item
 
 
-def sizes_outside(entity: Entity) -> dict[str, int]:
+def blob_sizes(entity: Entity) -> dict[str, int]:
     """The bytes that an entity has outside of its item, by field; as of when it was read or written last."""
     known = unknown_of(entity)
     if OUTSIDE not in known:

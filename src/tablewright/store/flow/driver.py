@@ -65,7 +65,7 @@ class Backend(Protocol):
         """Release the engine or the connections."""
 
 
-# -- threads and asyncio: what differs between them is here, in pairs ---------------------------------------------------
+# -- threads and asyncio: what differs between them is here, in pairs ------------------------------------------------
 
 
 def run(flow: Flow[T], backend: Backend) -> T:
@@ -117,7 +117,7 @@ def call(work: Callable[[], T]) -> T:
     result = work()
     if isinstance(result, Coroutine):
         result.close()
-        raise ModelError("this function is not awaited by a Store: use a plain function, or an AsyncStore")
+        raise ModelError("a Store does not await the function that it is given: use a plain function, or an AsyncStore")
     return result
 
 
@@ -125,7 +125,7 @@ async def call_async(work: Callable[[], Awaitable[T]]) -> T:
     """The result of an asynchronous function of the caller's."""
     result = work()
     if not isinstance(result, Awaitable):
-        raise ModelError("this function is awaited by an AsyncStore: declare it with async def")
+        raise ModelError("an AsyncStore awaits the function that it is given: declare it with async def")
     return await result
 
 

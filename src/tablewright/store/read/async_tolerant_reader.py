@@ -1,7 +1,7 @@
 """Tolerant reads: an item that cannot be read is left out and reported, where a store fails the whole read.
 
-A store skips nothing: one item that is not valid as its entity fails the read that it is part of. In a list, or in a job
-over many items, one such item would hide all the others. A tolerant reader returns its error instead:
+A store skips nothing: one item that is not valid as its entity fails the read that it is part of. In a list, or in a
+job over many items, one such item would hide all the others. A tolerant reader returns its error instead:
 
     await reader.page(selection, limit=50)      items, the errors of unreadable items, and a cursor
     await reader.one(lookup)                    an entity, None, or the error
@@ -53,13 +53,13 @@ class AsyncTolerantReader:
         It has ``limit`` items unless the list ends, or more than 1,000 items had to be read for it.
         """
         context = self._store.context
-        found = await self._store.run(tolerant.read_page(context, selection, limit, cursor, include))
+        found = await self._store.run_flow(tolerant.read_page(context, selection, limit, cursor, include))
         self._report(found.unreadable)
         return found
 
     async def one(self, lookup: Lookup[E], *, consistent: bool | None = None) -> E | Unreadable | None:
         """An entity, None if there is none, or the error that says why it cannot be read."""
-        found = await self._store.run(tolerant.read_one(self._store.context, lookup, consistent))
+        found = await self._store.run_flow(tolerant.read_one(self._store.context, lookup, consistent))
         self._report([found])
         return found
 
@@ -67,7 +67,7 @@ class AsyncTolerantReader:
         self, lookups: Sequence[Lookup[E]], *, consistent: bool | None = None
     ) -> list[E | Unreadable | None]:
         """For each lookup an entity, None, or the error, in their order."""
-        found = await self._store.run(tolerant.read_each(self._store.context, lookups, consistent))
+        found = await self._store.run_flow(tolerant.read_each(self._store.context, lookups, consistent))
         self._report(found)
         return found
 
@@ -78,19 +78,19 @@ class AsyncTolerantReader:
 
         None if a required member is missing; ``Unreadable`` is raised if a required member cannot be read.
         """
-        found = await self._store.run(tolerant.read_collection(self._store.context, gathering, consistent))
+        found = await self._store.run_flow(tolerant.read_collection(self._store.context, gathering, consistent))
         self._report(found[1])
         return found
 
     async def all(self, selection: Selection[E]) -> TolerantPage[E]:
         """All items of a list that is known to be short, such as what belongs to one item."""
-        found = await self._store.run(tolerant.read_all(self._store.context, selection))
+        found = await self._store.run_flow(tolerant.read_all(self._store.context, selection))
         self._report(found.unreadable)
         return found
 
     async def version(self, lookup: Lookup[E]) -> int:
         """The version of an item, even if it is unreadable otherwise; 0 if it has none."""
-        return await self._store.run(tolerant.read_version(self._store.context, lookup))
+        return await self._store.run_flow(tolerant.read_version(self._store.context, lookup))
 
     def _report(self, found: Iterable[object]) -> None:
         if self._on_unreadable is not None:

@@ -78,6 +78,15 @@ def read_some(reading: Reading, entity: type[E], most: int | None) -> Flow[list[
     return _entities(reading.scope, items)
 
 
+def read_all(context: Context, selection: Selection[E], *, consistent: bool | None = None) -> Flow[list[E]]:
+    """All entities of a selection that is known to be short."""
+    reading, entity = begin_read(context, selection, None, None, consistent)
+    found: list[E] = []
+    while not reading.ended:
+        found += yield from read_some(reading, entity, None)
+    return found
+
+
 def _entities(scope: Scope, items: Sequence[Item]) -> list[Any]:
     """What was read, as entities: whole, or with the fields that the pattern projects."""
     schema, projected = scope.schema, scope.projected

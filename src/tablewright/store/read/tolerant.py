@@ -1,4 +1,4 @@
-"""The flows of tolerant reads: an item that cannot be read is left out, and its error returned (see ``TolerantReader``).
+"""The flows of tolerant reads: an item that cannot be read is left out, and its error is returned.
 
 A page is full unless the list has ended, whatever is left out of it, also by the caller's ``include``; one call reads
 ``MOST_READ`` items at most for that.
@@ -42,7 +42,7 @@ def everything(entity: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TolerantPage(Generic[E]):
-    """A page of a tolerant read: the items, the errors of those that cannot be read, and the cursor for the next page."""
+    """A page of a tolerant read: its items, the errors of unreadable ones, and the cursor for the next page."""
 
     items: list[E]
     unreadable: list[Unreadable]

@@ -23,11 +23,12 @@ from tablewright.store.async_store import AsyncStore
 from tablewright.store.errors import StoreError
 from tablewright.store.flow.driver import wait_async
 from tablewright.store.flow.retry import backoff
+from tablewright.store.streams.batch_handler import is_temporary
 from tablewright.store.streams.checkpoint import CheckpointTable, DeadLetter
 from tablewright.store.streams.consumer_settings import BUSY_PAUSE, IDLE_PAUSE, ConsumerSettings, Handler, PassResult
 from tablewright.store.streams.lambda_events import on_lambda
 from tablewright.store.streams.rebuild import RebuildProgress, rebuild
-from tablewright.store.streams.stream_worker import StreamWorker, is_temporary
+from tablewright.store.streams.stream_worker import StreamWorker
 
 
 class AsyncConsumer:
@@ -54,7 +55,7 @@ class AsyncConsumer:
 
     async def run_once(self) -> PassResult:
         """Process all changes that are in the stream now."""
-        return await self._store.run(self._worker.run_pass(flush=True))
+        return await self._store.run_flow(self._worker.run_pass(flush=True))
 
     async def run(
         self,
@@ -63,7 +64,7 @@ class AsyncConsumer:
         pause: float = IDLE_PAUSE,
         on_pass: Callable[[PassResult], None] | None = None,
     ) -> None:
-        """Process the changes that are in the stream and those that follow until ``until`` is set; then release the leases.
+        """Process the changes in the stream, and those that follow, until ``until`` is set; then release the leases.
 
         ``on_pass`` is called with the result of each pass. When the service cannot be reached, the consumer waits and
         tries again; any other error ends it.
@@ -71,7 +72,7 @@ class AsyncConsumer:
         failures = 0
         while not until.is_set():
             try:
-                result = await self._store.run(self._worker.run_pass(flush=False, is_stopped=until.is_set))
+                result = await self._store.run_flow(self._worker.run_pass(flush=False, is_stopped=until.is_set))
                 if on_pass is not None:
                     on_pass(result)
                 failures = 0
@@ -90,11 +91,11 @@ class AsyncConsumer:
 
         A program that has just locked the data folder knows that, for example.
         """
-        await self._store.run(self._worker.take_over())
+        await self._store.run_flow(self._worker.take_over())
 
     async def release(self) -> None:
         """Release the leases, so that another consumer can continue at once."""
-        await self._store.run(self._worker.release())
+        await self._store.run_flow(self._worker.release())
 
     async def rebuild(
         self,
@@ -107,20 +108,20 @@ class AsyncConsumer:
 
         ``settle`` is how many seconds the stream may be behind the table: none on the engine, a few on Amazon DynamoDB.
         """
-        return await self._store.run(rebuild(self._worker, clear, on_progress, settle))
+        return await self._store.run_flow(rebuild(self._worker, clear, on_progress, settle))
 
     async def skip_lost(self) -> int:
-        """After ``RecordsLost``: continue with the oldest records there are. Returns in how many shards some were lost."""
-        return await self._store.run(self._worker.skip_lost())
+        """After ``RecordsLost``: continue with the oldest records there are; returns in how many shards that was so."""
+        return await self._store.run_flow(self._worker.skip_lost())
 
     async def dead_letters(self) -> list[DeadLetter]:
         """The records that the handler failed on."""
-        return await self._store.run(self._worker.dead_letters())
+        return await self._store.run_flow(self._worker.batches.dead_letters())
 
     async def replay(self, dead_letter: DeadLetter) -> None:
         """Handle a dead letter again, and delete it; if that fails, the handler's error is raised and it stays."""
-        await self._store.run(self._worker.replay(dead_letter))
+        await self._store.run_flow(self._worker.batches.replay(dead_letter))
 
     async def on_lambda(self, event: Mapping[str, Any], context: object = None) -> dict[str, Any]:
         """Handle an event of AWS Lambda; the response reports the records that failed, the others count once."""
-        return await self._store.run(on_lambda(self._worker, event))
+        return await self._store.run_flow(on_lambda(self._worker, event))
