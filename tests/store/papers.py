@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tablewright.dynamo import item_size
+from tablewright.dynamo import Item, item_size
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     Entity,
     ExpiresAt,
-    Gather,
     Get,
     GlobalIndex,
     Keys,
@@ -26,7 +26,6 @@ from tablewright.model import (
     Version,
     schema_of,
 )
-from tablewright.model.schema import Item
 from tablewright.store import BlobStore, IdempotencyRecord, ServiceError, Store
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.context import Context
@@ -103,7 +102,7 @@ class Folder(Collection):
     papers: list[Paper]
     contracts: list[Contract]
 
-    named = Gather()
+    named = CollectionQuery()
 
 
 def long(mark: str, size: int = 3 * THRESHOLD) -> str:

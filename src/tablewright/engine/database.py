@@ -1,8 +1,10 @@
 """What the operations share: the tables, the clock, and the one path by which an item changes.
 
-``fetch`` reads a row; ``change`` replaces it. Nothing else writes items, so index entries, expiry entries, the change
-log and the history cannot fall out of step with them: they are written by the same few lines, in the same SQLite
-transaction, whether the change came from a put, an update, a transaction, a PartiQL statement or the expiry sweep.
+``fetch`` reads a row; ``change`` replaces it, with everything that follows from it. Index entries, expiry entries, the
+change log and the history cannot fall out of step with the items: they are written by the same few lines, in the same
+SQLite transaction, whether the change came from a put, an update, a transaction, a PartiQL statement or the expiry
+sweep. ``overwrite`` is ``change`` for tables where nothing follows from an item, and saves reading the old one. No
+other code changes an item; a restore fills a table that nobody can use yet (``backups.point_in_time.copy_state``).
 """
 
 from __future__ import annotations
@@ -114,11 +116,12 @@ class Database:
     # -- items --------------------------------------------------------------------------------------------------
 
     def fetch(self, table: Table, key: bytes) -> Row | None:
-        found = self.storage.execute(table.select_row, (row_id(key), _blob(key))).fetchone()
+        blob = _blob(key)
+        found = self.storage.execute(table.select_row, (row_id(key), blob, blob)).fetchone()
         return None if found is None else Row(*found)
 
-    def put_blind(self, table: Table, key: bytes, data: bytes, size: int) -> None:
-        """Replace an item without looking at the old one; for tables where nothing depends on it."""
+    def overwrite(self, table: Table, key: bytes, data: bytes, size: int) -> None:
+        """Put an item without reading the one that it replaces; only while not ``table.needs_old_image``."""
         execute = self.storage.write()
         if not execute(table.put_row, (row_id(key), _blob(key), size, _blob(data))).rowcount:
             execute(

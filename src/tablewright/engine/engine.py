@@ -2,7 +2,7 @@
 
     call ──▶ check_request ──▶ operation (with the storage's turn) ──▶ response ──▶ durable ──▶ caller
 
-``execute`` is the same without the last step: it gives the response as JSON bytes together with the batch it has to
+``execute`` is the same without the last step: it gives the response as JSON bytes together with the commit it has to
 wait for, so that a server can let many requests share one commit. An item in a response is the stored bytes, spliced
 in by the serializer; only ``call`` parses them.
 """
@@ -27,7 +27,7 @@ from tablewright.engine.metering import open_ledger
 from tablewright.engine.operations import OPERATIONS
 from tablewright.engine.requests import check_request
 from tablewright.engine.storage.data_folder import DamagedError, locate
-from tablewright.engine.storage.group_commit import Batch, Storage, Turn
+from tablewright.engine.storage.group_commit import Commit, Storage, Turn
 from tablewright.engine.storage.verify_folder import Report, verify
 
 # The writes in memory that tasks make before others get their turn.
@@ -100,38 +100,38 @@ class Engine:
         ``pattern`` is the access pattern that it serves, for a run that is metered.
         """
         try:
-            body, batch = self.execute(operation, request, pattern=pattern)
+            body, commit = self.execute(operation, request, pattern=pattern)
         except DynamoError as error:
-            if error.batch is not None:
-                self._storage.settle(error.batch)
+            if error.commit is not None:
+                self._storage.wait_durable(error.commit)
             raise
-        if batch is not None:
-            self._storage.settle(batch)
+        if commit is not None:
+            self._storage.wait_durable(commit)
         response: dict[str, Any] = orjson.loads(body)
         return response
 
     async def call_async(self, operation: str, request: Mapping[str, Any], *, pattern: str = "") -> dict[str, Any]:
         """``call`` for asyncio: tasks that are ready together share one commit."""
         try:
-            body, batch = self.execute(operation, request, pattern=pattern)
+            body, commit = self.execute(operation, request, pattern=pattern)
         except DynamoError as error:
-            if error.batch is not None:
-                await self._durable(error.batch)
+            if error.commit is not None:
+                await self._wait_durable(error.commit)
             raise
-        if batch is not None:
-            await self._durable(batch)
+        if commit is not None:
+            await self._wait_durable(commit)
         response: dict[str, Any] = orjson.loads(body)
         return response
 
-    async def _durable(self, batch: Batch) -> None:
-        """Settle a batch. In a data folder, wait while turns of the event loop bring others who write: one sync is for
+    async def _wait_durable(self, commit: Commit) -> None:
+        """Settle a commit. In a data folder, wait while turns of the event loop bring others who write: one sync is for
         all of them.
 
         In memory there is nothing to share, but somebody else is let in now and then.
         """
         self._waits += 1
         if self._storage.folder is None and self._waits % _IN_A_ROW:
-            self._storage.settle(batch)
+            self._storage.wait_durable(commit)
             return
         import asyncio  # here, because it would be a third of the time it takes to import the engine
 
@@ -141,16 +141,16 @@ class Engine:
                 writes = storage.writes
                 await asyncio.sleep(0)
                 quiet = quiet + 1 if storage.writes == writes else 0
-                if batch.done or quiet == _QUIET_TURNS:
+                if commit.done or quiet == _QUIET_TURNS:
                     break
         finally:
             # The first to come back commits for the others; one that is cancelled leaves nothing undone.
-            self._storage.settle(batch)
+            self._storage.wait_durable(commit)
 
-    def execute(self, operation: str, request: Any, *, pattern: str = "") -> tuple[bytes, Batch | None]:
-        """The response as JSON, and the batch that must be durable before it may be shown to anyone.
+    def execute(self, operation: str, request: Any, *, pattern: str = "") -> tuple[bytes, Commit | None]:
+        """The response as JSON, and the commit that must be durable before it may be shown to anyone.
 
-        A DynamoError has that batch with it (``error.batch``).
+        A DynamoError has that commit with it (``error.commit``).
         """
         handler = OPERATIONS.get(operation)
         if handler is None:
@@ -163,9 +163,9 @@ class Engine:
             with self._storage.lock, turn:
                 response = handler(self._database, request)
         except DynamoError as error:
-            error.batch = turn.batch
+            error.commit = turn.commit
             raise
-        return orjson.dumps(response), turn.batch
+        return orjson.dumps(response), turn.commit
 
     def flush(self) -> None:
         """Make everything that is pending durable; everyone who waits for it is told."""
@@ -181,8 +181,8 @@ class Engine:
         """Prove that items, indexes, expiry entries and streams agree; see ``Report``."""
         with self._storage.turn() as turn:
             report = verify(self._database)
-        if turn.batch is not None:
-            self._storage.settle(turn.batch)
+        if turn.commit is not None:
+            self._storage.wait_durable(turn.commit)
         return report
 
     def close(self) -> None:

@@ -126,9 +126,9 @@ class Maintenance:
         with storage.turn():
             began = time.monotonic()
             pause = step(self._database)
-            batch = storage.pending
-        if batch is not None:
-            storage.settle(batch)
+            commit = storage.open_commit
+        if commit is not None:
+            storage.wait_durable(commit)
         return pause, time.monotonic() - began
 
 

@@ -17,7 +17,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from tablewright.model import Collection, Entity, Gathering, Lookup, Selection, Table
+from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection, Table
 from tablewright.store.base_store import BaseStore
 from tablewright.store.blobs import offload, orphan_blobs
 from tablewright.store.blobs.orphan_blobs import OrphanHook, OrphanReport
@@ -195,9 +195,9 @@ class AsyncStore(BaseStore):
         """The number of items of a selection; it reads all of them."""
         return await self.run_flow(query.count(self.context, selection, consistent=consistent))
 
-    async def collect(self, gathering: Gathering[C], *, consistent: bool | None = None) -> C | None:
+    async def collect(self, selection: CollectionSelection[C], *, consistent: bool | None = None) -> C | None:
         """Several entities that share a partition, by one query; None if a required one is missing."""
-        return await self.run_flow(query.collect(self.context, gathering, consistent=consistent))
+        return await self.run_flow(query.collect(self.context, selection, consistent=consistent))
 
     async def pages(
         self,

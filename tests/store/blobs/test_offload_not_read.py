@@ -6,7 +6,18 @@ from typing import Annotated
 
 import pytest
 
-from tablewright.model import Collection, Entity, Gather, Get, GlobalIndex, Keys, Large, Query, Table, UpdatedAt
+from tablewright.model import (
+    Collection,
+    CollectionQuery,
+    Entity,
+    Get,
+    GlobalIndex,
+    Keys,
+    Large,
+    Query,
+    Table,
+    UpdatedAt,
+)
 from tablewright.store import MemoryBlobStore, Store, blob_sizes
 
 archive = Table("archive", "PK", "SK", indexes=[GlobalIndex("byOwner", "owner", "SK")])
@@ -21,14 +32,14 @@ class Scan(Entity, table=archive):
     keys = Keys(PK="SCAN#{scan_id}", SK="SCAN")
 
     by_id = Get()
-    head = Get(many=True, whole=False)
-    of_owner = Query("byOwner", whole=False)
+    head = Get(many=True, load_large=False)
+    of_owner = Query("byOwner", load_large=False)
 
 
 class Case(Collection):
     scan: Scan
 
-    of_scan = Gather(whole=False)
+    of_scan = CollectionQuery(load_large=False)
 
 
 class Counting(MemoryBlobStore):

@@ -19,8 +19,8 @@ from pydantic.fields import FieldInfo
 from tablewright.design.design_loading import DesignError
 from tablewright.design.diff.value_types import Type, Types, absence
 from tablewright.model import Design, Expiry, Index, Large, Numbered, Schema, Stamp, Table, Unique
-from tablewright.model.collection import Gather
-from tablewright.model.declarations import KeyRule, VersionMark
+from tablewright.model.collection import CollectionQuery
+from tablewright.model.declarations import KeyRule, VersionMarker
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.patterns import Get, Query
 from tablewright.model.values.attribute_codec import encode
@@ -83,9 +83,9 @@ def snapshot(design: Design) -> Snapshot:
         },
         "writes": {
             name: [
-                f"{touch.action} {touch.entity.__name__}" + (f" {'+'.join(changed)}" if changed else "")
-                for touch in write.touches
-                for changed in [sorted([*touch.sets, *touch.appends])]
+                f"{item_write.action} {item_write.entity.__name__}" + (f" {'+'.join(changed)}" if changed else "")
+                for item_write in write.item_writes
+                for changed in [sorted([*item_write.sets, *item_write.appends])]
             ]
             for name, write in design.writes.items()
         },
@@ -147,7 +147,7 @@ def _entity(schema: Schema) -> dict[str, Any]:
         "type_name": schema.type_name,
         "fields": fields,
         "models": types.models,
-        "keys": {attribute: _rule(rule) for attribute, rule in schema.rules.items()},
+        "keys": {attribute: _rule(rule) for attribute, rule in schema.key_rules.items()},
         "patterns": {name: _pattern(pattern) for name, pattern in schema.patterns.items()},
         "upgrades": None if upgrades is None else {"attribute": upgrades.attribute, "steps": len(upgrades.steps)},
     }
@@ -168,7 +168,7 @@ def _rule(rule: KeyRule) -> dict[str, Any]:
     return described
 
 
-def _pattern(pattern: Get | Query | Gather) -> dict[str, Any]:
+def _pattern(pattern: Get | Query | CollectionQuery) -> dict[str, Any]:
     described: dict[str, Any] = {"kind": type(pattern).__name__, "index": pattern.index}
     for member in ("range", "newest_first", "consistent", "many"):
         if getattr(pattern, member, None):
@@ -218,7 +218,7 @@ def _marks(info: FieldInfo) -> dict[str, Any]:
             found["unique"] = True
         elif isinstance(mark, Numbered):
             found["numbered"] = list(mark.per)
-        elif isinstance(mark, VersionMark):
+        elif isinstance(mark, VersionMarker):
             found["version"] = True
         elif isinstance(mark, Stamp):
             found["stamp"] = mark.event

@@ -11,10 +11,10 @@ import base64
 from collections.abc import Callable, Mapping
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item, same_value
+from tablewright.dynamo.document_paths import getter
 from tablewright.dynamo.expressions import condition_checks
 from tablewright.dynamo.expressions.compile_cache import kept
 from tablewright.dynamo.expressions.condition_checks import LeafCheck, Values, compare
-from tablewright.dynamo.expressions.document_paths import getter, nested, resolved, top_level
 from tablewright.dynamo.expressions.nodes import (
     And,
     Arithmetic,
@@ -32,6 +32,7 @@ from tablewright.dynamo.expressions.nodes import (
 )
 from tablewright.dynamo.expressions.nodes import Condition as ConditionNode
 from tablewright.dynamo.expressions.parser import Invalid, Parser, check_size
+from tablewright.dynamo.expressions.path_checks import nested, resolved, top_level
 
 Names = tuple[tuple[str, str], ...]
 Predicate = Callable[[Item, Values], bool]

@@ -115,10 +115,10 @@ def copy_state(db: Database, table: Table, time: float | None, rows: str) -> Non
     execute(
         f"INSERT INTO {rows} (id, key, size, item) "
         f"SELECT id, key, size, item FROM {table.rows} "
-        f"WHERE key NOT IN (SELECT key FROM {table.history} WHERE sequence > ?1) "
+        f"WHERE key NOT IN (SELECT key FROM {table.history} WHERE sequence > ?) "
         f"UNION ALL SELECT id, key, size, item FROM {table.history} WHERE item IS NOT NULL AND sequence IN "
-        f"(SELECT min(sequence) FROM {table.history} WHERE sequence > ?1 GROUP BY key)",
-        (last,),
+        f"(SELECT min(sequence) FROM {table.history} WHERE sequence > ? GROUP BY key)",
+        (last, last),
     )
 
 

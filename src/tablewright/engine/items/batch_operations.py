@@ -100,7 +100,7 @@ def batch_write_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         for row_key, write in writes.items():
             item, size = (write.item, write.size) if write.is_put else (None, 0)
             if item is not None and meter is None and not table.needs_old_image:
-                db.put_blind(table, row_key, orjson.dumps(item), size)
+                db.overwrite(table, row_key, orjson.dumps(item), size)
             else:
                 Write(table, row_key, becoming(item, size)).run(db, meter)
     response: dict[str, Any] = {"UnprocessedItems": {}}

@@ -115,7 +115,7 @@ def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     key = table.row_key(item)
     metered = request.get("ReturnConsumedCapacity", "NONE") != "NONE"
     if condition is None and returned == "NONE" and not metered and not table.needs_old_image:
-        db.put_blind(table, key, orjson.dumps(item), size)
+        db.overwrite(table, key, orjson.dumps(item), size)
         return _with_metrics(db, {}, table, item, request)
     write = Write(table, key, becoming(item, size), condition, parameters.values, _item_on_failure(request))
     return _written(db, request, write, item)

@@ -200,7 +200,7 @@ class Table:
         self.history = f"history_{self.number}"
         # Its own place first; another key may have come there before it.
         select = f"SELECT id, size, item FROM {self.rows} WHERE"
-        self.select_row = f"{select} id = ?1 AND key = ?2 UNION ALL {select} key = ?2 LIMIT 1"
+        self.select_row = f"{select} id = ? AND key = ? UNION ALL {select} key = ? LIMIT 1"
         replace = "DO UPDATE SET size = excluded.size, item = excluded.item"
         self.put_row = (
             f"INSERT INTO {self.rows} (id, key, size, item) VALUES (?, ?, ?, ?) "

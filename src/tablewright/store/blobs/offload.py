@@ -20,13 +20,11 @@ from typing import Any, TypeVar
 
 import orjson
 
-from tablewright.dynamo import item_size
+from tablewright.dynamo import AttributeValue, Item, item_size
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
 from tablewright.model import Entity, ModelError, Schema, Table, schema_of
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.items.item_decoding import unknown_of
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item
+from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.model.items.item_decoding import unknown_attributes
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.blobs.blob_references import (
     Blob,
@@ -142,11 +140,11 @@ class Outside:
             self._put(placed, schema, basis, attribute, value, before.get(attribute))
         if placed.references != before:
             if placed.references:
-                changes.sets[OUTSIDE] = stored_references(placed.references)
+                changes.sets[BLOB_REFERENCES] = stored_references(placed.references)
             else:
-                changes.removes.append(OUTSIDE)
+                changes.removes.append(BLOB_REFERENCES)
         if changed or placed.references != before:
-            placed.conditions.append(equals(OUTSIDE, basis.get(OUTSIDE)))
+            placed.conditions.append(equals(BLOB_REFERENCES, basis.get(BLOB_REFERENCES)))
         placed.superseded = _superseded(before, placed.references)
         return placed
 
@@ -260,7 +258,7 @@ def _blobs(context: Context) -> BlobStore:
 def at_hand(entity: Entity) -> Values:
     """The values that an entity has of those that are outside, as far as they are what is there."""
     schema, found = schema_of(type(entity)), {}
-    for attribute, reference in references(unknown_of(entity)).items():
+    for attribute, reference in references(unknown_attributes(entity)).items():
         spec = schema.by_attribute.get(attribute)
         if spec is not None and spec.name in entity.__dict__:
             value = spec.encode(entity.__dict__[spec.name])
@@ -314,7 +312,12 @@ def still_shown(
 
 def whole_if_older(context: Context, schema: Schema, item: Item | None) -> Flow[Item | None]:
     """An item with all its values if it has an older shape, as its upgrade may look at them; else as it is."""
-    if item is None or schema.upgrades is None or schema.shape_of(item) == schema.upgrades.shape or not lacking(item):
+    if (
+        item is None
+        or schema.upgrades is None
+        or schema.schema_version_of(item) == schema.upgrades.schema_version
+        or not lacking(item)
+    ):
         return item
     (whole,) = yield from loaded(context, schema.table, [item])
     if whole is None:
@@ -370,7 +373,7 @@ def _again(
 
 
 def _lost(table: Table, item: Item, attribute: str, reference: Reference, reason: str) -> BlobLost:
-    schema = next((schema for schema in table.entities if schema.is_of(item)), None)
+    schema = next((schema for schema in table.entities if schema.matches(item)), None)
     if schema is None:
         return BlobLost(table.name, "", attribute, reference.blob, reason)
     return BlobLost(
@@ -381,7 +384,7 @@ def _lost(table: Table, item: Item, attribute: str, reference: Reference, reason
 def load(context: Context, entity: Entity) -> Flow[None]:
     """Give an entity the large values that it lacks because nobody read them, as the changes of a stream do."""
     schema = schema_of(type(entity))
-    known = references(unknown_of(entity))
+    known = references(unknown_attributes(entity))
     lacked = {
         attribute: reference
         for attribute, reference in known.items()
@@ -403,4 +406,4 @@ def load(context: Context, entity: Entity) -> Flow[None]:
 def _told(schema: Schema, entity: Entity) -> str:
     """Which item an entity is of that was read in part."""
     values = {name: value for name, value in entity.__dict__.items() if name in schema.fields and value is not None}
-    return described(schema, schema.key_of(schema.stored(values)))
+    return described(schema, schema.key_of(schema.encode_values(values)))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal, all_of, equals, missing, with_expressions
 from tablewright.model import Schema
-from tablewright.model.schema import Item
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import backoff, retrying
 from tablewright.store.maintenance.findings import Fault, Finding, Remedy, guard_at, guard_finding, key_text
@@ -81,7 +81,7 @@ def strays(mending: Mending, guards: Sequence[Item]) -> Flow[None]:
 
 
 def _schema_of_owner(mending: Mending, owner: Item) -> Schema | None:
-    return next((schema for schema in mending.schemas if schema.unique and schema.is_of(owner)), None)
+    return next((schema for schema in mending.schemas if schema.unique and schema.matches(owner)), None)
 
 
 def _stray(mending: Mending, schema: Schema, guard: Item) -> Flow[None]:

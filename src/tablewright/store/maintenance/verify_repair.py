@@ -19,10 +19,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, all_of, compare, missing, with_expressions
 from tablewright.model import Entity, Schema, Table
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.schema import Item
 from tablewright.store.argument_checks import A_SCOPE, is_entity_class, not_taken
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.blob_requests import head_blobs
@@ -126,7 +126,7 @@ class _Upkeep(Mending):
                 if "M" in item.get(OWNER, {}) and not self._is_over(item):
                     guards.append(item)
                 continue
-            schema = next((schema for schema in self.schemas if schema.is_of(item)), None)
+            schema = next((schema for schema in self.schemas if schema.matches(item)), None)
             if schema is not None:
                 mended = yield from self._item(schema, item)
                 if mended is not None and not is_expired(schema, mended, self.context.clock()):
@@ -168,7 +168,7 @@ class _Upkeep(Mending):
                 yield backoff(self.context, attempt)
                 body = {"TableName": self.name, "Key": self.key(item), "ConsistentRead": True}
                 response = yield from retrying(self.context, Request("GetItem", body, "upkeep"))
-                if "Item" not in response or not schema.is_of(response["Item"]):
+                if "Item" not in response or not schema.matches(response["Item"]):
                     return None
                 item = response["Item"]
             else:
@@ -206,7 +206,7 @@ class _Upkeep(Mending):
                 guard_changes(schema, item, old_key, wanted, new_key),
                 placed=placed,
             )
-        if schema.shape_of(item) != schema.shape_of(wanted):
+        if schema.schema_version_of(item) != schema.schema_version_of(wanted):
             # Its guards are looked at with all the others.
             return upgrading(self.context, schema, item, wanted, has_changed)
         differing = [name for name in {**item, **wanted} if item.get(name) != wanted.get(name)]

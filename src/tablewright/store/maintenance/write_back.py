@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, all_of, exists, with_expressions
 from tablewright.model import Schema
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.schema import Item
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.offload import Outside
 from tablewright.store.context import Context
@@ -66,8 +66,8 @@ def upgrading(
         sets={name: after[name] for name in differing if name in after},
         removes=[name for name in differing if name not in after],
     )
-    names = dict.fromkeys([*stored, *schema.by_attribute, *differing, OUTSIDE])
-    assumed = {name: stored.get(name) for name in names if name not in schema.rules and name not in key}
+    names = dict.fromkeys([*stored, *schema.by_attribute, *differing, BLOB_REFERENCES])
+    assumed = {name: stored.get(name) for name in names if name not in schema.key_rules and name not in key}
     conditions = [exists(table.partition), *all_equal(assumed)]
     body = with_expressions({"TableName": context.name_of(table), "Key": key}, all_of(conditions), changes)
     return WritePlan([Action("Update", body, refused)], list(guards), placed=placed)
@@ -89,8 +89,8 @@ def written_back(context: Context, schemas: Sequence[Schema], items: Sequence[It
     result = list(items)
     known: dict[int, Item] = {}
     for number, item in enumerate(items):
-        schema = next((schema for schema in schemas if len(schemas) == 1 or schema.is_of(item)), None)
-        if schema is None or not schema.is_to_be_written_back(item) or lacking(item):
+        schema = next((schema for schema in schemas if len(schemas) == 1 or schema.matches(item)), None)
+        if schema is None or not schema.needs_write_back(item) or lacking(item):
             # The steps may look at what is outside, so that without it there is nothing to go by.
             continue
         if id(item) not in known:

@@ -6,7 +6,7 @@ job over many items, one such item would hide all the others. A tolerant reader 
     await reader.page(selection, limit=50)      items, the errors of unreadable items, and a cursor
     await reader.one(lookup)                    an entity, None, or the error
     await reader.each(lookups)                  the same for each of them
-    await reader.collect(gathering)             a collection, and the errors of members that were left out
+    await reader.collect(selection)             a collection, and the errors of members that were left out
     await reader.all(selection)                 all items of a short list, and the errors
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from tablewright.model import Collection, Entity, Gathering, Lookup, Selection
+from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection
 from tablewright.store.async_store import AsyncStore
 from tablewright.store.errors import Unreadable
 from tablewright.store.read import tolerant
@@ -72,13 +72,13 @@ class AsyncTolerantReader:
         return found
 
     async def collect(
-        self, gathering: Gathering[C], *, consistent: bool | None = None
+        self, selection: CollectionSelection[C], *, consistent: bool | None = None
     ) -> tuple[C | None, list[Unreadable]]:
         """A collection, and the errors of members that were left out; ``LimitExceeded`` past 16 MB.
 
         None if a required member is missing; ``Unreadable`` is raised if a required member cannot be read.
         """
-        found = await self._store.run_flow(tolerant.read_collection(self._store.context, gathering, consistent))
+        found = await self._store.run_flow(tolerant.read_collection(self._store.context, selection, consistent))
         self._report(found[1])
         return found
 

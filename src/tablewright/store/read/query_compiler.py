@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.dynamo.expressions.builder import (
     Condition,
     all_of,
@@ -26,11 +27,10 @@ from tablewright.dynamo.expressions.builder import (
     render,
 )
 from tablewright.model import ModelError
-from tablewright.model.declarations import OUTSIDE
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_layout import encoded
-from tablewright.model.keys.fast_keys import AttributeMaker, attribute_maker
-from tablewright.model.keys.key_template import PAST, AttributeValue, Field, Part, Template, lookup
-from tablewright.model.schema import Item
+from tablewright.model.keys.fast_keys import AttributeBuilder, attribute_builder
+from tablewright.model.keys.key_template import PAST, Field, Part, Template
 from tablewright.store.read.key_range import Check
 from tablewright.store.read.query_template import Bounded, Maker, Outline, Way
 
@@ -90,7 +90,7 @@ class _Outliner:
             result.straight = None
         return result
 
-    def _place(self, condition: Condition, *makers: Maker, straight: AttributeMaker | None = None) -> list[str]:
+    def _place(self, condition: Condition, *makers: Maker, straight: AttributeBuilder | None = None) -> list[str]:
         """Add a condition on the key, with what makes its values, which are blanks in the condition; if nothing does,
         they are as they are in it. Gives their placeholders. ``straight`` is the only maker again."""
         placeholders, result = self.result.placeholders, self.result
@@ -105,16 +105,16 @@ class _Outliner:
                 result.straight.append((added[0], straight))
         return added
 
-    def _straight(self, attribute: str, parts: Sequence[Part] | None = None) -> AttributeMaker | None:
-        return attribute_maker(self.schema, attribute, parts)
+    def _straight(self, attribute: str, parts: Sequence[Part] | None = None) -> AttributeBuilder | None:
+        return attribute_builder(self.schema, attribute, parts)
 
     def _projected(self, project: Sequence[str], keys_only: bool) -> tuple[str, ...]:
         """The attributes to ask for: those of the fields wanted, and those that tell whether an item counts."""
         schema = self.schema
         telling = [schema.table.type_attribute, None if schema.expiry is None else schema.expiry.attribute]
-        wanted = [] if keys_only else [schema.place(name, self.way.pattern).steps[0] for name in project]
+        wanted = [] if keys_only else [schema.locate(name, self.way.pattern).parts[0] for name in project]
         if any(spec.attribute in wanted for spec in schema.large):
-            telling.append(OUTSIDE)
+            telling.append(BLOB_REFERENCES)
         names = [*self.way.key, *telling, *self.checked, *wanted]
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
@@ -124,7 +124,7 @@ class _Outliner:
         if attribute == self.schema.table.type_attribute:
             self.result.partition += self._place(self._is_of_the_entity(attribute))
             return
-        rule = self.schema.rules.get(attribute)
+        rule = self.schema.key_rules.get(attribute)
         make: Maker
         if rule is None:
             self.used.add(attribute)
@@ -135,7 +135,7 @@ class _Outliner:
         else:
             template = rule.template
             self._use(template, None)
-            lacking = [name for name in sorted(template.required) if lookup(self.item, name) is None]
+            lacking = [name for name in sorted(template.required) if non_null_at(self.item, name) is None]
             if lacking:
                 raise self._lacks(lacking)
             make = _text(template.render)
@@ -169,7 +169,7 @@ class _Outliner:
             if attribute == self.schema.table.type_attribute:
                 self._place(self._is_of_the_entity(attribute))
                 continue
-            rule = self.schema.rules.get(attribute)
+            rule = self.schema.key_rules.get(attribute)
             open_field = None
             if rule is None:
                 if attribute in self.item:
@@ -224,13 +224,15 @@ class _Outliner:
     def _bounded(self, attribute: str, template: Template | None = None, part: Field | None = None) -> None:
         range_field = self.way.query.range
         assert range_field is not None
-        place = self.schema.place(range_field, self.way.pattern)
+        place = self.schema.locate(range_field, self.way.pattern)
         bounded = self.result.bounded = Bounded(self.schema, attribute, range_field, place, template, part)
         if bounded.by_day and part is not None:
             self.checked.append(part.name.partition(".")[0])
 
     def _check_all_used(self) -> None:
-        rules = [self.schema.rules[name] for name in self.way.partition + self.way.sort if name in self.schema.rules]
+        rules = [
+            self.schema.key_rules[name] for name in self.way.partition + self.way.sort if name in self.schema.key_rules
+        ]
         for attribute in (name for name in self.item if name not in self.used):
             states = [rule.when[attribute] for rule in rules if attribute in rule.when]
             name = self.schema.field_path(attribute)
@@ -247,8 +249,8 @@ class _Outliner:
         """The conditions outside of the key. What an index does not have, DynamoDB cannot filter by: it is checked."""
         rendered = []
         for name, wanted in filters.items():
-            place = self.schema.place(name, self.way.pattern)
-            path = ".".join(place.steps)
+            place = self.schema.locate(name, self.way.pattern)
+            path = ".".join(place.parts)
             if path in self.way.partition + self.way.sort:
                 raise ModelError(f"{self.way.pattern}: {name} is part of the key, so it cannot be in where")
             several = isinstance(wanted, list | tuple | set | frozenset)
@@ -257,9 +259,9 @@ class _Outliner:
             options = [None if value is None else encoded(place, value, where) for value in choices]
             if not options:
                 self.result.nothing = True
-            elif self.way.has is not None and place.steps[0] not in self.way.has:
+            elif self.way.has is not None and place.parts[0] not in self.way.has:
                 self.result.checks.append(_is_one_of(path, options))
-                self.checked.append(place.steps[0])
+                self.checked.append(place.parts[0])
             else:
                 rendered.append(_one_of(path, options))
         condition = all_of(rendered)
@@ -283,4 +285,4 @@ def _one_of(path: str, options: Sequence[AttributeValue | None]) -> Condition:
 
 
 def _is_one_of(path: str, options: Sequence[AttributeValue | None]) -> Check:
-    return lambda item: lookup(item, path) in options
+    return lambda item: non_null_at(item, path) in options

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from tablewright.model import Collection, Entity, Gathering, Lookup, Selection, schema_of
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.schema import Item, Schema
+from tablewright.dynamo import Item
+from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection, schema_of
+from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.errors import LimitExceeded, Unreadable
 from tablewright.store.flow.driver import Flow, Request
@@ -20,7 +21,7 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.get import get, get_many
 from tablewright.store.read.pager import Reading, begin
-from tablewright.store.read.read_planner import plan_gathering, plan_selection
+from tablewright.store.read.read_planner import plan_collection, plan_selection
 from tablewright.store.write.write_conditions import described
 
 # The most items that are read to fill a page.
@@ -95,7 +96,7 @@ def read_all(context: Context, selection: Selection[E]) -> Flow[TolerantPage[E]]
 def _entities(reading: Reading, items: list[Item]) -> tuple[list[Any], list[Unreadable]]:
     """The entities of items, and the errors of those that cannot be read."""
     schema, projected = reading.scope.schema, reading.scope.projected
-    if not projected and not any(OUTSIDE in item for item in items):
+    if not projected and not any(BLOB_REFERENCES in item for item in items):
         try:
             return entities_of(schema, items), []
         except Unreadable:
@@ -116,7 +117,7 @@ def _entity(schema: Schema, item: Item, projected: Sequence[str]) -> Any:
         found = entity_of(schema, part, partial=bool(projected))
     except Unreadable as error:
         return Unreadable(error.entity, described(schema, item), error.reason)
-    outside = item.get(OUTSIDE, {}).get("M", {})
+    outside = item.get(BLOB_REFERENCES, {}).get("M", {})
     for name, info in schema.entity.model_fields.items():
         attribute = schema.fields[name].attribute
         is_expected = (not projected or attribute in projected) and attribute not in outside
@@ -150,24 +151,24 @@ def read_each(
 
 
 def read_collection(
-    context: Context, gathering: Gathering[C], consistent: bool | None
+    context: Context, selection: CollectionSelection[C], consistent: bool | None
 ) -> Flow[tuple[C | None, list[Unreadable]]]:
     """A collection, and the errors of members that were left out."""
-    reading = begin(context, plan_gathering(context, gathering, consistent=consistent))
+    reading = begin(context, plan_collection(context, selection, consistent=consistent))
     items: list[Item] = []
     pages = 0
     while not reading.ended:
         if pages == MOST_PAGES:
-            name = gathering.collection.__name__.lower()
+            name = selection.collection.__name__.lower()
             raise LimitExceeded(f"the {name} has more than {MOST_PAGES} MB: query its members in pages instead")
         taken = yield from reading.take(None)
         items += (yield from reading.whole(taken)) if reading.scope.is_special else taken
         pages += 1
     unreadable: list[Unreadable] = []
-    members = gathering.collection.members_
+    members = selection.collection.members_
     readable: list[tuple[Item, Any]] = []
     for item in items:
-        member = next((each for each in members if each.schema.is_of(item)), None)
+        member = next((each for each in members if each.schema.matches(item)), None)
         if member is None:
             continue
         entity = _entity(member.schema, item, ())
@@ -179,7 +180,7 @@ def read_collection(
             raise entity
     entities = iter([entity for _, entity in readable])
     # In the order of the items; each has been decoded already.
-    made = gathering.collection.of([item for item, _ in readable], lambda schema, item: next(entities))
+    made = selection.collection.of([item for item, _ in readable], lambda schema, item: next(entities))
     return made, unreadable
 
 

@@ -7,7 +7,7 @@ job over many items, one such item would hide all the others. A tolerant reader 
     reader.page(selection, limit=50)      items, the errors of unreadable items, and a cursor
     reader.one(lookup)                    an entity, None, or the error
     reader.each(lookups)                  the same for each of them
-    reader.collect(gathering)             a collection, and the errors of members that were left out
+    reader.collect(selection)             a collection, and the errors of members that were left out
     reader.all(selection)                 all items of a short list, and the errors
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from tablewright.model import Collection, Entity, Gathering, Lookup, Selection
+from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection
 from tablewright.store.errors import Unreadable
 from tablewright.store.read import tolerant
 from tablewright.store.read.tolerant import Predicate, TolerantPage
@@ -70,12 +70,14 @@ class TolerantReader:
         self._report(found)
         return found
 
-    def collect(self, gathering: Gathering[C], *, consistent: bool | None = None) -> tuple[C | None, list[Unreadable]]:
+    def collect(
+        self, selection: CollectionSelection[C], *, consistent: bool | None = None
+    ) -> tuple[C | None, list[Unreadable]]:
         """A collection, and the errors of members that were left out; ``LimitExceeded`` past 16 MB.
 
         None if a required member is missing; ``Unreadable`` is raised if a required member cannot be read.
         """
-        found = self._store.run_flow(tolerant.read_collection(self._store.context, gathering, consistent))
+        found = self._store.run_flow(tolerant.read_collection(self._store.context, selection, consistent))
         self._report(found[1])
         return found
 

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Schema, Table, schema_of
-from tablewright.model.schema import Item
 from tablewright.store.read.entity_decoding import entity_of
 
 E = TypeVar("E", bound=Entity)
@@ -142,7 +142,7 @@ def schema_in(schemas: Sequence[Schema], raw: RawChange) -> Schema | None:
     """The one of some entities of a table that a change belongs to."""
     item = raw.after or raw.before or raw.key
     for schema in schemas:
-        if schema.is_of(item):
+        if schema.matches(item):
             return schema
     return None
 
@@ -150,7 +150,7 @@ def schema_in(schemas: Sequence[Schema], raw: RawChange) -> Schema | None:
 def typed_change(schema: Schema, raw: RawChange) -> Change[Any]:
     """A change with its items decoded as entities."""
     before, after = raw.before, raw.after
-    if before is not None and after is not None and not schema.is_of(before):
+    if before is not None and after is not None and not schema.matches(before):
         # An item that was replaced by one of another entity has no before in this one.
         before = None
     return Change(

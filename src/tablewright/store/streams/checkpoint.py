@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, TypeVar
 
-from tablewright.model import Attr, Entity, EpochMillis, ExpiresAt, Expiry, Get, Keys, ModelError, Query, Table
+from tablewright.model import AttributeName, Entity, EpochMillis, ExpiresAt, Expiry, Get, Keys, ModelError, Query, Table
 
 E = TypeVar("E", bound=Entity)
 
@@ -126,7 +126,7 @@ def _dead_letter(table: Table, sort: str) -> type[DeadLetter]:
 
 def _seen(table: Table, sort: str, ttl: str) -> type[Seen]:
     class TableSeen(Seen, table=table, type_name="ConsumerSeen"):
-        forgotten_at: Annotated[ExpiresAt, Expiry(_SEEN_FOR), Attr(ttl)] = None
+        forgotten_at: Annotated[ExpiresAt, Expiry(_SEEN_FOR), AttributeName(ttl)] = None
 
         keys = Keys({table.partition: "SEEN#{consumer}#{event}", sort: "SEEN"})
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import orjson
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_of, with_expressions
 from tablewright.model import Lookup, ModelError, Schema, schema_of
-from tablewright.model.schema import Item
 from tablewright.model.values.attribute_codec import number_text
 from tablewright.store.argument_checks import A_GET, OPERATIONS, not_taken
 from tablewright.store.context import Context
@@ -53,7 +53,7 @@ class Effects:
         addition = self._sums.get(identity)
         if addition is None:
             _check_addable(schema, {*lookup.values, *amounts})
-            addition = _Addition(schema, key, schema.stored(lookup.values))
+            addition = _Addition(schema, key, schema.encode_values(lookup.values))
         addition.include(amounts)
         self._sums[identity] = addition
 
@@ -96,7 +96,7 @@ class _Addition(Operation):
         if schema.table.type_attribute is not None:
             changes.sets[schema.table.type_attribute] = {"S": schema.type_name}
         if schema.upgrades is not None:
-            changes.sets[schema.upgrades.attribute] = {"N": str(schema.upgrades.shape)}
+            changes.sets[schema.upgrades.attribute] = {"N": str(schema.upgrades.schema_version)}
         lifetime = schema.lifetime
         expiry = None if lifetime is None else context.now() + lifetime
         for spec, value in ((schema.updated, context.now()), (schema.expiry, expiry)):
@@ -139,7 +139,7 @@ class _Addition(Operation):
 @lru_cache(maxsize=1024)
 def _summable(schema: Schema) -> frozenset[str]:
     """The fields that no key follows from."""
-    keys = (*schema.rules, *schema.table.key)
+    keys = (*schema.key_rules, *schema.table.key)
     sources = {source for attribute in keys for source in schema.sources(attribute)}
     return frozenset(spec.name for spec in schema.fields.values() if spec.attribute not in sources)
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from tablewright.dynamo import AttributeValue
 from tablewright.dynamo.expressions.builder import UpdateActions, all_of, compare, equals, missing, with_expressions
 from tablewright.model import schema_of
-from tablewright.model.keys.key_template import AttributeValue
 from tablewright.store.context import Context
 from tablewright.store.errors import LeaseLost, ServiceError
 from tablewright.store.flow.driver import Flow, Request, Response
@@ -101,12 +101,12 @@ class ShardLeases:
 
     def _target(self, checkpoint: Checkpoint) -> dict[str, Any]:
         schema = schema_of(self.checkpoint)
-        key = schema.key_of(schema.stored({name: getattr(checkpoint, name) for name in _IDENTITY}))
+        key = schema.key_of(schema.encode_values({name: getattr(checkpoint, name) for name in _IDENTITY}))
         return {"TableName": self.context.name_of(schema.table), "Key": key}
 
     def _identity(self, checkpoint: Checkpoint) -> dict[str, AttributeValue]:
         schema = schema_of(self.checkpoint)
-        stored = schema.stored({name: getattr(checkpoint, name) for name in _IDENTITY})
+        stored = schema.encode_values({name: getattr(checkpoint, name) for name in _IDENTITY})
         if schema.table.type_attribute is not None:
             stored[schema.table.type_attribute] = {"S": schema.type_name}
         return stored

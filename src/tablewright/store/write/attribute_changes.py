@@ -17,11 +17,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tablewright.dynamo import AttributeValue, parse_path
 from tablewright.dynamo.expressions.builder import UpdateActions
-from tablewright.dynamo.expressions.document_paths import parse_path
 from tablewright.model import Entity, ModelError
-from tablewright.model.items.item_decoding import read_in_part
-from tablewright.model.keys.key_template import AttributeValue
+from tablewright.model.items.item_decoding import partial_entity_error
 from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import Encoder, encode
 from tablewright.store.write.field_paths import place_of
@@ -142,7 +141,7 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
         before = entity.__dict__
         for name in schema.fields:
             if name not in before:
-                raise read_in_part(schema, name)
+                raise partial_entity_error(schema, name)
         before = {name: before[name] for name in schema.fields}
         after = schema.entity.__pydantic_validator__.validate_python({**before, **fields}).__dict__
         # A validator may set one field when another one changes.

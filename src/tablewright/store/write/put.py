@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, all_equal, all_of, equals, exists, with_expressions
 from tablewright.model import Entity, Lookup, schema_of
-from tablewright.model.declarations import OUTSIDE
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.items.item_decoding import unknown_of
-from tablewright.model.schema import Item, Schema
+from tablewright.model.items.item_decoding import unknown_attributes
+from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import AN_ENTITY
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.blobs.offload import Placed, whole_if_older
@@ -202,10 +203,12 @@ class Put(_Whole):
             before = living(context, schema, found.item)
         placed, condition = None, self._condition(context, expected, before)
         if schema.large:
-            stored = unknown_of(entity) if found is None else found.item or {}
+            stored = unknown_attributes(entity) if found is None else found.item or {}
             placed = self.outside.place(schema, item, references(stored))
             item = placed.item
-            condition = all_of([equals(OUTSIDE, stored.get(OUTSIDE)), *([] if condition is None else [condition])])
+            condition = all_of(
+                [equals(BLOB_REFERENCES, stored.get(BLOB_REFERENCES)), *([] if condition is None else [condition])]
+            )
             before = yield from whole_if_older(context, schema, before)
 
         def refused(found: Item | None) -> StoreError | None:
@@ -293,7 +296,7 @@ class Delete(Operation):
         placed = None
         if schema.large:
             placed = Placed({}, superseded=[reference.blob for reference in references(before).values()])
-            conditions.append(equals(OUTSIDE, before.get(OUTSIDE)))
+            conditions.append(equals(BLOB_REFERENCES, before.get(BLOB_REFERENCES)))
             before = (yield from whole_if_older(context, schema, before)) or before
 
         def refused(found: Item | None) -> StoreError | None:

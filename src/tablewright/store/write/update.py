@@ -15,12 +15,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from tablewright.dynamo import DynamoError
+from tablewright.dynamo import DynamoError, Item, non_null_at
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, all_of, with_expressions
 from tablewright.model import Entity, Lookup, ModelError
-from tablewright.model.items.item_decoding import keep_unknown, unknown_of
-from tablewright.model.keys.key_template import lookup
-from tablewright.model.schema import Item
+from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.offload import Values, at_hand, loaded
 from tablewright.store.context import Context
@@ -116,7 +114,7 @@ class Update(Operation):
         for spec in self.schema.numbered:
             paths = [path for _, path in self.schema.counted[spec.name]]
             given = int(after[spec.attribute]["N"]) if spec.attribute in changed & after.keys() else None
-            if given or [lookup(before, path) for path in paths] != [lookup(after, path) for path in paths]:
+            if given or [non_null_at(before, path) for path in paths] != [non_null_at(after, path) for path in paths]:
                 draws.append(Draw(self.schema, spec, self.schema.counter_key(spec, after), {}, given))
         return draws
 
@@ -249,7 +247,7 @@ class Update(Operation):
                 key = key_by(lookup)
                 # The fields in it are looked at only if something else follows from them.
                 follows = affected or self.follow.guards
-                return {**schema.stored(lookup.values), **key} if follows else key, False
+                return {**schema.encode_values(lookup.values), **key} if follows else key, False
             names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
             reason = "the item" if self.watched else " and ".join(names)
         else:
@@ -342,7 +340,7 @@ class Update(Operation):
 
     def _after(self, item: Item) -> Item:
         """An item with the key attributes that it should have."""
-        kept = {name: value for name, value in item.items() if name not in self.schema.rules}
+        kept = {name: value for name, value in item.items() if name not in self.schema.key_rules}
         return {**kept, **self.schema.derive(kept)}
 
     # -- for moves, too -----------------------------------------------------------------------------------------
@@ -390,7 +388,7 @@ class Update(Operation):
             return fresh
         entity.__dict__.update(fresh.__dict__)
         entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
-        keep_unknown(entity, unknown_of(fresh))
+        keep_unknown_attributes(entity, unknown_attributes(fresh))
         return entity
 
 

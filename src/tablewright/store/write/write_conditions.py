@@ -8,6 +8,7 @@ from functools import lru_cache
 from types import NoneType
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.dynamo.expressions.builder import (
     Condition,
     any_of,
@@ -20,9 +21,8 @@ from tablewright.dynamo.expressions.builder import (
     with_expressions,
 )
 from tablewright.model import ModelError
-from tablewright.model.items.field_layout import no_value
-from tablewright.model.keys.key_template import AttributeValue, lookup
-from tablewright.model.schema import Item, Schema
+from tablewright.model.items.field_layout import invalid_value
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode, number_text
 from tablewright.store.context import Context
 from tablewright.store.errors import ConditionFailed, StoreError, VersionConflict
@@ -51,7 +51,7 @@ def _is_own(schema: Schema) -> Condition:
 def is_replaceable(context: Context, schema: Schema) -> Condition | None:
     """There is no item, one of the entity, or one that has expired; None where the primary key tells entities apart,
     so that there cannot be another one."""
-    if not schema.rivals:
+    if not schema.key_collisions:
         return None
     over, own = is_over(context, schema), _is_own(schema)
     return own if over is None else own | over
@@ -67,7 +67,7 @@ def is_there(context: Context, schema: Schema) -> list[Condition]:
 def has_present_shape(schema: Schema) -> list[Condition]:
     """The item has the shape in which its attributes mean what the declaration says."""
     upgrades = schema.upgrades
-    return [] if upgrades is None else [equals(upgrades.attribute, {"N": str(upgrades.shape)})]
+    return [] if upgrades is None else [equals(upgrades.attribute, {"N": str(upgrades.schema_version)})]
 
 
 def is_free(context: Context, schema: Schema) -> Condition:
@@ -93,7 +93,7 @@ def _if_free(schema: Schema) -> Mapping[str, Any]:
 
 def if_replaceable(context: Context, schema: Schema) -> Mapping[str, Any]:
     """``is_replaceable`` as the members of a request; none where nothing has to hold."""
-    if not schema.rivals:
+    if not schema.key_collisions:
         return {}
     return _if_own(schema) if schema.expiry is None else with_expressions({}, is_replaceable(context, schema))
 
@@ -112,14 +112,14 @@ def living(context: Context, schema: Schema, item: Item | None) -> Item | None:
 
 def is_of_another(schema: Schema, item: Item | None) -> bool:
     """Whether an item that has a key of the entity is of another one, as its type attribute says."""
-    return item is not None and not schema.is_of(item, key_is_known=True)
+    return item is not None and not schema.matches(item, key_is_known=True)
 
 
 def has_older_shape(schema: Schema, item: Item | None) -> bool:
     """Whether an item is of the entity, and of an older shape of it."""
     if item is None or schema.upgrades is None or is_of_another(schema, item):
         return False
-    return schema.shape_of(item) < schema.upgrades.shape
+    return schema.schema_version_of(item) < schema.upgrades.schema_version
 
 
 # -- versions -------------------------------------------------------------------------------------------------------
@@ -180,11 +180,11 @@ class Expectations:
         if choice is None:
             return place.encode(None)
         if path in schema.fields:
-            return schema.stored({path: choice}).get(place.path)
+            return schema.encode_values({path: choice}).get(place.path)
         try:
             return place.encode(place.validate(choice))
         except (TypeError, ValueError) as error:
-            raise no_value(f"{schema.entity.__name__}.{path}", choice, error) from None
+            raise invalid_value(f"{schema.entity.__name__}.{path}", choice, error) from None
 
     def conditions(self) -> list[Condition]:
         conditions: list[Condition] = []
@@ -240,7 +240,7 @@ def _identity(schema: Schema) -> tuple[tuple[str, str], ...]:
     """The fields that the primary key follows from, each with its path in the item."""
     paths: list[str] = []
     for attribute in schema.table.key:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         paths.extend([attribute] if rule is None else [part.name for part in rule.template.fields])
     names = {}
     for path in paths:
@@ -253,14 +253,14 @@ def described(schema: Schema, item: Item) -> str:
     """Which item it is, by field: ``user_id u-1, call_id c-9``. A primary key will do for an item."""
     values: Item = {}
     for attribute in schema.table.key:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         if rule is None:
             values[attribute] = item[attribute]
         else:
             values.update(rule.parse(item.get(attribute, {}).get("S", "")) or {})
     told = []
     for name, path in _identity(schema):
-        value = lookup(item, path) or values.get(path)
+        value = non_null_at(item, path) or values.get(path)
         if value is not None:
             told.append(f"{name} {decode(value)}")
     return ", ".join(told) or "(the only one)"
