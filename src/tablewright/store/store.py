@@ -30,9 +30,9 @@ from tablewright.store.maintenance.table_differences import Difference
 from tablewright.store.maintenance.verify_repair import ProgressHook
 from tablewright.store.read import get, query
 from tablewright.store.read.query import Page
-from tablewright.store.write import batch_write, idempotent_write, put, transaction, update, upsert
-from tablewright.store.write.executor import Operation
+from tablewright.store.write import batch_write, delete, idempotent_write, put, transaction, update, upsert
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
+from tablewright.store.write.planning.operation import Operation
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
@@ -281,7 +281,7 @@ class Store(BaseStore):
 
     def delete(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> bool:
         """Delete an item; returns whether there was one."""
-        return self.run_flow(put.delete(self.context, target, expect=expect))
+        return self.run_flow(delete.delete(self.context, target, expect=expect))
 
     def transact(self, *operations: Operation) -> None:
         """Several writes, all of them or none: Create, Put, Update, Delete, Check, Absent."""

@@ -95,10 +95,10 @@ class Condition:
 
 
 def compile_condition(
-    text: str, names: Mapping[str, str] | None = None, kind: str = "ConditionExpression", *, size_told: bool = False
+    text: str, names: Mapping[str, str] | None = None, kind: str = "ConditionExpression", *, report_size: bool = False
 ) -> Condition:
     """The program of a condition or filter expression; raises what is wrong with its text."""
-    check_size(kind, text, told=size_told)
+    check_size(kind, text, report_size=report_size)
     return _compiled(kind, text, tuple(names.items()) if names else ())
 
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from tablewright.dynamo import ContinuousBackupsUnavailableException
 from tablewright.engine.database import Database
-from tablewright.engine.tables.table_lookup import find_source
+from tablewright.engine.tables.table_lookup import find_backup_source
 from tablewright.engine.tables.table_schema import Table
 
 _DEFAULT_DAYS = 35
@@ -38,7 +38,7 @@ class Window(NamedTuple):
 
 
 def update_continuous_backups(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    table = find_source(db, request["TableName"])
+    table = find_backup_source(db, request["TableName"])
     check_backups_available(table)
     specification = request["PointInTimeRecoverySpecification"]
     days = specification.get("RecoveryPeriodInDays", _DEFAULT_DAYS)
@@ -61,7 +61,7 @@ def update_continuous_backups(db: Database, request: dict[str, Any]) -> dict[str
 
 
 def describe_continuous_backups(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    return {"ContinuousBackupsDescription": _description(db, find_source(db, request["TableName"]))}
+    return {"ContinuousBackupsDescription": _description(db, find_backup_source(db, request["TableName"]))}
 
 
 def check_backups_available(table: Table) -> None:

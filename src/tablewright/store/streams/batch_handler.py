@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from tablewright.dynamo.expressions.builder import exists, with_expressions
+from tablewright.dynamo.expressions.builder import exists
 from tablewright.model import Table, schema_of
 from tablewright.store.context import Context
 from tablewright.store.errors import (
@@ -36,9 +36,11 @@ from tablewright.store.read.query import read_all
 from tablewright.store.streams.change_records import ChangeFilter, Record, changes_in, raw_change, timestamp
 from tablewright.store.streams.checkpoint import Checkpoint, CheckpointTable, DeadLetter
 from tablewright.store.streams.consumer_settings import Handler, PassResult
-from tablewright.store.streams.effects import Effects, Fixed
+from tablewright.store.streams.effects import Effects
 from tablewright.store.streams.shard_leases import ShardLeases
-from tablewright.store.write.executor import Operation, execute_all
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.operation import Operation, Planned, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.put import Create
 
 # A dead letter has its record complete up to this many bytes; an item has at most 400 KB, and a record may have two.
@@ -203,13 +205,10 @@ class BatchHandler:
         operations = self.effects_of([orjson.loads(dead_letter.record)])
         schema = schema_of(type(dead_letter))
         body = {"TableName": self.context.name_of(schema.table), "Key": schema.key_of(schema.encode(dead_letter))}
-        deletion = Fixed(
-            schema,
-            "replay",
-            "Delete",
-            with_expressions(body, exists(schema.table.partition)),
-            lambda: NotFound("the dead letter", dead_letter.sequence),
+        is_stored = Precondition(
+            exists(schema.table.partition), lambda _: NotFound("the dead letter", dead_letter.sequence)
         )
+        deletion = Planned(schema, "replay", WritePlan([action("Delete", body, [is_stored])]))
         try:
             yield from execute_all(self.context, [deletion, *operations], self.pattern)
         except Cancelled as cancelled:

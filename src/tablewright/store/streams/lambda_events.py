@@ -17,7 +17,7 @@ from tablewright.store.streams.batch_handler import is_permanent, sequence_of
 from tablewright.store.streams.change_records import Record
 from tablewright.store.streams.checkpoint import Seen
 from tablewright.store.streams.stream_worker import StreamWorker
-from tablewright.store.write.executor import execute_all
+from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.put import Create
 
 # A transaction has 100 actions, and each record takes one for its mark.

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from tablewright.dynamo import AttributeValue
-from tablewright.dynamo.expressions.builder import UpdateActions, all_of, compare, equals, missing, with_expressions
+from tablewright.dynamo.expressions.builder import UpdateActions, compare, equals, missing, with_expressions
 from tablewright.model import schema_of
 from tablewright.store.context import Context
 from tablewright.store.errors import LeaseLost, ServiceError
@@ -20,7 +20,8 @@ from tablewright.store.flow.driver import Flow, Request, Response
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.query import read_all
 from tablewright.store.streams.checkpoint import Checkpoint
-from tablewright.store.streams.effects import Fixed
+from tablewright.store.write.planning.operation import Planned, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
 
 
 @dataclass(slots=True)
@@ -63,15 +64,16 @@ class ShardLeases:
         request = Request("DeleteItem", with_expressions(self._target(checkpoint), equals("owner", owner)))
         yield from self._send(request)
 
-    def advance(self, checkpoint: Checkpoint, sequence: str | None) -> Fixed:
+    def advance(self, checkpoint: Checkpoint, sequence: str | None) -> Planned:
         """The write that advances a checkpoint and renews its lease, if the owner and the position are still these."""
         changes = UpdateActions(sets={"leased_until": self._until()})
         if sequence is not None:
             changes.sets["sequence"] = {"S": sequence}
         position = None if checkpoint.sequence is None else {"S": checkpoint.sequence}
-        condition = all_of([equals("owner", {"S": self.owner}), equals("sequence", position)])
-        body = with_expressions(self._target(checkpoint), condition, changes)
-        return Fixed(schema_of(self.checkpoint), "advance", "Update", body, LeaseLost)
+        conditions = [equals("owner", {"S": self.owner}), equals("sequence", position)]
+        preconditions = [Precondition(condition, lambda _: LeaseLost()) for condition in conditions]
+        update = action("Update", self._target(checkpoint), preconditions, changes)
+        return Planned(schema_of(self.checkpoint), "advance", WritePlan([update]))
 
     def has_reached(self, checkpoint: Checkpoint, sequence: str) -> Flow[bool]:
         """Whether an advance took place whose response got lost, or whose retry was refused."""
