@@ -22,7 +22,7 @@ import orjson
 
 from tablewright.dynamo import AttributeValue, Item, item_size
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
-from tablewright.model import Entity, ModelError, Schema, Table, schema_of
+from tablewright.model import Entity, ModelError, Schema, Table, schema_of, schemas_of
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.item_decoding import unknown_attributes
 from tablewright.model.values.attribute_codec import decode
@@ -374,7 +374,7 @@ def _again(
 
 
 def _lost(table: Table, item: Item, attribute: str, reference: Reference, reason: str) -> BlobLost:
-    schema = next((schema for schema in table.entities if schema.matches(item)), None)
+    schema = next((schema for schema in schemas_of(table) if schema.matches(item)), None)
     if schema is None:
         return BlobLost(table.name, "", attribute, reference.blob, reason)
     return BlobLost(

@@ -12,7 +12,7 @@ from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, exists
-from tablewright.model import Entity, Schema, Table, schema_of
+from tablewright.model import Entity, Schema, Table, schema_of, schemas_of
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, StoreError
 from tablewright.store.flow.driver import Flow
@@ -52,7 +52,7 @@ class Mending:
 
     @property
     def schemas(self) -> Sequence[Schema]:
-        return self.target.entities if isinstance(self.target, Table) else [schema_of(self.target)]
+        return schemas_of(self.target) if isinstance(self.target, Table) else [schema_of(self.target)]
 
     @property
     def name(self) -> str:

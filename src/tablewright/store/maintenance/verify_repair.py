@@ -216,7 +216,7 @@ class _Upkeep(Mending):
             for spec in schema.numbered:
                 if "N" not in item.get(spec.attribute, {}):
                     continue
-                key = schema.counter_key(spec, item)
+                key = schema.sequence_key(spec, item)
                 known = highest.get(str(key))
                 if known is None or _number(item, spec.attribute) > _number(known[2], spec.attribute):
                     highest[str(key)] = (schema, spec, item, key)

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from tablewright.dynamo import Item
-from tablewright.model import Entity, Schema, Table, schema_of
+from tablewright.model import Entity, Schema, Table, schema_of, schemas_of
 from tablewright.store.read.entity_decoding import entity_of
 
 E = TypeVar("E", bound=Entity)
@@ -79,7 +79,7 @@ def change_of(table: Table, record: Record) -> AnyChange:
     An item that belongs to an entity and cannot be read as one raises ``Unreadable``; it is not skipped.
     """
     raw = raw_change(record)
-    schema = schema_in(table.entities, raw)
+    schema = schema_in(schemas_of(table), raw)
     return raw if schema is None else typed_change(schema, raw)
 
 
@@ -95,7 +95,7 @@ def changes_in(
         raw = raw_change(record)
         if change_filter is not None and not change_filter(raw):
             continue
-        schema = schema_in(table.entities, raw)
+        schema = schema_in(schemas_of(table), raw)
         if schema is not None:
             found.append(typed_change(schema, raw))
         elif include_raw:
@@ -109,7 +109,7 @@ def changes_of(entity: type[E], records: Iterable[Record]) -> list[Change[E]]:
     found: list[Change[E]] = []
     for record in records:
         raw = raw_change(record)
-        if schema_in(schema.table.entities, raw) is schema:
+        if schema_in(schemas_of(schema.table), raw) is schema:
             found.append(typed_change(schema, raw))
     return found
 

@@ -104,9 +104,9 @@ class CheckpointTable:
 
 
 def _declared(base: type[E], table: Table) -> type[E] | None:
-    for schema in table.entities:
-        if issubclass(schema.entity, base):
-            return schema.entity
+    for entity in table.entities:
+        if issubclass(entity, base):
+            return entity
     return None
 
 

@@ -102,9 +102,9 @@ def number_draws(schema: Schema, entity: Entity) -> Draws:
         if given and version_read(schema, entity):
             # It has been written before, and counted then.
             continue
-        per = [name for name, _ in schema.counted[spec.name]]
+        per = [name for name, _ in schema.numbered_per[spec.name]]
         group = {name: getattr(entity, name, None) for name in per}
-        draws.append(Draw(schema, spec, schema.counter_key(spec, schema.encode_fields(entity, per)), group, given))
+        draws.append(Draw(schema, spec, schema.sequence_key(spec, schema.encode_fields(entity, per)), group, given))
     return Draws(draws)
 
 

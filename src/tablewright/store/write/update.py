@@ -294,10 +294,10 @@ class Update(Operation):
         after = self._applied(before, draft.actions)
         draws = []
         for spec in schema.numbered:
-            paths = [path for _, path in schema.counted[spec.name]]
+            paths = [path for _, path in schema.numbered_per[spec.name]]
             given = int(after[spec.attribute]["N"]) if spec.attribute in draft.changed & after.keys() else None
             if given or [non_null_at(before, path) for path in paths] != [non_null_at(after, path) for path in paths]:
-                draws.append(Draw(schema, spec, schema.counter_key(spec, after), {}, given))
+                draws.append(Draw(schema, spec, schema.sequence_key(spec, after), {}, given))
         return draws
 
     # -- what comes of it ---------------------------------------------------------------------------------------
