@@ -3,7 +3,7 @@
 from tablewright.store.async_store import AsyncStore
 from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
-from tablewright.store.blobs.blob_references import blob_sizes
+from tablewright.store.blobs.blob_references import offloaded_sizes
 from tablewright.store.blobs.blob_store import BlobEntry, BlobStore
 from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
 from tablewright.store.blobs.folder_blob_store import FolderBlobStore
@@ -142,12 +142,12 @@ __all__ = [
     "Update",
     "Upsert",
     "VersionConflict",
-    "blob_sizes",
     "blob_store_at",
     "blob_store_of",
     "changes_in",
     "changes_of",
     "entity_filter",
+    "offloaded_sizes",
     "readable_filter",
     "typed_changes",
 ]

@@ -15,8 +15,8 @@ from tablewright.store import (
     Consumer,
     Effects,
     Store,
-    blob_sizes,
     changes_of,
+    offloaded_sizes,
     typed_changes,
 )
 from tablewright.store.flow.driver import Request
@@ -40,7 +40,7 @@ def test_the_changes_of_a_stream_load_what_is_outside_when_asked(shelf: Shelf) -
     created, changed = changes(shelf)
     assert created.after is not None
     assert changed.after is not None
-    assert (created.after.title, blob_sizes(created.after)) == ("t", {"body": len(A)})
+    assert (created.after.title, offloaded_sizes(created.after)) == ("t", {"body": len(A)})
     assert "body" not in created.after.__dict__
     assert shelf.store.load(changed.after) == second
     with pytest.raises(BlobLost, match=r"Paper folder f, paper_id 1: body is kept in the blob .* no longer there"):

@@ -115,7 +115,7 @@ def stripped(item: Item) -> Item:
     return {name: value for name, value in item.items() if name not in outside} if outside else item
 
 
-def blob_sizes(entity: Entity) -> dict[str, int]:
+def offloaded_sizes(entity: Entity) -> dict[str, int]:
     """The bytes that an entity has outside of its item, by field; as of when it was read or written last."""
     known = unknown_attributes(entity)
     if BLOB_REFERENCES not in known:
