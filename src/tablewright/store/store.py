@@ -20,7 +20,7 @@ from typing import Any, Self, TypeVar
 
 from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection, Table
 from tablewright.store.base_store import BaseStore
-from tablewright.store.blobs import offload, orphan_blobs
+from tablewright.store.blobs import blob_loading, orphan_blobs
 from tablewright.store.blobs.orphan_blobs import OrphanHook, OrphanReport
 from tablewright.store.flow.driver import Flow, call, run
 from tablewright.store.maintenance import verify_repair
@@ -234,7 +234,7 @@ class Store(BaseStore):
 
     def load(self, entity: E) -> E:
         """Load the large values that were not read with an entity, as in the changes of a stream."""
-        self.run_flow(offload.load(self.context, entity))
+        self.run_flow(blob_loading.load(self.context, entity))
         return entity
 
     # -- writing ------------------------------------------------------------------------------------------------
