@@ -83,11 +83,6 @@ class Engine:
         return self._storage.folder
 
     @property
-    def changes(self) -> int:
-        """How often something was about to be written: while it stays the same, so does everything that was read."""
-        return self._storage.writes
-
-    @property
     def region(self) -> str:
         """The region in its ARNs."""
         return self._database.region

@@ -267,23 +267,21 @@ class AsyncStore(Face):
         return await self._run(batch_write.write_many(self._context, entities, delete=delete))
 
     async def execute_once(
-        self,
-        record: type[IdempotencyRecord],
-        key: str,
-        request: Any,
-        work: Callable[[], Awaitable[Outcome]],
-        *,
-        lease: timedelta = idempotent_write.LEASE,
+        self, record: type[IdempotencyRecord], key: str, request: Any, work: Callable[[], Awaitable[Outcome]]
     ) -> Any:
-        """Carry a request out once, however often it comes: its answer (see ``idempotency``)."""
-        claim = await self._run(idempotent_write.begin(self._context, record, key, request, lease=lease))
-        if isinstance(claim, idempotent_write.Answered):
-            return claim.response
+        """Execute a request once, however often it arrives; its response (see ``idempotent_write``)."""
+        attempt = idempotent_write.IdempotentRequest(record, key, request)
+        found = await self._run(attempt.find(self._context))
+        if found is not None:
+            return found.response
         try:
-            coming = work()
-            if not isinstance(coming, Awaitable):
+            outcome = work()
+            if not isinstance(outcome, Awaitable):
                 raise ModelError("execute_once of an AsyncStore awaits its work; make it an async function")
-            return await self._run(idempotent_write.complete(self._context, claim, await coming))
-        except BaseException:
-            await self._run(idempotent_write.abandon(self._context, claim))
-            raise
+            return await self._run(attempt.commit(self._context, await outcome))
+        except Exception:
+            # A duplicate may have been faster, and the reason why this one failed.
+            found = await self._run(attempt.find(self._context))
+            if found is None:
+                raise
+            return found.response

@@ -275,21 +275,17 @@ class Store(Face):
         """Put and delete any number of items, each for itself."""
         return self._run(batch_write.write_many(self._context, entities, delete=delete))
 
-    def execute_once(
-        self,
-        record: type[IdempotencyRecord],
-        key: str,
-        request: Any,
-        work: Callable[[], Outcome],
-        *,
-        lease: timedelta = idempotent_write.LEASE,
-    ) -> Any:
-        """Carry a request out once, however often it comes: its answer (see ``idempotency``)."""
-        claim = self._run(idempotent_write.begin(self._context, record, key, request, lease=lease))
-        if isinstance(claim, idempotent_write.Answered):
-            return claim.response
+    def execute_once(self, record: type[IdempotencyRecord], key: str, request: Any, work: Callable[[], Outcome]) -> Any:
+        """Execute a request once, however often it arrives; its response (see ``idempotent_write``)."""
+        attempt = idempotent_write.IdempotentRequest(record, key, request)
+        found = self._run(attempt.find(self._context))
+        if found is not None:
+            return found.response
         try:
-            return self._run(idempotent_write.complete(self._context, claim, work()))
-        except BaseException:
-            self._run(idempotent_write.abandon(self._context, claim))
-            raise
+            return self._run(attempt.commit(self._context, work()))
+        except Exception:
+            # A duplicate may have been faster, and the reason why this one failed.
+            found = self._run(attempt.find(self._context))
+            if found is None:
+                raise
+            return found.response
