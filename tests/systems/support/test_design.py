@@ -19,7 +19,7 @@ from tests.design.iam.permissions import ARN, asked_by
 async def _use(store: AsyncStore) -> None:
     """Everything that there is to do."""
     support = Support(store, time.time)
-    keyed = Responder[Ticket, str](lambda ticket: ticket.ticket_id, "c-1", "k")
+    keyed: Responder[Ticket, str] = Responder(lambda ticket: ticket.ticket_id, "c-1", "k")
     ticket_id = await support.create_ticket("c-1", "It hums", keyed)
     assert await support.create_ticket("c-1", "It hums", keyed) == ticket_id
     await support.create_ticket("c-1", "It hums", UNKEYED)
