@@ -3,23 +3,27 @@
 # make check   format, lint and types                   make test-slow  the slow tier alone
 # make format  rewrite the sources in the house format  make bench      docs/benchmarks.md (PART=http: one part)
 # make docs    docs/systems, from the models            make requirements   docs/requirements.md, from the tests
+# make site    the documentation site, in ./site        make coverage   the tests, and which lines they reach
+# make dist    sdist and wheel, in ./dist
 #
-# One virtual environment, two stamps: `up` needs the systems' dependencies only, the rest needs the
-# development tools too. A stamp is renewed when pyproject.toml changes, so a second call installs nothing.
+# One virtual environment, three stamps: `up` needs the systems' dependencies only, `site` those of the site, the rest
+# needs the development tools. A stamp is renewed when pyproject.toml changes, so a second call installs nothing.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
+SITE := $(VENV)/.site-installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 DATA ?= ./data
 PORT ?= 8080
 PART ?=
+TESTS ?=
 SYSTEMS := $(patsubst src/tablewright/systems/%/model.py,tablewright.systems.%,$(wildcard src/tablewright/systems/*/model.py))
 
-.PHONY: up test test-slow check format docs requirements bench clean
+.PHONY: up test test-slow check coverage format docs requirements site dist bench clean
 .DELETE_ON_ERROR:
 
 up: $(RUNTIME)
@@ -30,6 +34,10 @@ test: check
 
 test-slow: $(DEV)
 	$(BIN)/pytest -m slow --timeout 3600
+
+# Branches are followed, also in processes that tests start; that makes the tests slower, so they may take longer.
+coverage: $(DEV)
+	$(BIN)/pytest -n $(WORKERS) --timeout 600 --cov --cov-report=term --cov-report=xml --cov-report=html $(TESTS)
 
 check: $(DEV)
 	$(BIN)/ruff format --check
@@ -46,12 +54,20 @@ docs: $(DEV)
 requirements: $(DEV)
 	$(BIN)/python tools/requirements.py
 
+site: $(SITE)
+	$(BIN)/mkdocs build --strict --quiet
+
+dist: $(DEV)
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+
 bench: $(DEV)
 	$(BIN)/python -m benchmarks $(PART)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .bench-cache
-	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis .bench-cache
+	find src tests benchmarks examples tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -65,3 +81,7 @@ $(RUNTIME): pyproject.toml | $(BIN)/python
 $(DEV): pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[dev]'
 	@touch $@ $(RUNTIME)
+
+$(SITE): pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[site]'
+	@touch $@

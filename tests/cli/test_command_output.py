@@ -33,7 +33,7 @@ design = Design(
     "Café",
     about="Ein Café — mit allem…",
     tables=[table],
-    writes=[Write("bestellen", Touch(Order, "create"))],
+    writes=[Write("bestellen", ItemWrite(Order, "create"))],
     roles={"Kellner früh": ["Order.by_id", "bestellen"]},
     volume={Order: Volume(items=1000, size=100)},
     traffic={"bestellen": Traffic(per_second=1)},

@@ -53,6 +53,19 @@ def test_no_system_differs_from_itself(system: str, folder: Path, capsys: pytest
         assert out.endswith(": nothing changes\n")
 
 
+def test_a_design_that_is_new_is_added_and_one_that_is_gone_is_removed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = OLD + '\nreturns = Design("Returns", tables=[Table("Returns", "id")])\n'
+    (folder / "more_shop.py").write_text(more)
+    status, out, _ = run(capsys, "diff", "./old_shop.py", "./more_shop.py")
+    assert status == 0
+    assert "free  Returns  table added" in out
+    status, out, _ = run(capsys, "diff", "./more_shop.py", "./old_shop.py")
+    assert status == 1
+    assert "unsafe  Returns  table removed" in out
+
+
 def test_free_changes_pass(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "diff", "./old_shop.py", "./free_shop.py")
     assert status == 0
@@ -104,7 +117,7 @@ def test_a_snapshot_stands_for_the_version_that_it_is_of(folder: Path, capsys: p
         (["diff", "gone.json", "./old_shop.py"], "gone.json cannot be read"),
         (["diff", "./gone.py", "./old_shop.py"], "there is no file gone.py"),
         (["diff", "./old_shop.py", "./free_shop.py", "--accept", "Order.x"], "nothing changes at Order.x"),
-        (["diff", "damaged.json", "./old_shop.py"], "damaged.json is damaged: write the snapshot anew"),
+        (["diff", "damaged.json", "./old_shop.py"], "damaged.json is damaged: write the snapshot again"),
         (["workbench", "export", "./gone.py"], "there is no file gone.py"),
         (["workbench", "import", "gone.json"], "gone.json cannot be read"),
         (["workbench", "import", "old_shop.py"], "old_shop.py is not JSON"),
@@ -114,7 +127,7 @@ def test_a_snapshot_stands_for_the_version_that_it_is_of(folder: Path, capsys: p
 def test_what_can_be_put_right_is_told_in_a_line(
     arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    damaged = {"tablewright-snapshot": 1, "designs": [{"name": "Shop", "tables": {"Orders": {}}}]}
+    damaged = {"tablewright-snapshot": 2, "designs": [{"name": "Shop", "tables": {"Orders": {}}}]}
     (folder / "damaged.json").write_text(json.dumps(damaged))
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (2, "")

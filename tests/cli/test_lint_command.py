@@ -33,12 +33,12 @@ class Order(Entity, table=Table("orders", "user", "id")):
 ACCEPTED = (
     WARNED
     + """
-from tablewright.model import Accepted, Design
+from tablewright.model import AcceptedFinding, Design
 
 design = Design(
     "People",
     tables=[Person.schema_.table],
-    accepted=[Accepted("unbounded-list", "Person.friends", "nobody has many")],
+    accepted=[AcceptedFinding("unbounded-list", "Person.friends", "nobody has many")],
 )
 """
 )

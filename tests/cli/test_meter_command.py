@@ -21,7 +21,7 @@ import asyncio, json, sys
 from decimal import Decimal
 from tablewright.store import AsyncStore, Store
 from tests.design.models import Line, Order, State, orders
-from tablewright.design.report.sample_entities import samples
+from tablewright.design.sample_entities import samples
 
 total = {"read": Decimal(0), "write": Decimal(0)}
 
@@ -74,7 +74,7 @@ assert "ConsumedCapacity" not in client.get_item(TableName="things", Key={"pk": 
 SUITE = """\
 from tablewright.store import Store
 from tests.design.models import Line, orders
-from tablewright.design.report.sample_entities import sample
+from tablewright.design.sample_entities import sample
 
 def test_a_line_is_kept():
     store = Store.open(None)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tablewright.design.cost.monthly_bill import Options, plan_costs
+from tablewright.design.cost.monthly_bill import CostOptions, plan_costs
 from tablewright.design.cost.prices import load_prices
 from tests.cli.commands import error_line, json_output, tablewright
 from tests.design import models
 
 DESIGN = """\
-from tablewright.model import Design, Entity, Get, Table, Touch, Traffic, Volume, Write
+from tablewright.model import Design, Entity, Get, Table, ItemWrite, Traffic, Volume, Write
 
 table = Table("things", "pk")
 
@@ -23,7 +23,7 @@ class Thing(Entity, table=table):
     by_id = Get()
 
 design = Design(
-    "Things", tables=[table], writes=[Write("put", Touch(Thing, "put"))],
+    "Things", tables=[table], writes=[Write("put", ItemWrite(Thing, "put"))],
     volume={Thing: Volume(items=1000, size=200)}, traffic={"put": TRAFFIC},
 )
 """
@@ -112,4 +112,4 @@ def test_what_can_be_put_right_is_said_in_a_line(tmp_path: Path) -> None:
 
 
 def test_the_options_of_a_plan_are_those_of_the_command() -> None:
-    assert Options() == Options(target=70, free_tier=True, backups=0)
+    assert CostOptions() == CostOptions(target=70, free_tier=True, backups=0)

@@ -5,21 +5,21 @@ from enum import StrEnum
 from typing import Annotated
 
 from tablewright.model import (
-    Accepted,
+    AcceptedFinding,
     Collection,
+    CollectionQuery,
     Design,
     Entity,
-    Gather,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     LocalIndex,
-    Need,
     Numbered,
     Query,
     Reaction,
+    RequiredRead,
     Table,
-    Touch,
     Traffic,
     Unique,
     UpdatedAt,
@@ -108,20 +108,20 @@ class Account(Collection):
     orders: list[Order]
     lines: list[Line]
 
-    of_customer = Gather(expected=6)
+    of_customer = CollectionQuery(expected=6)
 
 
 WRITES = [
-    Write("place", Touch(Order, "create"), about="a new order"),
-    Write("place_all", Touch(Order, "create"), Touch(Line, "create")),
-    Write("add_line", Touch(Line, "create")),
-    Write("add_to_order", Touch(Line, "create"), checks=[Order]),
-    Write("pick", Touch(Order, "update", sets=["state"])),
-    Write("remark", Touch(Order, "update", sets=["remark"])),
-    Write("renumber", Touch(Order, "update", sets=["number"])),
-    Write("hand_over", Touch(Order, "update", sets=["customer_id"])),
-    Write("drop", Touch(Order, "delete")),
-    Write("drop_line", Touch(Line, "delete")),
+    Write("place", ItemWrite(Order, "create"), about="a new order"),
+    Write("place_all", ItemWrite(Order, "create"), ItemWrite(Line, "create")),
+    Write("add_line", ItemWrite(Line, "create")),
+    Write("add_to_order", ItemWrite(Line, "create"), checks=[Order]),
+    Write("pick", ItemWrite(Order, "update", sets=["state"])),
+    Write("remark", ItemWrite(Order, "update", sets=["remark"])),
+    Write("renumber", ItemWrite(Order, "update", sets=["number"])),
+    Write("hand_over", ItemWrite(Order, "update", sets=["customer_id"])),
+    Write("drop", ItemWrite(Order, "delete")),
+    Write("drop_line", ItemWrite(Line, "delete")),
 ]
 
 # Sizes are those of sample items.
@@ -135,11 +135,11 @@ design = Design(
     writes=WRITES,
     reactions=[
         Reaction("count_orders", Order, effect="count"),
-        Reaction("tell_customer", Order, kinds=frozenset(["INSERT"]), effect="notify"),
+        Reaction("tell_customer", Order, events=frozenset(["INSERT"]), effect="notify"),
     ],
-    needs=[Need("orders of a customer", Order, by=["customer_id"])],
+    required_reads=[RequiredRead("orders of a customer", Order, by=["customer_id"])],
     roles={"api": ["Order.by_id", "place"]},
-    accepted=[Accepted("unused-index", "Orders/late", "a report reads it")],
+    accepted=[AcceptedFinding("unused-index", "Orders/late", "a report reads it")],
     volume={
         Order: Volume(items=10_000_000, size=1_050, distinct={"GSI1PK": 4, "GSI2PK": 2_000}),
         Line: Volume(items=30_000_000, size=300),

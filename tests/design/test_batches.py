@@ -6,11 +6,11 @@ from typing import Annotated
 import pytest
 
 from tablewright.design import iam
-from tablewright.design.cost.capacity_units import Capacity, is_transaction
+from tablewright.design.cost.capacity_estimate import CapacityEstimate, is_transaction
+from tablewright.design.document.design_document import document
 from tablewright.design.lint import lint
-from tablewright.design.report.design_document import document
-from tablewright.design.report.page_blocks import to_markdown as markdown
-from tablewright.model import Design, Entity, Get, Numbered, Table, Touch, Unique, Version, Volume, Write
+from tablewright.design.report.report_blocks import to_markdown as markdown
+from tablewright.model import Design, Entity, Get, ItemWrite, Numbered, Table, Unique, Version, Volume, Write
 
 rows = Table("Rows", "id")
 
@@ -21,11 +21,11 @@ class Row(Entity, table=rows):
     by_id = Get()
 
 
-def loading(*touches: Touch, checks: tuple[type[Entity], ...] = ()) -> Design:
+def loading(*item_writes: ItemWrite, checks: tuple[type[Entity], ...] = ()) -> Design:
     return Design(
         "Rows",
         tables=[rows],
-        writes=[Write("load", *touches, checks=checks)],
+        writes=[Write("load", *item_writes, checks=checks)],
         roles={"loader": ["load"]},
         volume={Row: Volume(items=10, size=900)},
     )
@@ -38,12 +38,12 @@ def actions(design: Design) -> set[str]:
 @pytest.mark.requirement("X4")
 @pytest.mark.requirement("X5")
 def test_a_batch_is_one_to_policy_plan_lint_and_document() -> None:
-    design = loading(Touch(Row, "put", count=500, conditional=False))
+    design = loading(ItemWrite(Row, "put", count=500, conditional=False))
     (write,) = design.writes.values()
     assert write.is_batch
     assert not is_transaction(write)
     assert actions(design) == {"BatchWriteItem"}
-    assert [units.write for units in Capacity(design).of("load")] == [Decimal(500)]
+    assert [units.write for units in CapacityEstimate(design).of("load")] == [Decimal(500)]
     assert [finding for finding in lint(design) if finding.rule == "transaction-size"] == []
     assert "| put Row (up to 500) | batches |" in markdown(document(design))
 
@@ -52,9 +52,9 @@ def test_a_batch_is_one_to_policy_plan_lint_and_document() -> None:
 @pytest.mark.parametrize(
     "design",
     [
-        loading(Touch(Row, "put", count=500)),
-        loading(Touch(Row, "put", count=499, conditional=False), Touch(Row, "create")),
-        loading(Touch(Row, "put", count=499, conditional=False), checks=(Row,)),
+        loading(ItemWrite(Row, "put", count=500)),
+        loading(ItemWrite(Row, "put", count=499, conditional=False), ItemWrite(Row, "create")),
+        loading(ItemWrite(Row, "put", count=499, conditional=False), checks=(Row,)),
     ],
     ids=["conditional", "with a create", "with a check"],
 )
@@ -63,7 +63,7 @@ def test_what_asks_something_of_an_item_is_a_transaction_to_all_of_them(design: 
     assert is_transaction(write)
     assert "PutItem" in actions(design)
     assert "BatchWriteItem" not in actions(design)
-    assert sum(units.write for units in Capacity(design).of("load")) == 1000
+    assert sum(units.write for units in CapacityEstimate(design).of("load")) == 1000
     assert [finding.place for finding in lint(design) if finding.rule == "transaction-size"] == ["load"]
     assert "| transaction |" in markdown(document(design))
 
@@ -82,5 +82,5 @@ def test_what_no_batch_takes_is_in_none() -> None:
         number: Annotated[int, Numbered()] = 0
 
     for kind in (Versioned, Named, Counted):
-        assert not Write("load", Touch(kind, "put", count=5, conditional=False)).is_batch
-    assert not Write("one", Touch(Row, "put", conditional=False)).is_batch
+        assert not Write("load", ItemWrite(kind, "put", count=5, conditional=False)).is_batch
+    assert not Write("one", ItemWrite(Row, "put", conditional=False)).is_batch

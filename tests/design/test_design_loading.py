@@ -13,7 +13,7 @@ from tablewright.design.design_loading import DesignError, RefusedError, load
 from tests.cli.commands import tablewright
 
 TABLES = """
-from tablewright.model import Collection, Entity, Gather, Get, Keys, Table
+from tablewright.model import Collection, Entity, CollectionQuery, Get, Keys, Table
 
 shop = Table("shop", "PK", "SK", type_attribute="type")
 
@@ -33,7 +33,7 @@ class WholeOrder(Collection):
     order: Order
     lines: list[Line]
 
-    by_id = Gather()
+    by_id = CollectionQuery()
 """
 
 

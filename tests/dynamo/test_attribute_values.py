@@ -9,25 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.dynamo.attribute_values import (
+from tablewright.dynamo import (
     NESTED_TOO_DEEPLY,
+    RequestValidationException,
+    SerializationException,
+    ValidationException,
     canonical_number,
     checked,
     checked_item,
     item_size,
     number_size,
-    page_size,
-    page_size_bound,
     same_item,
     same_value,
     text_size,
     value_size,
 )
-from tablewright.dynamo.errors import (
-    RequestValidationException,
-    SerializationException,
-    ValidationException,
-)
+from tablewright.engine.items.page_limits import page_size, page_size_bound
 
 
 def problem(value: dict[str, Any]) -> str | None:

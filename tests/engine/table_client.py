@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import DynamoError, ValidationException
+from tablewright.dynamo import DynamoError, ValidationException
 from tablewright.engine import Engine
 from tests.clocks import Clock
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import DynamoError, ValidationException
+from tablewright.dynamo import DynamoError, ValidationException
 from tablewright.engine import Engine
 
 INVALID = "One or more parameter values were invalid: "

@@ -14,11 +14,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
-    ConditionalCheckFailedException,
-    InternalServerError,
-    TransactionCanceledException,
-)
+from tablewright.dynamo import ConditionalCheckFailedException, InternalServerError, TransactionCanceledException
 from tablewright.engine import Engine
 from tablewright.engine.storage.data_folder import WriteAheadLog
 from tests.engine.table_requests import on_demand

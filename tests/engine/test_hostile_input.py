@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import DynamoError
+from tablewright.dynamo import DynamoError
 from tests.engine.table_client import TableClient
 
 A = {"S": "a"}

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from tablewright.dynamo.errors import (
+from tablewright.dynamo import (
     ConditionalCheckFailedException,
     DynamoError,
     IdempotentParameterMismatchException,

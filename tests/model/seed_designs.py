@@ -10,14 +10,14 @@ from typing import Annotated
 from pydantic import BaseModel
 
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Collection,
+    CollectionQuery,
     CreatedAt,
     Entity,
     EpochMillis,
     ExpiresAt,
     Expiry,
-    Gather,
     Get,
     GlobalIndex,
     Keys,
@@ -123,7 +123,7 @@ class TaskWithAssignments(Collection):
     task: Task
     assignments: list[Assignment]
 
-    of_task = Gather()
+    of_task = CollectionQuery()
 
 
 # -- support --------------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class Session(Entity, table=TICKETS):
     session_id: str
     user: str
     created_at: CreatedAt = None
-    expires_at: Annotated[ExpiresAt, Expiry(timedelta(hours=24)), Attr("ttl")] = None
+    expires_at: Annotated[ExpiresAt, Expiry(timedelta(hours=24)), AttributeName("ttl")] = None
 
     keys = Keys(PK="SESSION#{session_id}", SK="METADATA")
 
@@ -216,7 +216,7 @@ class Case(Collection):
     feedback: list[Feedback]
     events: list[Event]
 
-    of_ticket = Gather()
+    of_ticket = CollectionQuery()
 
 
 # -- engagement -----------------------------------------------------------------------------------------------------

@@ -11,15 +11,15 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Collection,
+    CollectionQuery,
     CreatedAt,
     Entity,
     EpochMillis,
     EpochSeconds,
     ExpiresAt,
     Expiry,
-    Gather,
     Get,
     GlobalIndex,
     Keys,
@@ -39,7 +39,7 @@ from tablewright.model import (
     sharded,
     when,
 )
-from tablewright.model.declarations import VersionMark
+from tablewright.model.declarations import VersionMarker
 
 
 class Status(StrEnum):
@@ -91,7 +91,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     # fields
     "an alias": (
         lambda: declared({"name": (str, Field(alias="Name"))}),
-        'Row.name has an alias; to store it under another name use Annotated[..., Attr("name")]',
+        'Row.name has an alias; to store it under another name use Annotated[..., AttributeName("name")]',
     ),
     "a type without a place": (
         lambda: declared({"length": timedelta}),
@@ -111,11 +111,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "two fields in one attribute": (
         lambda: declared({"a_b": str, "aB": str}, naming=camel_case),
-        "Row: a_b and aB are both stored in 'aB'; give one of them an Attr",
+        "Row: a_b and aB are both stored in 'aB'; give one of them an AttributeName",
     ),
     "a field in an attribute with a rule": (
         lambda: declared({"SK": str}),
-        "Row.SK is stored in 'SK', which keys gives a rule for; drop the rule, or give the field another Attr",
+        "Row.SK is stored in 'SK', which keys gives a rule for; drop the rule, or give the field another AttributeName",
     ),
     "a field in the type attribute": (
         lambda: declared({"type": str}, table(type_attribute="type")),
@@ -155,7 +155,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "Row.keys, PK: 'id.word' leads into 'id', which is neither a model nor a map",
     ),
     "an attribute with a dot": (
-        lambda: declared({"n": Annotated[str, Attr("a.b")]}, keys=Keys(PK="ROW#{n}", SK="ROW")),
+        lambda: declared({"n": Annotated[str, AttributeName("a.b")]}, keys=Keys(PK="ROW#{n}", SK="ROW")),
         "Row.keys, PK: 'n' is stored in 'a.b'; a key needs a name without dots",
     ),
     "a list in a key": (
@@ -203,7 +203,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a list in a key attribute": (
         lambda: declared({"GSI1PK": list[str]}),
-        "Row.GSI1PK is stored in the key attribute 'GSI1PK', which is text; give it another Attr",
+        "Row.GSI1PK is stored in the key attribute 'GSI1PK', which is text; give it another AttributeName",
     ),
     # markers
     "two versions": (
@@ -215,7 +215,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "Row: one and two say the same; keep one of them",
     ),
     "a version of text": (
-        lambda: declared({"version": Annotated[str, VersionMark()]}),
+        lambda: declared({"version": Annotated[str, VersionMarker()]}),
         "Row.version is a version, so it is an int: `version: Version = 0`",
     ),
     "a stamp on a flag": (
@@ -232,7 +232,8 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "expiry in another attribute": (
         lambda: declared({"gone": (ExpiresAt, None)}, table(ttl="ttl")),
-        "Row.gone is stored in 'gone', but the time to live of table 'Rows' is in 'ttl'; give the field Attr(\"ttl\")",
+        "Row.gone is stored in 'gone', but the time to live of table 'Rows' is in 'ttl'; "
+        'give the field AttributeName("ttl")',
     ),
     "expiry as text": (
         lambda: declared({"ttl": (Annotated[datetime | None, Expiry()], None)}, table(ttl="ttl")),
@@ -482,13 +483,13 @@ class Elsewhere(Entity, table=Table("Others", "id")):
     id: str
 
 
-def collection(members: dict[str, Any], **patterns: Gather) -> type[Collection]:
+def collection(members: dict[str, Any], **patterns: CollectionQuery) -> type[Collection]:
     body = {"__annotations__": members, "__module__": __name__, **patterns}
     return cast("type[Collection]", new_class("Whole", (Collection,), {}, body_of(body)))
 
 
 def test_members_of_a_collection_may_name_the_partition_differently() -> None:
-    whole = collection({"head": Head, "parts": list[Part], "other": Head | None}, of_row=Gather())
+    whole = collection({"head": Head, "parts": list[Part], "other": Head | None}, of_row=CollectionQuery())
     assert [(member.name, member.many, member.optional) for member in whole.members_] == [
         ("head", False, False),
         ("parts", True, False),
@@ -499,18 +500,30 @@ def test_members_of_a_collection_may_name_the_partition_differently() -> None:
 @pytest.mark.parametrize(
     ("members", "pattern", "message"),
     [
-        ({}, Gather(), "Whole has no members; declare some"),
-        ({"head": str}, Gather(), "Whole.head must be an entity, a list of one kind of entity, or an entity or None"),
-        ({"parts": list[str]}, Gather(), "Whole.parts must be an entity, a list of one kind of entity"),
-        ({"head": Head, "x": Elsewhere}, Gather(), "Whole: Others and Rows are two tables; one query reads one"),
-        ({"head": Head, "x": Stranger}, Gather(), "Whole.of: Head, Stranger are in different partitions"),
-        ({"head": Head, "parts": list[Part]}, Gather("GSI1"), "Whole.of: Part is never in index 'GSI1'"),
-        ({"head": Head}, Gather("GSI9"), "Whole.of: table 'Rows' has no index 'GSI9'"),
-        ({"head": Head}, Gather("GSI1", consistent=True), "Whole.of: a global index cannot be read consistently"),
-        ({"x": list[Spread]}, Gather(), "Whole.of: PK is sharded, so there is no one partition to read"),
+        ({}, CollectionQuery(), "Whole has no members; declare some"),
+        (
+            {"head": str},
+            CollectionQuery(),
+            "Whole.head must be an entity, a list of one kind of entity, or an entity or None",
+        ),
+        ({"parts": list[str]}, CollectionQuery(), "Whole.parts must be an entity, a list of one kind of entity"),
+        (
+            {"head": Head, "x": Elsewhere},
+            CollectionQuery(),
+            "Whole: Others and Rows are two tables; one query reads one",
+        ),
+        ({"head": Head, "x": Stranger}, CollectionQuery(), "Whole.of: Head, Stranger are in different partitions"),
+        ({"head": Head, "parts": list[Part]}, CollectionQuery("GSI1"), "Whole.of: Part is never in index 'GSI1'"),
+        ({"head": Head}, CollectionQuery("GSI9"), "Whole.of: table 'Rows' has no index 'GSI9'"),
+        (
+            {"head": Head},
+            CollectionQuery("GSI1", consistent=True),
+            "Whole.of: a global index cannot be read consistently",
+        ),
+        ({"x": list[Spread]}, CollectionQuery(), "Whole.of: PK is sharded, so there is no one partition to read"),
     ],
 )
-def test_a_wrong_collection_is_refused(members: dict[str, Any], pattern: Gather, message: str) -> None:
+def test_a_wrong_collection_is_refused(members: dict[str, Any], pattern: CollectionQuery, message: str) -> None:
     with pytest.raises(ModelError, match=re.escape(message)):
         collection(members, of=pattern)
 
@@ -518,7 +531,7 @@ def test_a_wrong_collection_is_refused(members: dict[str, Any], pattern: Gather,
 # -- slips of the pen -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("marker", [Unique, Large, Attr, Numbered, Stamp, Expiry])
+@pytest.mark.parametrize("marker", [Unique, Large, AttributeName, Numbered, Stamp, Expiry])
 def test_a_marker_without_its_brackets_is_refused(marker: type) -> None:
     with pytest.raises(ModelError, match=re.escape(f"Row.email is marked {marker.__name__}, which is a class")):
         declared({"email": Annotated[str, marker]})
@@ -532,12 +545,14 @@ def test_a_table_is_no_name() -> None:
 def test_a_pattern_of_a_collection_does_not_take_the_name_of_a_method() -> None:
     row = declared({})
     with pytest.raises(ModelError, match=r"Whole\.of: every collection has a method of that name; give the"):
-        new_class("Whole", (Collection,), {}, lambda body: body.update(__annotations__={"row": row}, of=Gather()))
+        new_class(
+            "Whole", (Collection,), {}, lambda body: body.update(__annotations__={"row": row}, of=CollectionQuery())
+        )
 
 
 def test_an_attribute_has_a_name() -> None:
     with pytest.raises(ModelError, match=r"Row\.note is stored in an attribute without a name"):
-        declared({"note": Annotated[str, Attr("")]})
+        declared({"note": Annotated[str, AttributeName("")]})
 
 
 def test_what_expires_at_once_is_refused() -> None:

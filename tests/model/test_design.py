@@ -7,16 +7,16 @@ from typing import Any, cast
 import pytest
 
 from tablewright.model import (
-    Claim,
+    CostClaim,
     Design,
     Entity,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     ModelError,
     Reaction,
     Table,
-    Touch,
     Traffic,
     Volume,
     Write,
@@ -41,12 +41,12 @@ def design(**parts: Any) -> Design:
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
     (
-        lambda: Touch(Order, cast("Any", "modify")),
-        "Touch(Order, 'modify'): an action is one of create, put, update, delete",
+        lambda: ItemWrite(Order, cast("Any", "modify")),
+        "ItemWrite(Order, 'modify'): an action is one of create, put, update, delete",
     ),
     (
-        lambda: Touch(Order, "update", sets="state"),
-        "Touch(Order, 'update'): sets takes several names: sets=['state']",
+        lambda: ItemWrite(Order, "update", sets="state"),
+        "ItemWrite(Order, 'update'): sets takes several names: sets=['state']",
     ),
     (
         lambda: Reaction("tell", Order, effect=cast("Any", "shout")),
@@ -57,10 +57,13 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
         "reaction 'tell': a source is one of stream, writer, not 'cron'",
     ),
     (
-        lambda: Reaction("tell", Order, kinds=frozenset([cast("Any", "INSERTED")])),
-        "reaction 'tell': a kind is one of INSERT, MODIFY, REMOVE, not 'INSERTED'",
+        lambda: Reaction("tell", Order, events=frozenset([cast("Any", "INSERTED")])),
+        "reaction 'tell': an event is one of INSERT, MODIFY, REMOVE, not 'INSERTED'",
     ),
-    (lambda: Reaction("tell", Order, kinds=frozenset()), "reaction 'tell' is to nothing"),
+    (
+        lambda: Reaction("tell", Order, events=frozenset()),
+        "reaction 'tell' has no events; name at least one, or omit events to react to all of them",
+    ),
     (lambda: Traffic(per_second=-1), "Traffic(per_second=...) is a number from 0 to 1,000,000,000, not -1"),
     (lambda: Traffic(per_second=float("nan")), "Traffic(per_second=...) is a number from 0 to 1,000,000,000, not nan"),
     (lambda: Traffic(per_second=float("inf")), "Traffic(per_second=...) is a number from 0 to 1,000,000,000, not inf"),
@@ -102,15 +105,15 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
         "Volume(distinct={'PK': ...}) is a number of values, at least 1",
     ),
     (
-        lambda: Claim("costs", write_price=float("nan")),
-        "Claim(write_price=...) is a number from 0 to 1,000,000,000, not nan",
+        lambda: CostClaim("costs", write_price=float("nan")),
+        "CostClaim(write_price=...) is a number from 0 to 1,000,000,000, not nan",
     ),
     (
         lambda: design(volume={Order: Volume(items=1, size=1, distinct={"shop": 3})}),
         "Shop, volume of Order: shop is no partition key of table 'orders'; there are PK, GSI1PK",
     ),
     (
-        lambda: design(writes=[Write("place", Touch(Order, "create")), Write("place", Touch(Order, "put"))]),
+        lambda: design(writes=[Write("place", ItemWrite(Order, "create")), Write("place", ItemWrite(Order, "put"))]),
         "Shop has two writes of the name 'place'; rename one",
     ),
     (
@@ -128,8 +131,8 @@ def test_a_wrong_part_of_a_design_is_refused(declare: Callable[[], Any], message
 
 def test_a_right_one_is_not() -> None:
     right = design(
-        writes=[Write("place", Touch(Order, "create"))],
-        reactions=[Reaction("tell", Order, kinds=frozenset(["INSERT"]), effect="notify")],
+        writes=[Write("place", ItemWrite(Order, "create"))],
+        reactions=[Reaction("tell", Order, events=frozenset(["INSERT"]), effect="notify")],
         roles={"api": ["Order.by_id", "place"]},
         volume={Order: Volume(items=0, size=0, distinct={"PK": 5, "GSI1PK": 2})},
         traffic={"place": Traffic(per_second=0, peak=1, hottest=0.5)},

@@ -5,7 +5,7 @@ from typing import Annotated
 import pytest
 
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Entity,
     Table,
     camel_case,
@@ -29,7 +29,7 @@ def test_naming_rules(name: str, camel: str, pascal: str) -> None:
 
 def test_a_field_can_have_a_name_of_its_own() -> None:
     class Row(Entity, table=Table("rows", "the-id"), naming=camel_case):
-        row_id: Annotated[str, Attr("the-id")]
+        row_id: Annotated[str, AttributeName("the-id")]
         row_name: str
 
     assert Row(row_id="1", row_name="n").item() == {"the-id": {"S": "1"}, "rowName": {"S": "n"}}

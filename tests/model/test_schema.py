@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Entity,
     EpochMillis,
     Get,
@@ -34,7 +34,7 @@ NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 
 def test_a_template_takes_fields_whatever_they_are_stored_in() -> None:
     class Row(Entity, table=Table("rows", "PK")):
-        id: Annotated[str, Attr("the id:1")]
+        id: Annotated[str, AttributeName("the id:1")]
 
         keys = Keys(PK="ROW#{id}")
 
@@ -95,21 +95,23 @@ def test_a_key_follows_from_whole_attributes_whatever_part_it_takes() -> None:
 )
 def test_a_key_can_be_given_in_parts(values: dict[str, Any]) -> None:
     schema = schema_of(Visit)
-    key = schema.key_of(schema.stored({"visitor": "a", **values}))
+    key = schema.key_of(schema.encode_values({"visitor": "a", **values}))
     assert key == {"PK": {"S": "VISITOR#a"}, "SK": {"S": "PLACE#de#0007"}}
 
 
 def test_parts_of_one_field_are_stored_together() -> None:
-    stored = schema_of(Visit).stored({"first_place__country_code": "de", "first_place__since": NOON, "visitor": None})
+    stored = schema_of(Visit).encode_values(
+        {"first_place__country_code": "de", "first_place__since": NOON, "visitor": None}
+    )
     assert stored == {"firstPlace": {"M": {"countryCode": {"S": "de"}, "since": {"N": "1763467200000"}}}}
 
 
 def test_what_a_key_lacks_is_named_as_it_was_declared() -> None:
     schema = schema_of(Visit)
     with pytest.raises(ModelError, match=r"Visit has no SK without extra\.n and first_place\.country_code"):
-        schema.key_of(schema.stored({"visitor": "a"}))
+        schema.key_of(schema.encode_values({"visitor": "a"}))
     with pytest.raises(ModelError, match=r"^Visit has no field 'visitr'; it has visitor, first_place, extra"):
-        schema.stored({"visitr": "a"})
+        schema.encode_values({"visitr": "a"})
 
 
 def test_a_value_that_fits_into_no_key_is_told_with_its_place() -> None:
@@ -135,13 +137,13 @@ def test_a_primary_key_can_be_sharded_too() -> None:
     for reading in readings:
         item = reading.item()
         assert schema.key_of(item) == {name: item[name] for name in ("PK", "SK")}
-        assert schema.is_of(item)
+        assert schema.matches(item)
     assert {reading.item()["PK"]["S"] for reading in readings} == {f"DEVICE#d$c1#{shard}" for shard in range(3)}
 
 
 @pytest.mark.parametrize("key", ["DEVICE#d", "DEVICE#d#3", "DEVICE#d#01", "DEVICE#d#x", "DEVICE#d#\u00b2", "DEVICE#"])
 def test_a_key_without_a_shard_of_its_own_is_foreign(key: str) -> None:
-    assert not schema_of(Reading).is_of({"PK": {"S": key}, "SK": {"S": "x"}})
+    assert not schema_of(Reading).matches({"PK": {"S": key}, "SK": {"S": "x"}})
 
 
 # -- keys that are fields -------------------------------------------------------------------------------------------
@@ -167,7 +169,7 @@ class Order(Entity, table=ORDERS):
 def test_a_key_of_several_attributes_is_made_of_fields() -> None:
     order = Order(id="1", tenant="t", region="eu", day="2025-11-18", total=Decimal("9.50"))
     assert order.item()["total"] == {"N": "9.5"}
-    assert schema_of(Order).rules == {}
+    assert schema_of(Order).key_rules == {}
     assert schema_of(Order).covers(ORDERS.index("byRegion"))
     (index,) = ORDERS.create_request()["GlobalSecondaryIndexes"]
     assert [(part["AttributeName"], part["KeyType"]) for part in index["KeySchema"]] == [
@@ -246,5 +248,5 @@ def test_a_value_that_has_no_place_is_told_with_its_field() -> None:
         id: str
         weight: float = 0.0
 
-    with pytest.raises(ModelError, match=r"Scale\.weight: nan is not a number that DynamoDB can hold"):
+    with pytest.raises(ModelError, match=r"Scale\.weight: nan is not a number that DynamoDB can store"):
         Scale(id="s", weight=float("nan")).item()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Keys, ModelError, Table, schema_of, sharded
-from tablewright.model.schema import Item
 
 
 class Typed(Entity, table=Table("typed", "PK", "SK", type_attribute="kind")):
@@ -55,7 +55,7 @@ ITEMS = st.lists(
 @given(items=ITEMS)
 def test_items_are_told_together_as_they_are_one_by_one(entity: type[Entity], items: list[Item]) -> None:
     schema = schema_of(entity)
-    assert schema.those_of(list(items)) == [item for item in items if schema.is_of(item)]
+    assert schema.matching(list(items)) == [item for item in items if schema.matches(item)]
 
 
 @pytest.mark.parametrize("entity", ENTITIES)
@@ -64,7 +64,7 @@ def test_a_partition_that_is_known_makes_no_difference(entity: type[Entity], ite
     schema = schema_of(entity)
     partition = {"PK": {"S": "A#a#0" if entity is Spread else "A#a"}}
     inside = [{**item, **partition} for item in items]
-    assert schema.those_of(inside, True) == [item for item in inside if schema.is_of(item)]
+    assert schema.matching(inside, True) == [item for item in inside if schema.matches(item)]
 
 
 @pytest.mark.parametrize("entity", ENTITIES)
@@ -72,7 +72,7 @@ def test_an_item_of_the_entity_is_among_them_and_one_of_the_stores_own_is_not(en
     values = {"name": "a", "number": 1, "PK": "p", "SK": "s"}
     own = entity(**{name: value for name, value in values.items() if name in entity.model_fields}).item()
     internal = {**own, **schema_of(entity).table.internal_key("unique", "x")}
-    assert schema_of(entity).those_of([own, internal, own]) == [own, own]
+    assert schema_of(entity).matching([own, internal, own]) == [own, own]
 
 
 def test_entities_that_can_have_one_key_know_each_other_whichever_is_declared_first() -> None:
@@ -95,9 +95,9 @@ def test_entities_that_can_have_one_key_know_each_other_whichever_is_declared_fi
         name: str
         keys = Keys(PK="B#{name}#1", SK="X")
 
-    rivals = {schema.entity: [rival.entity for rival in schema.rivals] for schema in table.entities}
+    rivals = {schema.entity: [rival.entity for rival in schema.key_collisions] for schema in table.entities}
     assert rivals == {First: [Second], Apart: [Spilling], Second: [First], Spilling: [Apart]}
-    assert schema_of(First).why_not_in_a_batch() == "keys that Second can have too"
+    assert schema_of(First).batch_obstacle() == "keys that Second can have too"
 
 
 def test_sharded_keys_that_begin_otherwise_tell_entities_apart_without_a_type() -> None:
@@ -111,7 +111,7 @@ def test_sharded_keys_that_begin_otherwise_tell_entities_apart_without_a_type() 
         name: str
         keys = Keys(PK=sharded("B#{name}", 8))
 
-    assert not schema_of(One).is_of(Other(name="n").item())
+    assert not schema_of(One).matches(Other(name="n").item())
     with pytest.raises(ModelError, match="Third and One can have the same key"):
 
         class Third(Entity, table=table):

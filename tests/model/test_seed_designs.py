@@ -145,17 +145,17 @@ def test_shards_are_the_same_everywhere_and_forever() -> None:
 
 def test_items_are_told_apart_by_the_type_attribute() -> None:
     item = Task(task_id="1", title="t", created_at=NOON).item()
-    assert [schema.is_of(item) for schema in TASKS.entities] == [True, False, False]
+    assert [schema.matches(item) for schema in TASKS.entities] == [True, False, False]
     item["EntityType"] = {"S": "SOMETHING"}
-    assert [schema.is_of(item) for schema in TASKS.entities] == [False, False, False]
+    assert [schema.matches(item) for schema in TASKS.entities] == [False, False, False]
 
 
 def test_without_one_they_are_told_apart_by_their_keys() -> None:
     event = Event(ticket_id="t", day=date(2025, 1, 1), number=1, kind="k").item()
-    assert [schema.entity.__name__ for schema in TICKETS.entities if schema.is_of(event)] == ["Event"]
+    assert [schema.entity.__name__ for schema in TICKETS.entities if schema.matches(event)] == ["Event"]
     old = Assignment(task_id="1", user_id="2", assigned_by="3").item()
     del old["EntityType"]
-    assert [schema.entity.__name__ for schema in TASKS.entities if schema.is_of(old)] == ["Assignment"]
+    assert [schema.entity.__name__ for schema in TASKS.entities if schema.matches(old)] == ["Assignment"]
 
 
 @pytest.mark.parametrize(
@@ -170,14 +170,14 @@ def test_without_one_they_are_told_apart_by_their_keys() -> None:
     ],
 )
 def test_items_of_other_writers_belong_to_nobody(key: dict[str, Any]) -> None:
-    assert [schema for schema in TICKETS.entities if schema.is_of(key)] == []
+    assert [schema for schema in TICKETS.entities if schema.matches(key)] == []
 
 
 def test_the_store_s_own_items_belong_to_nobody_either() -> None:
     schema = schema_of(Call)
     guard = schema.guard_key(schema.unique[0], {"S": "c#9"})
     assert guard == {"userId": {"S": "$#unique#Call#callId#c$c9"}, "sk": {"S": "$#unique"}}
-    assert not schema.is_of(guard)
+    assert not schema.matches(guard)
     assert CALLS.is_internal(guard)
     assert not CALLS.is_internal({"userId": {"S": "u"}, "sk": {"S": "s"}})
 
@@ -187,7 +187,7 @@ def test_a_field_cannot_pretend_to_be_an_item_of_the_store() -> None:
     with pytest.raises(ModelError, match="begins as only the store's own keys may"):
         call.item()
     with pytest.raises(ModelError, match="begins as only the store's own keys may"):
-        schema_of(Call).key_of(schema_of(Call).stored({"user_id": "$#x", "call_id": "c", "scheduled_for": NOON}))
+        schema_of(Call).key_of(schema_of(Call).encode_values({"user_id": "$#x", "call_id": "c", "scheduled_for": NOON}))
 
 
 # -- reading together -----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 PROGRAM = """
 from tests.model.seed_designs import Call, Case, Feedback, Session, TaskWithAssignments, Ticket
-from tablewright.model import Collection, Entity, Gather, Lookup, Selection, schema_of
+from tablewright.model import Collection, Entity, CollectionQuery, Lookup, Selection, schema_of
 
 call: Call = Call.of({})
 case: Case | None = Case.of([])
@@ -17,7 +17,7 @@ case: Case | None = Case.of([])
 reveal_type(Call.by_id(call_id="c-9"))              # Lookup[Call]
 reveal_type(Call.upcoming(user_id="u-1"))           # Selection[Call]
 reveal_type(Feedback.by_operator(operator_id="o"))  # Selection[Feedback]
-reveal_type(TaskWithAssignments.of_task(task_id="1"))  # Gathering[TaskWithAssignments]
+reveal_type(TaskWithAssignments.of_task(task_id="1"))  # CollectionSelection[TaskWithAssignments]
 reveal_type(Call.of({}))                            # Call
 reveal_type(Case.of([]))                            # Case | None
 reveal_type(call.user_id)                           # str

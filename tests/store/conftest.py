@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.store import FolderBlobs, Store
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store import FolderBlobStore, Store
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend
 from tests.clocks import Clock
 from tests.store import endpoints
@@ -89,7 +89,7 @@ def written(bench: Bench) -> Iterator[Bench]:
 @pytest.fixture
 def shelf(bench: Bench, tmp_path: Path) -> Iterator[Shelf]:
     """A store with a folder of blobs; after the test, nothing is outside of its item that should not be."""
-    shelf = shelved(bench, FolderBlobs(tmp_path / "blobs"))
+    shelf = shelved(bench, FolderBlobStore(tmp_path / "blobs"))
     yield shelf
     shelf.assert_tidy()
     shelf.assert_small()

@@ -23,7 +23,8 @@ from urllib.request import urlopen
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
+from tablewright.store.backends.botocore_backend import BotocoreBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend
 from tablewright.wire.server import serve_in_thread
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, Field
 
+from tablewright.dynamo import Item
 from tablewright.model import (
     CreatedAt,
     Entity,
@@ -25,8 +26,7 @@ from tablewright.model import (
     when,
 )
 from tablewright.model.declarations import Expiry, Numbered, Upgrades
-from tablewright.model.schema import Item
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request
 from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.idempotent_write import IdempotencyRecord
@@ -206,7 +206,7 @@ def assert_in_step(bench: Bench, *tables: Table) -> None:
                 continue
             schema = _schema_of(table, item)
             derived = schema.derive(schema.upgrade(item))
-            assert {name: item[name] for name in schema.rules if name in item} == derived
+            assert {name: item[name] for name in schema.key_rules if name in item} == derived
             if is_expired(schema, item, now):
                 continue
             for guard in expected_guards(schema, schema.upgrade(item)):
@@ -223,5 +223,5 @@ def assert_in_step(bench: Bench, *tables: Table) -> None:
 
 
 def _schema_of(table: Table, item: Item) -> Schema:
-    (schema,) = [schema for schema in table.entities if schema.is_of(item)]
+    (schema,) = [schema for schema in table.entities if schema.matches(item)]
     return schema

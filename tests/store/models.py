@@ -11,11 +11,11 @@ from pydantic import Field
 
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     CreatedAt,
     Entity,
     EpochMillis,
     EpochSeconds,
-    Gather,
     Get,
     GlobalIndex,
     Keys,
@@ -183,8 +183,8 @@ class Case(Collection):
     notes: list[Note]
     feedback: list[Feedback]
 
-    of_ticket = Gather()
-    latest_first = Gather(newest_first=True)
+    of_ticket = CollectionQuery()
+    latest_first = CollectionQuery(newest_first=True)
 
 
 # -- key attributes that are fields themselves, of all types; a local index -----------------------------------------

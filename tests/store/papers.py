@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tablewright.dynamo.attribute_values import item_size
+from tablewright.dynamo import Item, item_size
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     Entity,
     ExpiresAt,
-    Gather,
     Get,
     GlobalIndex,
     Keys,
@@ -26,8 +26,7 @@ from tablewright.model import (
     Version,
     schema_of,
 )
-from tablewright.model.schema import Item
-from tablewright.store import Blobs, IdempotencyRecord, ServiceError, Store
+from tablewright.store import BlobStore, IdempotencyRecord, ServiceError, Store
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Backend, Flow, Request, Response, Sleep, Work
@@ -103,7 +102,7 @@ class Folder(Collection):
     papers: list[Paper]
     contracts: list[Contract]
 
-    named = Gather()
+    named = CollectionQuery()
 
 
 def long(mark: str, size: int = 3 * THRESHOLD) -> str:
@@ -129,7 +128,7 @@ class Shelf:
     """A store with an object store, and ways round both."""
 
     backend: Backend
-    blobs: Blobs
+    blobs: BlobStore
     store: Store
     context: Context
     name: str
@@ -208,7 +207,7 @@ def read(shelf: Shelf, **key: str) -> Paper:
     return found
 
 
-def shelved(bench: Bench, blobs: Blobs, table: Table = papers) -> Shelf:
+def shelved(bench: Bench, blobs: BlobStore, table: Table = papers) -> Shelf:
     """A shelf with a table of its own."""
     bench.names[table.name] = f"{table.name}-shelf-{next(_numbers)}"
     bench.create(table)

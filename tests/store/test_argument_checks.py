@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from tablewright.model import Collection, Entity, Gather, Get, GlobalIndex, Keys, ModelError, Query, Table, Version
+from tablewright.model import (
+    Collection,
+    CollectionQuery,
+    Entity,
+    Get,
+    GlobalIndex,
+    Keys,
+    ModelError,
+    Query,
+    Table,
+    Version,
+)
 from tablewright.store import Create, ServiceError, Store
 
 shelves = Table("shelves", "PK", "SK", indexes=[GlobalIndex("byTitle", "title", "SK")])
@@ -30,7 +41,7 @@ class Book(Entity, table=shelves):
 class Shelf(Collection):
     books: list[Book]
 
-    whole = Gather()
+    whole = CollectionQuery()
 
 
 ONE = Book.by_id(shelf="s", book_id="b")
@@ -40,7 +51,7 @@ BOOK = Book(shelf="s", book_id="b")
 
 GET = "get takes what a Get pattern gives, such as Call.by_id(call_id=...)"
 QUERY = "takes what a Query pattern gives, such as Call.of_user(user_id=...)"
-COLLECT = "collect takes what a Gather pattern gives, such as Case.of_ticket(ticket_id=...)"
+COLLECT = "collect takes what a CollectionQuery pattern gives, such as Case.of_ticket(ticket_id=...)"
 ENTITY = "takes an entity, such as Call(call_id=...)"
 TARGET = "takes an entity, or what a Get pattern gives, such as Call.by_id(call_id=...)"
 MISTAKES: list[tuple[Callable[[Store, Any], Any], Any, str]] = [

@@ -15,10 +15,10 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints, Valida
 
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     Entity,
     EpochMillis,
     EpochSeconds,
-    Gather,
     Get,
     GlobalIndex,
     Keys,
@@ -98,7 +98,7 @@ class Thing(Entity, table=things):
 class Things(Collection):
     things: list[Thing]
 
-    of_owner = Gather()
+    of_owner = CollectionQuery()
 
 
 THING = Thing(owner=OWNER, shelf="s", count=7, day=NOON.date(), made=NOON, seen=NOON)

@@ -14,7 +14,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.store import AsyncStore, InvalidCursor, Page, ServiceError, Store
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Request, Response, run
 from tablewright.store.flow.retry import ATTEMPTS

@@ -17,7 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, ParamValidationError
 from botocore.stub import Stubber
 
-from tablewright.dynamo.errors import InternalServerError, TransactionInProgressException
+from tablewright.dynamo import InternalServerError, TransactionInProgressException
 from tablewright.engine import Engine
 from tablewright.wire import boto
 from tests.wire.fakes import FakeEngine

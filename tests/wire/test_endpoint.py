@@ -11,11 +11,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
-    ConditionalCheckFailedException,
-    TransactionCanceledException,
-    ValidationException,
-)
+from tablewright.dynamo import ConditionalCheckFailedException, TransactionCanceledException, ValidationException
 from tablewright.wire.messages import accepted_coding
 from tablewright.wire.operation_targets import OPERATIONS
 from tests.wire.fakes import FakeEngine

@@ -37,7 +37,7 @@ from tablewright.cli import (
     service_commands,
     support_commands,
 )
-from tablewright.cli.argument_parser import Parser, UsageError
+from tablewright.cli.argument_parser import OneLineParser, UsageError
 
 __all__ = ["main"]
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        options, unknown = _parser().parse_known_args(arguments)
+        options, unknown = build_parser().parse_known_args(arguments)
         if unknown:
             options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         status: int = options.command(options)
@@ -82,8 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="tablewright", description="Design a DynamoDB application, run it here, ship it.")
+def build_parser() -> OneLineParser:
+    """The parser of all commands."""
+    parser = OneLineParser(prog="tablewright", description="Design a DynamoDB application, run it here, ship it.")
     parser.add_argument("--version", action="version", version=f"tablewright {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in _MODULES:

@@ -27,7 +27,7 @@ class DamagedDataError(UsageError):
     status = 1
 
 
-class Parser(argparse.ArgumentParser):
+class OneLineParser(argparse.ArgumentParser):
     """Refuses in one line, where argparse shows the whole usage first."""
 
     def error(self, message: str) -> NoReturn:

@@ -114,11 +114,7 @@ def _restore(options: argparse.Namespace) -> int:
 
 
 def _restore_to(engine: Engine, source: str, **request: Any) -> dict[str, Any]:
-    from tablewright.dynamo.errors import (
-        DynamoError,
-        InvalidRestoreTimeException,
-        PointInTimeRecoveryUnavailableException,
-    )
+    from tablewright.dynamo import DynamoError, InvalidRestoreTimeException, PointInTimeRecoveryUnavailableException
 
     try:
         return engine.call("RestoreTableToPointInTime", {"SourceTableName": source, **request})

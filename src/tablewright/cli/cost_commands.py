@@ -78,8 +78,8 @@ def _prices(path: str | None) -> Prices:
 
 def _plan(options: argparse.Namespace) -> int:
     from tablewright.cli.terminal import show
-    from tablewright.design.cost.cost_report import cost_json, cost_page
-    from tablewright.design.cost.forecast import hot_keys
+    from tablewright.design.cost.cost_report import cost_json, cost_report
+    from tablewright.design.cost.hot_keys import hot_keys
     from tablewright.design.design_loading import DesignError, load
     from tablewright.model import ModelError
 
@@ -94,20 +94,20 @@ def _plan(options: argparse.Namespace) -> int:
         print(json.dumps([cost_json(plan) for plan in plans], indent=2))
     else:
         for plan in plans:
-            show(cost_page(plan))
+            show(cost_report(plan))
     return int(any(key.is_too_hot for plan in plans for key in hot_keys(plan)))
 
 
 def _planned(design: Design, prices: Prices, options: argparse.Namespace) -> CostPlan:
     from tablewright.design.cost.demand import busiest_keys, metered
-    from tablewright.design.cost.meter_report import RunError, read_run
-    from tablewright.design.cost.monthly_bill import Options, plan_costs
+    from tablewright.design.cost.metered_run import RunError, read_run
+    from tablewright.design.cost.monthly_bill import CostOptions, plan_costs
 
     if not 20 <= options.target <= 90:
         raise UsageError(f"--target is a percentage from 20 to 90, not {options.target}")
     if options.backups < 0:
         raise UsageError("--backups is a number of copies, 0 or more")
-    settings = Options(options.target, not options.no_free_tier, options.backups)
+    settings = CostOptions(options.target, not options.no_free_tier, options.backups)
     if options.metered is None:
         if options.stands_for is not None:
             raise UsageError("--stands-for is about a metered run: give one with --metered FILE")
@@ -128,14 +128,14 @@ def _planned(design: Design, prices: Prices, options: argparse.Namespace) -> Cos
 
 def _write_page(path: str, plans: list[CostPlan]) -> None:
     from tablewright.design.cost.cost_report import cost_blocks
-    from tablewright.design.report.html_page import to_html
-    from tablewright.design.report.page_blocks import Heading, Page
+    from tablewright.design.report.html_report import to_html
+    from tablewright.design.report.report_blocks import DesignReport, Heading
 
     if len(plans) == 1:
-        page = Page(f"{plans[0].design.name}: capacity and cost", [*cost_blocks(plans[0])])
+        page = DesignReport(f"{plans[0].design.name}: capacity and cost", [*cost_blocks(plans[0])])
     else:
         blocks = [block for plan in plans for block in (Heading(plan.design.name), *cost_blocks(plan, 3))]
-        page = Page("Capacity and cost", blocks)
+        page = DesignReport("Capacity and cost", blocks)
     _write(path, to_html(page))
 
 
@@ -154,8 +154,9 @@ def _meter(options: argparse.Namespace) -> int:
     import tempfile
 
     from tablewright.cli.terminal import show
-    from tablewright.design.cost.meter_report import read_run, run_json, run_page
-    from tablewright.design.report.html_page import to_html
+    from tablewright.design.cost.meter_report import run_json, run_report
+    from tablewright.design.cost.metered_run import read_run
+    from tablewright.design.report.html_report import to_html
 
     prices = _prices(options.prices)
     if options.keys < 0:
@@ -168,7 +169,7 @@ def _meter(options: argparse.Namespace) -> int:
             raise UsageError(f"{noted} cannot be written: {error.strerror}") from None
         status = _run(options.program, noted, quiet=options.json)
         run = read_run(noted)
-    page = run_page(run, prices, options.keys, f"Metered: {' '.join(options.program)}")
+    page = run_report(run, prices, options.keys, f"Metered: {' '.join(options.program)}")
     if options.json:
         print(json.dumps(run_json(run, prices, options.keys), indent=2))
     else:

@@ -27,9 +27,9 @@ def register(commands: Commands) -> None:
 
 def _docs(options: argparse.Namespace) -> int:
     from tablewright.design.design_loading import DesignError, load
-    from tablewright.design.report.design_document import document
-    from tablewright.design.report.html_page import to_html
-    from tablewright.design.report.page_blocks import to_markdown
+    from tablewright.design.document.design_document import document
+    from tablewright.design.report.html_report import to_html
+    from tablewright.design.report.report_blocks import to_markdown
     from tablewright.model import ModelError
 
     try:

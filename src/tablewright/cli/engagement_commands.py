@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tablewright.cli.argument_parser import Commands, Parser, UsageError
+from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
 
 if TYPE_CHECKING:
-    from tablewright.cli.progress import Steps
+    from tablewright.cli.progress import StepProgress
     from tablewright.systems.engagement.model import Run
     from tablewright.systems.engagement.platform import Platform
 
@@ -24,7 +24,7 @@ def register(commands: Commands) -> None:
 
 
 def _engagement(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=OneLineParser)
 
     run = commands.add_parser(
         "run",
@@ -46,7 +46,7 @@ def _engagement(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tablewright.cli.progress import Steps
+    from tablewright.cli.progress import StepProgress
     from tablewright.cli.service_commands import open_runtime, read_settings
 
     settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
     systems = load("engagement")
     if settings.is_embedded and not settings.data.exists():
         raise UsageError(f"there is no data folder {settings.data}; give one with --data")
-    with Steps() as steps:
+    with StepProgress() as steps:
         steps.begin("opening the database")
         runtime = open_runtime(settings, systems)
         try:
@@ -74,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
     return 0 if ended.state == "completed" else 130 if ended.state == "running" else 1
 
 
-def _carried_out(platform: Platform, options: argparse.Namespace, steps: Steps, *, alone: bool) -> Run:
+def _carried_out(platform: Platform, options: argparse.Namespace, steps: StepProgress, *, alone: bool) -> Run:
     import signal
     import threading
     from concurrent.futures import ThreadPoolExecutor
@@ -128,7 +128,7 @@ def _tell(run: Run, *, as_json: bool) -> None:
 
 
 def _demo_data(options: argparse.Namespace) -> int:
-    from tablewright.cli.progress import Steps
+    from tablewright.cli.progress import StepProgress
 
     path = Path(options.out)
     if path.suffix not in (".csv", ".parquet"):
@@ -140,7 +140,7 @@ def _demo_data(options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         raise UsageError(f"this needs {error.name}: pip install 'tablewright[systems]'") from None
 
-    with Steps() as steps:
+    with StepProgress() as steps:
         steps.begin(f"writing {path}")
         try:
             demo_customers.write_customers(

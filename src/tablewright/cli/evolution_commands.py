@@ -13,7 +13,7 @@ from tablewright.cli.argument_parser import Commands, UsageError
 from tablewright.cli.infrastructure_commands import add_design, chosen
 
 if TYPE_CHECKING:
-    from tablewright.design.diff import Change
+    from tablewright.design.diff import DesignChange
     from tablewright.design.diff.snapshot import Snapshot
 
 _STYLES = {"free": "green", "new index": "cyan", "backfill": "yellow", "re-key": "bold yellow", "unsafe": "bold red"}
@@ -105,21 +105,22 @@ def _snapshots(path: str) -> dict[str, Snapshot]:
     return {each["name"]: each for each in found}
 
 
-def _compared(old: dict[str, Snapshot], new: dict[str, Snapshot], place: str) -> dict[str, list[Change]]:
+def _compared(old: dict[str, Snapshot], new: dict[str, Snapshot], place: str) -> dict[str, list[DesignChange]]:
     from tablewright.design.diff import changes
+    from tablewright.design.diff.snapshot import EMPTY
 
     if len(old) == len(new) == 1:
         # A design that has another name is still the same.
         pairs = [(next(iter(new)), next(iter(old.values())), next(iter(new.values())))]
     else:
-        pairs = [(name, old.get(name, {"tables": {}}), new.get(name, {"tables": {}})) for name in {**old, **new}]
+        pairs = [(name, old.get(name, EMPTY), new.get(name, EMPTY)) for name in {**old, **new}]
     try:
         return {name: changes(before, after) for name, before, after in pairs}
     except (KeyError, TypeError, AttributeError):
-        raise UsageError(f"{place} is damaged: write the snapshot anew, from the old version of the model") from None
+        raise UsageError(f"{place} is damaged: write the snapshot again, from the old version of the model") from None
 
 
-def _as_json(found: dict[str, list[Change]], accepted: set[str], *, ok: bool) -> str:
+def _as_json(found: dict[str, list[DesignChange]], accepted: set[str], *, ok: bool) -> str:
     designs = {
         name: [
             {
@@ -136,7 +137,7 @@ def _as_json(found: dict[str, list[Change]], accepted: set[str], *, ok: bool) ->
     return json.dumps({"ok": ok, "changes": designs}, indent=2)
 
 
-def _show(found: dict[str, list[Change]], accepted: set[str]) -> None:
+def _show(found: dict[str, list[DesignChange]], accepted: set[str]) -> None:
     from tablewright.cli.terminal import console
 
     screen = console()
@@ -154,7 +155,7 @@ def _show(found: dict[str, list[Change]], accepted: set[str]) -> None:
         screen.print(Text(f"{name}: {_summary(changes)}", style="bold"))
 
 
-def _summary(changes: list[Change]) -> str:
+def _summary(changes: list[DesignChange]) -> str:
     counts: dict[str, int] = {}
     for change in changes:
         counts[change.kind] = counts.get(change.kind, 0) + 1

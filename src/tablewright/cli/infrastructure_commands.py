@@ -13,7 +13,7 @@ from tablewright.cli.argument_parser import Commands, UsageError
 if TYPE_CHECKING:
     from tablewright.design.iam import Grant, Tenant
     from tablewright.design.infra.table_requests import Deployment
-    from tablewright.design.report.page_blocks import Block, Page
+    from tablewright.design.report.report_blocks import Block, DesignReport
     from tablewright.model import Design, Table
 
 _FORMATS = ("cloudformation", "cli", "boto3", "terraform")
@@ -136,13 +136,13 @@ def _infra(options: argparse.Namespace) -> int:
 
 
 def _deployment(options: argparse.Namespace) -> Deployment:
-    from tablewright.design.infra.table_requests import Capacity, Deployment
+    from tablewright.design.infra.table_requests import Deployment, ProvisionedCapacity
 
     capacity = None
     if options.provisioned is not None:
         read, write = options.provisioned
         max_read, max_write = options.scale_to or (read * _SCALE, write * _SCALE)
-        capacity = Capacity(read, write, max_read, max_write, options.target)
+        capacity = ProvisionedCapacity(read, write, max_read, max_write, options.target)
     return Deployment(options.environment, options.region, capacity, options.kms_key)
 
 
@@ -248,8 +248,8 @@ def _labels(design: Design, given: list[str]) -> dict[str, str]:
     return found
 
 
-def _page(design: Design, granted: dict[str, list[Grant]]) -> Page:
-    from tablewright.design.report.page_blocks import Grid, Heading, Page, Text
+def _page(design: Design, granted: dict[str, list[Grant]]) -> DesignReport:
+    from tablewright.design.report.report_blocks import DesignReport, Grid, Heading, Text
 
     blocks: list[Block] = []
     for role, grants in granted.items():
@@ -266,4 +266,4 @@ def _page(design: Design, granted: dict[str, list[Grant]]) -> Page:
         keys = sorted({key for grant in grants for key in grant.leading})
         if keys:
             blocks.append(Text(f"Only items whose partition key is {', '.join(f'`{key}`' for key in keys)}"))
-    return Page(f"Who may do what in {design.name}", blocks)
+    return DesignReport(f"Who may do what in {design.name}", blocks)

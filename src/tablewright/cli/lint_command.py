@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tablewright.cli.argument_parser import Commands, UsageError
 
 if TYPE_CHECKING:
-    from tablewright.design.lint import Finding
+    from tablewright.design.lint import LintFinding
 
 _STYLES = {"error": "bold red", "warning": "bold yellow", "advice": "bold cyan"}
 
@@ -43,7 +43,7 @@ def _lint(options: argparse.Namespace) -> int:
     return 1 if failing else 0
 
 
-def _checked(path: str) -> list[tuple[str, list[Finding]]]:
+def _checked(path: str) -> list[tuple[str, list[LintFinding]]]:
     """The designs of a module by name, each with its findings."""
     from tablewright.design.design_loading import DesignError, RefusedError, load
     from tablewright.design.lint import lint, refused
@@ -57,7 +57,7 @@ def _checked(path: str) -> list[tuple[str, list[Finding]]]:
     return [(design.name, lint(design)) for design in designs]
 
 
-def _show(checked: list[tuple[str, list[Finding]]]) -> None:
+def _show(checked: list[tuple[str, list[LintFinding]]]) -> None:
     from tablewright.cli.terminal import console
 
     screen = console()  # says what to install, where rich is missing
@@ -83,7 +83,7 @@ def _show(checked: list[tuple[str, list[Finding]]]) -> None:
         screen.print(Text(f"{name}: {_summary(open_, len(mine) - len(open_))}", style="bold"))
 
 
-def _summary(open_: list[Finding], accepted: int) -> str:
+def _summary(open_: list[LintFinding], accepted: int) -> str:
     counts = []
     for severity, many in (("error", "errors"), ("warning", "warnings"), ("advice", "advice")):
         count = sum(finding.severity == severity for finding in open_)

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, Self
 
 
-class Steps:
-    """Steps, one after the other; ``tell`` says how far the present one is."""
+class StepProgress:
+    """StepProgress, one after the other; ``tell`` says how far the present one is."""
 
     def __init__(self) -> None:
         self._progress: Any = None

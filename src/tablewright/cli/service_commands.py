@@ -107,7 +107,7 @@ def _up(options: argparse.Namespace) -> int:
         # A terminal is for the person in front of it: requests are logged there only on demand.
         log_level="WARNING" if sys.stderr.isatty() and "TABLEWRIGHT_LOG_LEVEL" not in os.environ else None,
     )
-    from tablewright.cli.progress import Steps
+    from tablewright.cli.progress import StepProgress
     from tablewright.runtime import logs
     from tablewright.runtime.http.serve import serve
     from tablewright.runtime.settings import SettingsError
@@ -119,7 +119,7 @@ def _up(options: argparse.Namespace) -> int:
         raise UsageError(f"there is no system {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     check_address(settings.host, settings.port)
     logs.set_up(settings.log_level)
-    with Steps() as steps:
+    with StepProgress() as steps:
         steps.begin("loading the systems")
         systems = load(*dict.fromkeys(options.system or ()))
         steps.begin("opening the database")

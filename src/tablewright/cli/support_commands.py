@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tablewright.cli.argument_parser import Commands, Parser, UsageError
+from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
 
 if TYPE_CHECKING:
-    from tablewright.cli.progress import Steps
+    from tablewright.cli.progress import StepProgress
     from tablewright.runtime.settings import Settings
     from tablewright.runtime.system import Runtime
     from tablewright.systems.support.maintenance_jobs import Tell
@@ -32,7 +32,7 @@ class FoundError(UsageError):
 
 def register(commands: Commands) -> None:
     support = commands.add_parser("support", help="work on all of support's data: metrics, shards, payloads, exports")
-    inner = support.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    inner = support.add_subparsers(required=True, metavar="COMMAND", parser_class=OneLineParser)
 
     rebuild = inner.add_parser("rebuild-metrics", help="count all metrics anew from the table, while it is in use")
     _add_place(rebuild, online=True)
@@ -75,12 +75,12 @@ def _add_place(parser: argparse.ArgumentParser, *, online: bool) -> None:
 
 
 def _job(options: argparse.Namespace) -> int:
-    from tablewright.cli.progress import Steps
+    from tablewright.cli.progress import StepProgress
     from tablewright.cli.service_commands import read_settings
 
     settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
     dry_run = getattr(options, "dry_run", False)
-    with Steps() as steps:
+    with StepProgress() as steps:
         if options.url is not None:
             outcome = _asked(settings, options, "count-orphans" if dry_run else options.job, steps)
         else:
@@ -92,7 +92,7 @@ def _job(options: argparse.Namespace) -> int:
 # -- here -----------------------------------------------------------------------------------------------------------
 
 
-def _done(settings: Settings, steps: Steps, job: str, *, dry_run: bool) -> str:
+def _done(settings: Settings, steps: StepProgress, job: str, *, dry_run: bool) -> str:
     def work(runtime: Runtime, tell: Tell) -> str:
         from tablewright.systems.support import maintenance_jobs, settle_of
 
@@ -109,7 +109,9 @@ def _done(settings: Settings, steps: Steps, job: str, *, dry_run: bool) -> str:
     return _opened(settings, steps, job.replace("-", " "), work, instead="say --url http://127.0.0.1:8080")
 
 
-def _opened(settings: Settings, steps: Steps, what: str, work: Callable[[Runtime, Tell], str], *, instead: str) -> str:
+def _opened(
+    settings: Settings, steps: StepProgress, what: str, work: Callable[[Runtime, Tell], str], *, instead: str
+) -> str:
     """Open the data, do something with it, and close it; ``instead`` is what to do when another process has it."""
     from tablewright.cli.service_commands import open_runtime
     from tablewright.model import ModelError
@@ -138,7 +140,7 @@ def _opened(settings: Settings, steps: Steps, what: str, work: Callable[[Runtime
 
 
 def _export(options: argparse.Namespace) -> int:
-    from tablewright.cli.progress import Steps
+    from tablewright.cli.progress import StepProgress
     from tablewright.cli.service_commands import read_settings
 
     settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
@@ -162,7 +164,7 @@ def _export(options: argparse.Namespace) -> int:
         written = f"{number} {'ticket was' if number == 1 else 'tickets were'} written to {options.out}"
         return f"{written}; {export.told}" if export.told else written
 
-    with Steps() as steps:
+    with StepProgress() as steps:
         instead = "start it with TABLEWRIGHT_TRAINING_EXPORT=DIR, and it exports by itself"
         outcome = _opened(settings, steps, "exporting tickets", work, instead=instead)
     print(outcome)
@@ -172,7 +174,7 @@ def _export(options: argparse.Namespace) -> int:
 # -- in another process -----------------------------------------------------------------------------------------------
 
 
-def _asked(settings: Settings, options: argparse.Namespace, job: str, steps: Steps) -> str:
+def _asked(settings: Settings, options: argparse.Namespace, job: str, steps: StepProgress) -> str:
     """Have the process at ``--url`` do it."""
     path = "/support/metrics/rebuild" if job == "rebuild-metrics" else f"/support/upkeep/{job}"
     token = options.token or _own_token(settings)

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text as Styled
 
-    from tablewright.design.report.page_blocks import Block, Page
+    from tablewright.design.report.report_blocks import Block, DesignReport
 
 
-def show(page: Page) -> None:
+def show(page: DesignReport) -> None:
     """Print a page."""
     screen = console()
     screen.print(page.title, style="bold")
@@ -41,27 +41,27 @@ def console() -> Console:
 def _show(console: Console, block: Block) -> None:
     from rich.table import Table
 
-    from tablewright.design.report import page_blocks
+    from tablewright.design.report import report_blocks
 
     match block:
-        case page_blocks.Heading(text):
+        case report_blocks.Heading(text):
             console.print()
             console.print(_styled(text), style="bold")
-        case page_blocks.Text(text):
+        case report_blocks.Text(text):
             console.print(_styled(text))
-        case page_blocks.Bullets(items):
+        case report_blocks.Bullets(items):
             for item in items:
                 console.print("-", _styled(item))
-        case page_blocks.Grid():
+        case report_blocks.Grid():
             table = Table()
             for column in block.columns:
                 table.add_column(column.strip(), justify="right" if column in block.right else "left")
             for row in block.rows:
                 table.add_row(*map(_styled, row))
             console.print(table)
-        case page_blocks.Code(text) | page_blocks.Diagram(text):
+        case report_blocks.Code(text) | report_blocks.Diagram(text):
             console.print(text, markup=False)
-        case page_blocks.Drawing():
+        case report_blocks.Drawing():
             pass
 
 

@@ -1,1 +1,117 @@
-"""DynamoDB's own notions, a leaf that all share: attribute values, sizes, document paths, expressions, errors."""
+"""DynamoDB's own notions, which all other packages share; this one imports none of them.
+
+    attribute_values   a value and an item in DynamoDB's JSON, and equality
+    document_paths     where a value is inside of an item: `address.city`, `lines[0]`
+    numbers            the range of numbers and their canonical form
+    item_size          how many bytes a value and an item count
+    value_checks       what is accepted as a value, and its canonical form
+    capacity_units     what is charged for so many bytes
+    errors             the errors that DynamoDB answers with
+    expressions        conditions, key conditions, projections and updates; a package of its own
+
+Other packages import from here and from ``dynamo.expressions``.
+"""
+
+from tablewright.dynamo.attribute_values import AttributeValue, Item, same_item, same_value
+from tablewright.dynamo.capacity_units import READ_UNIT, WRITE_UNIT, read_units, write_units
+from tablewright.dynamo.document_paths import Path, non_null_at, parse_path, value_at
+from tablewright.dynamo.errors import (
+    AccessDeniedException,
+    BackupNotFoundException,
+    ConditionalCheckFailedException,
+    ContinuousBackupsUnavailableException,
+    DuplicateItemException,
+    DynamoError,
+    ExpiredIteratorException,
+    IdempotentParameterMismatchException,
+    InternalServerError,
+    InvalidRestoreTimeException,
+    ItemCollectionSizeLimitExceededException,
+    LimitExceededException,
+    PointInTimeRecoveryUnavailableException,
+    RequestValidationException,
+    ResourceInUseException,
+    ResourceNotFoundException,
+    SerializationException,
+    TableAlreadyExistsException,
+    TableInUseException,
+    TableNotFoundException,
+    TransactionCanceledException,
+    TransactionConflictException,
+    TransactionInProgressException,
+    TrimmedDataAccessException,
+    UnknownOperationException,
+    ValidationException,
+)
+from tablewright.dynamo.item_size import MAX_ITEM_SIZE, binary_size, item_size, number_size, text_size, value_size
+from tablewright.dynamo.numbers import MAX_DIGITS, MAX_EXPONENT, MIN_EXPONENT, NUMBER_OVERFLOW, canonical_number
+from tablewright.dynamo.value_checks import (
+    ANY_DEPTH,
+    MAX_NAME_BYTES,
+    MAX_NESTING,
+    NAME_TOO_LARGE,
+    NESTED_TOO_DEEPLY,
+    WRITTEN_TOO_DEEPLY,
+    checked,
+    checked_item,
+)
+
+__all__ = [
+    "ANY_DEPTH",
+    "MAX_DIGITS",
+    "MAX_EXPONENT",
+    "MAX_ITEM_SIZE",
+    "MAX_NAME_BYTES",
+    "MAX_NESTING",
+    "MIN_EXPONENT",
+    "NAME_TOO_LARGE",
+    "NESTED_TOO_DEEPLY",
+    "NUMBER_OVERFLOW",
+    "READ_UNIT",
+    "WRITE_UNIT",
+    "WRITTEN_TOO_DEEPLY",
+    "AccessDeniedException",
+    "AttributeValue",
+    "BackupNotFoundException",
+    "ConditionalCheckFailedException",
+    "ContinuousBackupsUnavailableException",
+    "DuplicateItemException",
+    "DynamoError",
+    "ExpiredIteratorException",
+    "IdempotentParameterMismatchException",
+    "InternalServerError",
+    "InvalidRestoreTimeException",
+    "Item",
+    "ItemCollectionSizeLimitExceededException",
+    "LimitExceededException",
+    "Path",
+    "PointInTimeRecoveryUnavailableException",
+    "RequestValidationException",
+    "ResourceInUseException",
+    "ResourceNotFoundException",
+    "SerializationException",
+    "TableAlreadyExistsException",
+    "TableInUseException",
+    "TableNotFoundException",
+    "TransactionCanceledException",
+    "TransactionConflictException",
+    "TransactionInProgressException",
+    "TrimmedDataAccessException",
+    "UnknownOperationException",
+    "ValidationException",
+    "binary_size",
+    "canonical_number",
+    "checked",
+    "checked_item",
+    "item_size",
+    "non_null_at",
+    "number_size",
+    "parse_path",
+    "read_units",
+    "same_item",
+    "same_value",
+    "text_size",
+    "value_at",
+    "value_size",
+    "write_units",
+]

@@ -1,21 +1,23 @@
 """The design language: tables, entities, keys, indexes and access patterns, declared once. Pure, no I/O.
 
-table       Table, GlobalIndex, LocalIndex
-entity      Entity, with naming rules, and schema_of for the compiled declaration
-rules       Keys, when, sharded; Attr, Unique, Version, CreatedAt, UpdatedAt, ExpiresAt, Expiry, Numbered, Large;
-            Upgrades
-attributes  EpochSeconds, EpochMillis, and how values are stored
-patterns    Get, Query and what they give: Lookup, Selection
-collection  Collection, Gather and what it gives: Gathering
-keys        Template: the key codec
-design      Design: a whole system, with what is written, by whom, how often: Write, Touch, Need, Reaction, Traffic,
-            Volume, Claim, Accepted
-checks      what is wrong with a declaration, as ModelError
+table         Table, GlobalIndex, LocalIndex
+entity        Entity
+declarations  Keys, when, sharded; AttributeName, Unique, Version, CreatedAt, UpdatedAt, ExpiresAt, Expiry, Numbered,
+              Large; Upgrades
+naming        camel_case, pascal_case, snake_case
+patterns      Get, Query and what they give: Lookup, Selection
+collection    Collection, CollectionQuery and what it gives: CollectionSelection
+schema        Schema: a declaration, compiled; schema_of
+design        Design: a whole system, with what is written, by whom, how often: Write, ItemWrite, RequiredRead,
+              Reaction, Traffic, Volume, CostClaim, AcceptedFinding
+values/       EpochSeconds, EpochMillis, and how values are stored
+keys/         Template: the key codec
+items/        fields in items: where they are stored, how items are decoded, validated and upgraded
 """
 
-from tablewright.model.collection import Collection, Gather, Gathering
+from tablewright.model.collection import Collection, CollectionQuery, CollectionSelection
 from tablewright.model.declarations import (
-    Attr,
+    AttributeName,
     CreatedAt,
     ExpiresAt,
     Expiry,
@@ -30,7 +32,17 @@ from tablewright.model.declarations import (
     sharded,
     when,
 )
-from tablewright.model.design import Accepted, Claim, Design, Need, Reaction, Touch, Traffic, Volume, Write
+from tablewright.model.design import (
+    AcceptedFinding,
+    CostClaim,
+    Design,
+    ItemWrite,
+    Reaction,
+    RequiredRead,
+    Traffic,
+    Volume,
+    Write,
+)
 from tablewright.model.entity import Entity, schema_of
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.keys.key_template import Template
@@ -41,10 +53,12 @@ from tablewright.model.table import GlobalIndex, Index, LocalIndex, Table
 from tablewright.model.values.attribute_codec import EpochMillis, EpochSeconds
 
 __all__ = [
-    "Accepted",
-    "Attr",
-    "Claim",
+    "AcceptedFinding",
+    "AttributeName",
     "Collection",
+    "CollectionQuery",
+    "CollectionSelection",
+    "CostClaim",
     "CreatedAt",
     "Design",
     "Entity",
@@ -52,27 +66,25 @@ __all__ = [
     "EpochSeconds",
     "ExpiresAt",
     "Expiry",
-    "Gather",
-    "Gathering",
     "Get",
     "GlobalIndex",
     "Index",
+    "ItemWrite",
     "Keys",
     "Large",
     "LocalIndex",
     "Lookup",
     "ModelError",
-    "Need",
     "Numbered",
     "Query",
     "Reaction",
+    "RequiredRead",
     "Schema",
     "Selection",
     "Stamp",
     "Table",
     "Template",
     "TemplateError",
-    "Touch",
     "Traffic",
     "Unique",
     "UpdatedAt",

@@ -5,8 +5,8 @@
         profile: Profile | None                       one, or none
         assignments: list[Assignment]                 all of them, in the order of the sort key
 
-        of_task = Gather()                            the partition of the table
-        of_user = Gather("GSI1", newest_first=True)   or that of an index
+        of_task = CollectionQuery()                            the partition of the table
+        of_user = CollectionQuery("GSI1", newest_first=True)   or that of an index
 
     store.collect(TaskWithAssignments.of_task(task_id="t-1"))
 
@@ -24,16 +24,17 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, Union, get_args, get_o
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
+from tablewright.dynamo import Item
 from tablewright.model.entity import Entity, schema_of
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import Field, Literal
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 
 C = TypeVar("C", bound="Collection")
 
 
 @dataclass(frozen=True, slots=True)
-class Gathering(Generic[C]):
+class CollectionSelection(Generic[C]):
     """A collection to read."""
 
     collection: type[C]
@@ -42,27 +43,29 @@ class Gathering(Generic[C]):
     values: Mapping[str, Any]
     newest_first: bool
     consistent: bool
-    whole: bool = True
+    load_large: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Gather:
+class CollectionQuery:
     """A pattern that reads a collection: a partition of the table, or of an index."""
 
     index: str | None = None
     newest_first: bool = False
     consistent: bool = False
     # Whether large values that are outside of items are read along; otherwise ``store.load`` fetches them.
-    whole: bool = True
+    load_large: bool = True
     expected: int | None = None
     name: str = field(default="", init=False)
 
     def __set_name__(self, owner: type, name: str) -> None:
         object.__setattr__(self, "name", name)
 
-    def __get__(self, instance: object, owner: type[C]) -> Callable[..., Gathering[C]]:
-        def gather(**values: Any) -> Gathering[C]:
-            return Gathering(owner, self.name, self.index, values, self.newest_first, self.consistent, self.whole)
+    def __get__(self, instance: object, owner: type[C]) -> Callable[..., CollectionSelection[C]]:
+        def gather(**values: Any) -> CollectionSelection[C]:
+            return CollectionSelection(
+                owner, self.name, self.index, values, self.newest_first, self.consistent, self.load_large
+            )
 
         return gather
 
@@ -84,10 +87,10 @@ def _decoded(schema: Schema, item: Item) -> Entity:
 class Collection(BaseModel):
     """The base of all collections."""
 
-    model_config = ConfigDict(ignored_types=(Gather,), extra="forbid", revalidate_instances="never")
+    model_config = ConfigDict(ignored_types=(CollectionQuery,), extra="forbid", revalidate_instances="never")
 
     members_: ClassVar[tuple[Member, ...]]
-    patterns_: ClassVar[Mapping[str, Gather]]
+    patterns_: ClassVar[Mapping[str, CollectionQuery]]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -95,7 +98,7 @@ class Collection(BaseModel):
         if not cls.model_fields:
             raise ModelError(f"{cls.__name__} has no members; declare some, such as `task: Task`")
         cls.members_ = tuple(_member(f"{cls.__name__}.{name}", name, info) for name, info in cls.model_fields.items())
-        cls.patterns_ = {name: member for name, member in vars(cls).items() if isinstance(member, Gather)}
+        cls.patterns_ = {name: member for name, member in vars(cls).items() if isinstance(member, CollectionQuery)}
         tables = {member.schema.table.name for member in cls.members_}
         if len(tables) > 1:
             raise ModelError(f"{cls.__name__}: {' and '.join(sorted(tables))} are two tables; one query reads one")
@@ -110,7 +113,7 @@ class Collection(BaseModel):
         """The collection that items make up; None when a member is missing that has to be there."""
         found: dict[str, list[Entity]] = {member.name: [] for member in cls.members_}
         for item in items:
-            member = next((member for member in cls.members_ if member.schema.is_of(item)), None)
+            member = next((member for member in cls.members_ if member.schema.matches(item)), None)
             if member is not None:
                 found[member.name].append(decode(member.schema, item))
         values: dict[str, Any] = {}
@@ -134,7 +137,7 @@ def _member(place: str, name: str, info: FieldInfo) -> Member:
     return Member(name, schema_of(annotation), many, optional)
 
 
-def _check(place: str, members: tuple[Member, ...], pattern: Gather) -> None:
+def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) -> None:
     """All members have the same partition key."""
     table = members[0].schema.table
     try:
@@ -149,7 +152,7 @@ def _check(place: str, members: tuple[Member, ...], pattern: Gather) -> None:
             raise ModelError(f"{place}: {member.schema.entity.__name__} is never in index {index.name!r}")
         shape: list[tuple[str | Literal, ...]] = []
         for attribute in (table.partition,) if index is None else index.partition:
-            rule = member.schema.rules.get(attribute)
+            rule = member.schema.key_rules.get(attribute)
             if rule is not None and rule.is_spread:
                 raise ModelError(f"{place}: {attribute} is sharded, so there is no one partition to read")
             if attribute == table.type_attribute:

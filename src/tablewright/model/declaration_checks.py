@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from tablewright.model.declarations import OUTSIDE, Attr, Expiry, KeyRule, Large, Numbered, Stamp, Unique, VersionMark
+from tablewright.model.declarations import (
+    BLOB_REFERENCES,
+    AttributeName,
+    Expiry,
+    KeyRule,
+    Large,
+    Numbered,
+    Stamp,
+    Unique,
+    VersionMarker,
+)
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import Field
 from tablewright.model.patterns import Get, Query
@@ -24,7 +34,7 @@ if TYPE_CHECKING:
     from tablewright.model.items.field_spec import FieldSpec
     from tablewright.model.schema import Schema
 
-_MARKERS = (Attr, Expiry, Large, Numbered, Stamp, Unique, VersionMark)
+_MARKERS = (AttributeName, Expiry, Large, Numbered, Stamp, Unique, VersionMarker)
 _NOT_IN_KEYS = {"BOOL", "M", "L", "SET", "B"}
 _KINDS = {"S": "text", "N": "a number", "B": "bytes"}
 
@@ -42,7 +52,9 @@ def check_fields(entity: type[BaseModel]) -> None:
 
 def _check_field(place: str, info: FieldInfo, strict: bool) -> None:
     if info.alias is not None or info.validation_alias is not None or info.serialization_alias is not None:
-        raise ModelError(f'{place} has an alias; to store it under another name use Annotated[..., Attr("name")]')
+        raise ModelError(
+            f'{place} has an alias; to store it under another name use Annotated[..., AttributeName("name")]'
+        )
     for marker in info.metadata:
         # It would mark nothing, and nobody would notice.
         if isinstance(marker, type) and issubclass(marker, _MARKERS):
@@ -92,7 +104,7 @@ def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
 def check(schema: Schema) -> None:
     """The whole declaration."""
     _check_attributes(schema)
-    for attribute, rule in schema.rules.items():
+    for attribute, rule in schema.key_rules.items():
         _check_rule(schema, attribute, rule)
     _check_keys(schema)
     _check_markers(schema)
@@ -109,21 +121,24 @@ def _check_attributes(schema: Schema) -> None:
     taken: dict[str, str] = {}
     for spec in schema.fields.values():
         if not spec.attribute:
-            raise ModelError(f"{entity}.{spec.name} is stored in an attribute without a name; give it an Attr with one")
+            raise ModelError(
+                f"{entity}.{spec.name} is stored in an attribute without a name; give it an AttributeName with one"
+            )
         other = taken.setdefault(spec.attribute, spec.name)
         if other != spec.name:
             raise ModelError(
-                f"{entity}: {other} and {spec.name} are both stored in {spec.attribute!r}; give one of them an Attr"
+                f"{entity}: {other} and {spec.name} are both stored in {spec.attribute!r}; "
+                "give one of them an AttributeName"
             )
-        if spec.attribute in schema.rules:
+        if spec.attribute in schema.key_rules:
             raise ModelError(
                 f"{entity}.{spec.name} is stored in {spec.attribute!r}, which keys gives a rule for; "
-                "drop the rule, or give the field another Attr"
+                "drop the rule, or give the field another AttributeName"
             )
-        if spec.attribute == OUTSIDE:
+        if spec.attribute == BLOB_REFERENCES:
             raise ModelError(
-                f"{entity}.{spec.name} is stored in {OUTSIDE!r}, where the store keeps what is outside of an item; "
-                "give it another Attr"
+                f"{entity}.{spec.name} is stored in {BLOB_REFERENCES!r}, where the store keeps references to blobs; "
+                "give it another AttributeName"
             )
         if spec.attribute == schema.table.type_attribute:
             raise ModelError(
@@ -164,13 +179,15 @@ def _check_rule(schema: Schema, attribute: str, rule: KeyRule) -> None:
         _check_form(schema, place, field)
     if attribute in table.key and rule.template.optional:
         # What is left out of a primary key has to be absent, or be in it elsewhere, or two items would have one key.
-        others = [schema.rules[name].template for name in table.key if name in schema.rules and name != attribute]
+        others = [
+            schema.key_rules[name].template for name in table.key if name in schema.key_rules and name != attribute
+        ]
         rule.template.keep_whole({field.name for template in others for field in template.fields})
 
 
 def _check_form(schema: Schema, place: str, field: Field) -> None:
     name = schema.field_path(field.name)
-    known = schema.place(name, place).types - {"NULL", None}
+    known = schema.locate(name, place).types - {"NULL", None}
     if field.form == "text":
         if known & {"L", "SET"}:
             raise ModelError(
@@ -201,7 +218,7 @@ def _check_keys(schema: Schema) -> None:
     for attribute in table.key_attributes:
         spec = schema.by_attribute.get(attribute)
         if spec is None:
-            if attribute not in schema.rules and attribute in table.key:
+            if attribute not in schema.key_rules and attribute in table.key:
                 raise ModelError(
                     f"{entity} does not say what its {attribute} is: give it a rule in keys, or store a field in it"
                 )
@@ -210,7 +227,11 @@ def _check_keys(schema: Schema) -> None:
         known = spec.types - {"NULL", None}
         if known and known != {kind}:
             (found, *_) = sorted(map(str, known))
-            hint = f"say types={{{attribute!r}: {found!r}}} in the table" if found in _KINDS else "give it another Attr"
+            hint = (
+                f"say types={{{attribute!r}: {found!r}}} in the table"
+                if found in _KINDS
+                else "give it another AttributeName"
+            )
             raise ModelError(
                 f"{entity}.{spec.name} is stored in the key attribute {attribute!r}, which is {_KINDS[kind]}; {hint}"
             )
@@ -238,7 +259,7 @@ def _check_markers(schema: Schema) -> None:
         for name in spec.marker(Numbered).per:
             if name == spec.name:
                 raise ModelError(f"{entity}.{spec.name} cannot be numbered per itself")
-            schema.place(name, f"{entity}.{spec.name}, Numbered")
+            schema.locate(name, f"{entity}.{spec.name}, Numbered")
         table.internal_key("count")
     for spec in schema.large:
         if spec in schema.unique or any(spec.attribute in schema.sources(name) for name in table.key_attributes):
@@ -260,7 +281,7 @@ def _check_expiry(schema: Schema, expiry: FieldSpec) -> None:
     if table.ttl != expiry.attribute:
         raise ModelError(
             f"{entity}.{expiry.name} is stored in {expiry.attribute!r}, but the time to live of table {table.name!r} "
-            f'is in {table.ttl!r}; give the field Attr("{table.ttl}")'
+            f'is in {table.ttl!r}; give the field AttributeName("{table.ttl}")'
         )
 
 
@@ -277,7 +298,7 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
         except ModelError as error:
             raise ModelError(f"{place}: {error}") from None
         if not schema.covers(index):
-            known = {*schema.rules, *schema.by_attribute}
+            known = {*schema.key_rules, *schema.by_attribute}
             lacking = ", ".join(name for name in index.attributes if name not in known)
             raise ModelError(
                 f"{place}: {schema.entity.__name__} is never in index {index.name!r}, as it has no {lacking}; "
@@ -296,15 +317,15 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
 def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[str, ...], sort: tuple[str, ...]) -> None:
     in_partition = _paths_of(schema, partition)
     in_sort = _paths_of(schema, sort)
-    states = {path for name in partition + sort if name in schema.rules for path in schema.rules[name].when}
+    states = {path for name in partition + sort if name in schema.key_rules for path in schema.key_rules[name].when}
     for name, value in pattern.fixed.items():
-        path = ".".join(schema.place(name, f"{place}, fixed").steps)
+        path = ".".join(schema.locate(name, f"{place}, fixed").parts)
         if not any(known == path or known.startswith(path + ".") for known in [*in_partition, *in_sort, *states]):
             raise ModelError(f"{place}: {name} is fixed, but no part of the key that is read; use where")
         if name in schema.fields:
             _check_value(f"{place}, fixed {name}", schema.fields[name], value)
     if pattern.range is not None:
-        path = ".".join(schema.place(pattern.range, f"{place}, range").steps)
+        path = ".".join(schema.locate(pattern.range, f"{place}, range").parts)
         if path in in_partition and path not in in_sort:
             raise ModelError(
                 f"{place}: {pattern.range} is part of the partition key that is read, which takes one value and no "
@@ -317,7 +338,7 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
         if pattern.range in pattern.fixed:
             raise ModelError(f"{place}: {pattern.range} is fixed, so it has no range")
     for name, wanted in pattern.where.items():
-        path = ".".join(schema.place(name, f"{place}, where").steps)
+        path = ".".join(schema.locate(name, f"{place}, where").parts)
         if path in partition + sort:
             raise ModelError(f"{place}: {name} is part of the key that is read, so it cannot be in where; fix it")
         if path in {spec.attribute for spec in schema.large}:
@@ -329,7 +350,7 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
     if pattern.project and schema.upgrades is not None:
         raise ModelError(f"{place}: items of older shapes can only be upgraded whole; drop project, or the upgrades")
     for name in pattern.project:
-        schema.place(name, f"{place}, project")
+        schema.locate(name, f"{place}, project")
     if pattern.expected is not None and pattern.expected < 1:
         raise ModelError(f"{place}: expected is the number of items that a read usually gives, so at least 1")
 
@@ -338,7 +359,7 @@ def _paths_of(schema: Schema, attributes: tuple[str, ...]) -> list[str]:
     """The attribute paths that key attributes are made of, in their order."""
     paths: list[str] = []
     for name in attributes:
-        rule = schema.rules.get(name)
+        rule = schema.key_rules.get(name)
         paths.extend([name] if rule is None else [field.name for field in rule.template.fields])
     return paths
 
@@ -354,7 +375,7 @@ def _check_neighbours(schema: Schema) -> None:
                 f"{entity}: table {schema.table.name!r} has an entity of the type {schema.type_name!r} already; "
                 "say type_name=... in the class line"
             )
-        if schema.table.type_attribute is None and schema.can_meet(other):
+        if schema.table.type_attribute is None and schema.can_collide_with(other):
             raise ModelError(
                 f"{entity} and {other.entity.__name__} can have the same key in table {schema.table.name!r}, and "
                 "nothing tells their items apart; begin their keys with different text, or give the table a "

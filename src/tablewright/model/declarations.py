@@ -3,7 +3,7 @@
 Markers on fields, in ``Annotated``:
 
     call_id:  Annotated[str, Unique()]                                 no two items have the same
-    user_id:  Annotated[str, Attr("uid")]                              the attribute it is stored in
+    user_id:  Annotated[str, AttributeName("uid")]                              the attribute it is stored in
     number:   Annotated[int, Numbered("ticket_id")] = 0                1, 2, 3, ... for each ticket, without gaps
     body:     Annotated[str, Large()] = ""                             kept elsewhere once the item is large
     version:  Version = 0                                              optimistic lock
@@ -29,15 +29,16 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from tablewright.dynamo import AttributeValue
 from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.keys.key_template import SEPARATOR, AttributeValue, Segments, Template, meet
+from tablewright.model.keys.key_template import SEPARATOR, Segments, Template, meet
 from tablewright.model.values.attribute_codec import EpochSeconds, encode
 
 # -- markers on fields ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Attr:
+class AttributeName:
     """The attribute that a field is stored in, where the naming rule does not give it."""
 
     name: str
@@ -49,7 +50,7 @@ class Unique:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionMark:
+class VersionMarker:
     """The optimistic lock: counted up by every write, and checked by it."""
 
 
@@ -89,7 +90,7 @@ class Numbered:
 
 
 # The attribute in which the store keeps where an item's large values are, when they are not in it.
-OUTSIDE = "~outside"
+BLOB_REFERENCES = "~outside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Large:
             raise ModelError(f"Large({self.threshold}): an item has at most 400 KB; choose a threshold below that")
 
 
-Version = Annotated[int, VersionMark(), Field(default=0)]
+Version = Annotated[int, VersionMarker(), Field(default=0)]
 """``version: Version = 0``: the loser of a race gets a conflict, and nothing is overwritten."""
 
 CreatedAt = Annotated[datetime | None, Stamp("created"), Field(default=None)]
@@ -258,6 +259,6 @@ class Upgrades:
         self.write_back = write_back
 
     @property
-    def shape(self) -> int:
+    def schema_version(self) -> int:
         """The number of the present shape; the first one is 1."""
         return len(self.steps) + 1

@@ -4,9 +4,9 @@
         "Calls",
         tables=[calls],
         writes=[
-            Write("book", Touch(Call, "create")),
-            Write("reschedule", Touch(Call, "delete"), Touch(Call, "create")),
-            Write("complete", Touch(Call, "update", sets=["status"])),
+            Write("book", ItemWrite(Call, "create")),
+            Write("reschedule", ItemWrite(Call, "delete"), ItemWrite(Call, "create")),
+            Write("complete", ItemWrite(Call, "update", sets=["status"])),
         ],
         roles={"api": ["Call.by_id", "Call.upcoming", "book", "reschedule", "complete"]},
         volume={Call: Volume(items=1_000_000, size=400)},
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Literal, get_args
 
-from tablewright.model.collection import Collection, Gather
+from tablewright.model.collection import Collection, CollectionQuery
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import Template
 from tablewright.model.patterns import Get, Query
@@ -40,7 +40,7 @@ _MOST_ITEMS = 10**15
 _MOST_BYTES = 10**9
 
 Action = Literal["create", "put", "update", "delete"]
-Kind = Literal["INSERT", "MODIFY", "REMOVE"]
+Event = Literal["INSERT", "MODIFY", "REMOVE"]
 Effect = Literal["count", "publish", "notify", "export"]
 Source = Literal["stream", "writer"]
 
@@ -54,7 +54,7 @@ def _check_figure(place: str, figure: object, most: int, *, whole: bool = False)
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class ItemWrite:
     """What a write does to one item."""
 
     entity: type[Entity]
@@ -70,7 +70,7 @@ class Touch:
     keys: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        place = f"Touch({self.entity.__name__}, {self.action!r})"
+        place = f"ItemWrite({self.entity.__name__}, {self.action!r})"
         if self.action not in get_args(Action):
             raise ModelError(f"{place}: an action is one of {', '.join(get_args(Action))}")
         for argument in ("sets", "appends"):
@@ -84,7 +84,7 @@ class Write:
     """A named way to write: one item, several in one transaction, or many in batches."""
 
     name: str
-    touches: tuple[Touch, ...]
+    item_writes: tuple[ItemWrite, ...]
     # The kinds of items that have to be in some state for it, and are not changed by it (``Check``, ``Absent``).
     checks: tuple[type[Entity], ...]
     # How often it is tried again at most; None is without a bound, which nothing here does.
@@ -94,14 +94,14 @@ class Write:
     def __init__(
         self,
         name: str,
-        *touches: Touch,
+        *item_writes: ItemWrite,
         checks: Sequence[type[Entity]] = (),
         retries: int | None = 5,
         about: str = "",
     ) -> None:
-        if not touches:
-            raise ModelError(f"write {name!r} touches nothing; say what it does, such as Touch(Call, 'create')")
-        values = {"name": name, "touches": touches, "checks": tuple(checks), "retries": retries, "about": about}
+        if not item_writes:
+            raise ModelError(f"write {name!r} writes no items; list what it does, such as ItemWrite(Call, 'create')")
+        values = {"name": name, "item_writes": item_writes, "checks": tuple(checks), "retries": retries, "about": about}
         for member, value in values.items():
             object.__setattr__(self, member, value)
 
@@ -110,14 +110,16 @@ class Write:
         """Whether it is many puts and deletes of which nothing is asked, each for itself: ``store.write_many``."""
         return (
             not self.checks
-            and all(touch.action in ("put", "delete") and not touch.conditional for touch in self.touches)
-            and any(touch.count > 1 for touch in self.touches)
-            and all(touch.entity.schema_.why_not_in_a_batch() is None for touch in self.touches)
+            and all(
+                item_write.action in ("put", "delete") and not item_write.conditional for item_write in self.item_writes
+            )
+            and any(item_write.count > 1 for item_write in self.item_writes)
+            and all(item_write.entity.schema_.batch_obstacle() is None for item_write in self.item_writes)
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequiredRead:
     """A question that has to be answered, by what is known when it is asked; lint looks for a key that serves it."""
 
     name: str
@@ -131,7 +133,7 @@ class Reaction:
 
     name: str
     entity: type[Entity]
-    kinds: frozenset[Kind] = frozenset(["INSERT", "MODIFY", "REMOVE"])
+    events: frozenset[Event] = frozenset(["INSERT", "MODIFY", "REMOVE"])
     effect: Effect = "publish"
     # From the table's stream, or by whoever has just written.
     source: Source = "stream"
@@ -140,10 +142,10 @@ class Reaction:
 
     def __post_init__(self) -> None:
         place = f"reaction {self.name!r}"
-        if not self.kinds:
-            raise ModelError(f"{place} is to nothing; say kinds, or leave them away for all")
-        given = [("a kind", kind, Kind) for kind in sorted(self.kinds)]
-        for what, value, choice in (*given, ("an effect", self.effect, Effect), ("a source", self.source, Source)):
+        if not self.events:
+            raise ModelError(f"{place} has no events; name at least one, or omit events to react to all of them")
+        events = [("an event", event, Event) for event in sorted(self.events)]
+        for what, value, choice in (*events, ("an effect", self.effect, Effect), ("a source", self.source, Source)):
             if value not in get_args(choice):
                 raise ModelError(f"{place}: {what} is one of {', '.join(get_args(choice))}, not {value!r}")
 
@@ -187,7 +189,7 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class CostClaim:
     """A figure that a document states, to be checked against what follows from the design."""
 
     about: str
@@ -206,11 +208,11 @@ class Claim:
         for name in ("units", "write_price", "read_price", "write_hour_price", "read_hour_price"):
             figure = getattr(self, name)
             if figure is not None:
-                _check_figure(f"Claim({name}=...)", figure, _MOST_A_SECOND)
+                _check_figure(f"CostClaim({name}=...)", figure, _MOST_A_SECOND)
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedFinding:
     """A finding of lint that stays, and why."""
 
     rule: str
@@ -228,20 +230,20 @@ class Design:
         tables: Sequence[Table],
         collections: Sequence[type[Collection]] = (),
         writes: Sequence[Write] = (),
-        needs: Sequence[Need] = (),
+        required_reads: Sequence[RequiredRead] = (),
         reactions: Sequence[Reaction] = (),
         roles: Mapping[str, Sequence[str]] | None = None,
         volume: Mapping[type[Entity], Volume] | None = None,
         traffic: Mapping[str, Traffic] | None = None,
-        claims: Sequence[Claim] = (),
-        accepted: Sequence[Accepted] = (),
+        claims: Sequence[CostClaim] = (),
+        accepted: Sequence[AcceptedFinding] = (),
         about: str = "",
     ) -> None:
         self.name = name
         self.tables = tuple(tables)
         self.collections = tuple(collections)
         self.writes = {write.name: write for write in writes}
-        self.needs = tuple(needs)
+        self.required_reads = tuple(required_reads)
         self.reactions = tuple(reactions)
         self.roles = dict(roles or {})
         self.volume = dict(volume or {})
@@ -271,9 +273,9 @@ class Design:
             yield from table.entities
 
     @property
-    def patterns(self) -> dict[str, tuple[Schema | type[Collection], Get | Query | Gather]]:
+    def patterns(self) -> dict[str, tuple[Schema | type[Collection], Get | Query | CollectionQuery]]:
         """Every named read, as ``Entity.pattern``, with whose it is."""
-        found: dict[str, tuple[Schema | type[Collection], Get | Query | Gather]] = {}
+        found: dict[str, tuple[Schema | type[Collection], Get | Query | CollectionQuery]] = {}
         for schema in self.schemas:
             for name, pattern in schema.patterns.items():
                 found[f"{schema.entity.__name__}.{name}"] = schema, pattern
@@ -293,9 +295,11 @@ class Design:
                     f"{self.name}, {place}: there is no pattern or write {name!r}; there are {', '.join(sorted(known))}"
                 )
         declared = {schema.entity for schema in self.schemas}
-        touched = [(write.name, touch.entity) for write in self.writes.values() for touch in write.touches]
+        touched = [
+            (write.name, item_write.entity) for write in self.writes.values() for item_write in write.item_writes
+        ]
         touched += [(write.name, entity) for write in self.writes.values() for entity in write.checks]
-        touched += [(need.name, need.entity) for need in self.needs]
+        touched += [(read.name, read.entity) for read in self.required_reads]
         touched += [(reaction.name, reaction.entity) for reaction in self.reactions]
         touched += [("volume", entity) for entity in self.volume]
         for place, entity in touched:
@@ -310,25 +314,25 @@ class Design:
                         f"{self.name}, volume of {entity.__name__}: {attribute} is no partition key of table "
                         f"{table.name!r}; there are {', '.join(dict.fromkeys(partitions))}"
                     )
-        for need in self.needs:
-            for path in need.by:
-                need.entity.schema_.place(path, f"{self.name}, {need.name}")
+        for read in self.required_reads:
+            for path in read.by:
+                read.entity.schema_.locate(path, f"{self.name}, {read.name}")
         for write in self.writes.values():
-            for touch in write.touches:
-                _check_touch(f"{self.name}, {write.name}", touch)
+            for item_write in write.item_writes:
+                _check_item_write(f"{self.name}, {write.name}", item_write)
 
 
-def _check_touch(place: str, touch: Touch) -> None:
-    schema = touch.entity.schema_
-    for path in (*touch.sets, *touch.appends):
-        schema.place(path, place)
-    for attribute, template in touch.keys.items():
+def _check_item_write(place: str, item_write: ItemWrite) -> None:
+    schema = item_write.entity.schema_
+    for path in (*item_write.sets, *item_write.appends):
+        schema.locate(path, place)
+    for attribute, template in item_write.keys.items():
         if attribute not in schema.table.key_attributes:
             raise ModelError(
                 f"{place}: {attribute} is part of no key of table {schema.table.name!r}; "
                 f"its keys have {', '.join(schema.table.key_attributes)}"
             )
         Template(template)
-    _check_figure(f"{place}: count", touch.count, _MOST_ITEMS, whole=True)
-    if touch.count == 0:
+    _check_figure(f"{place}: count", item_write.count, _MOST_ITEMS, whole=True)
+    if item_write.count == 0:
         raise ModelError(f"{place}: count is the number of items that are touched at most, so at least 1")

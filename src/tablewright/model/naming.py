@@ -2,7 +2,7 @@
 
 class Call(Entity, table=calls, naming=camel_case):
     user_id: str                                       stored in userId
-    uid: Annotated[str, Attr("GSI1-uid")]              a name of its own
+    uid: Annotated[str, AttributeName("GSI1-uid")]              a name of its own
 """
 
 from __future__ import annotations

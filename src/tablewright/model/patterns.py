@@ -38,7 +38,7 @@ class Lookup(Generic[E_co]):
     index: str | None
     values: Mapping[str, Any]
     consistent: bool = False
-    whole: bool = True
+    load_large: bool = True
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class Get:
     # Whether any number of them are read at once as well, by ``get_many``.
     many: bool = False
     # Whether large values that are outside of the item are read along; otherwise ``store.load`` fetches them.
-    whole: bool = True
+    load_large: bool = True
     name: str = field(default="", init=False)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -97,7 +97,7 @@ class Get:
 
     def __get__(self, instance: object, owner: type[E]) -> Callable[..., Lookup[E]]:
         def lookup(**values: Any) -> Lookup[E]:
-            return Lookup(owner, self.name, self.index, values, self.consistent, self.whole)
+            return Lookup(owner, self.name, self.index, values, self.consistent, self.load_large)
 
         return lookup
 
@@ -120,7 +120,7 @@ class Query:
     where: Mapping[str, Any] = field(default_factory=dict)
     project: Sequence[str] = ()
     consistent: bool = False
-    whole: bool = True
+    load_large: bool = True
     expected: int | None = None
     name: str = field(default="", init=False)
 

@@ -16,6 +16,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.model.declarations import (
     Expiry,
     KeyRule,
@@ -25,16 +26,15 @@ from tablewright.model.declarations import (
     Stamp,
     Unique,
     Upgrades,
-    VersionMark,
+    VersionMarker,
     stable_shard,
 )
 from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.items.field_layout import Places, encoded
+from tablewright.model.items.field_layout import FieldLayout, encoded
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.items.item_decoding import Decoder, read_in_part, unknown_of
-from tablewright.model.items.schema_upgrades import shape_of, upgraded
-from tablewright.model.keys.fast_keys import key_maker
-from tablewright.model.keys.key_template import AttributeValue, Item, lookup
+from tablewright.model.items.item_decoding import Decoder, partial_entity_error, unknown_attributes
+from tablewright.model.items.schema_upgrades import schema_version_of, upgraded
+from tablewright.model.keys.fast_keys import key_builder
 from tablewright.model.naming import Naming, camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Query
 from tablewright.model.table import Index, Table
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["Item", "Naming", "Schema", "camel_case", "pascal_case", "snake_case"]
 
 
-class Schema(Places):
+class Schema(FieldLayout):
     """One entity of one table."""
 
     def __init__(self, entity: type[Entity], table: Table, naming: Naming, type_name: str) -> None:
@@ -60,9 +60,9 @@ class Schema(Places):
         self.writes_back = self.upgrades is not None and self.upgrades.write_back
         self._declared_paths: dict[str, str] = {}
         declared: Keys = getattr(entity, "keys", Keys())
-        self.rules = {attribute: self._physical(attribute, rule) for attribute, rule in declared.items()}
+        self.key_rules = {attribute: self._physical(attribute, rule) for attribute, rule in declared.items()}
         self.patterns = _patterns(entity)
-        self.version = self._marked(VersionMark)
+        self.version = self._marked(VersionMarker)
         self.expiry = self._marked(Expiry)
         self.created = self._marked(Stamp, "created")
         self.updated = self._marked(Stamp, "updated")
@@ -77,11 +77,11 @@ class Schema(Places):
         }
         # The other entities of the table whose items can have the key of one of this, so that only the type attribute
         # tells them apart.
-        self.rivals: list[Schema] = []
+        self.key_collisions: list[Schema] = []
         for other in table.entities:
-            if self.can_meet(other):
-                self.rivals.append(other)
-                other.rivals.append(self)
+            if self.can_collide_with(other):
+                self.key_collisions.append(other)
+                other.key_collisions.append(self)
         table.entities.append(self)
 
     # -- entity and item ----------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ class Schema(Places):
         """
         # Past pydantic's access to fields, which takes longer than all the rest.
         values = {**entity.__dict__, **instead} if instead else entity.__dict__
-        item = dict(unknown_of(entity))
+        item = dict(unknown_attributes(entity))
         try:
             for name, attribute, encoder in self._encoders:
                 value = values[name]
@@ -104,13 +104,13 @@ class Schema(Places):
         except KeyError:
             if name in values:
                 raise
-            raise read_in_part(self, name) from None
+            raise partial_entity_error(self, name) from None
         except (TypeError, ValueError) as error:
             raise ModelError(f"{self.entity.__name__}.{name}: {error}") from None
         if self.table.type_attribute is not None:
             item[self.table.type_attribute] = {"S": self.type_name}
         if self.upgrades is not None:
-            item[self.upgrades.attribute] = {"N": str(self.upgrades.shape)}
+            item[self.upgrades.attribute] = {"N": str(self.upgrades.schema_version)}
         derived = self.derive(item)
         item.update(derived)
         for attribute in self.table.key:
@@ -124,13 +124,13 @@ class Schema(Places):
         for path in paths:
             spec = self.fields[path.partition(".")[0]]
             if spec.name not in entity.__dict__:
-                raise read_in_part(self, spec.name)
+                raise partial_entity_error(self, spec.name)
             encoded = spec.encode(entity.__dict__[spec.name])
             if encoded is not None:
                 item[spec.attribute] = encoded
         return item
 
-    def is_of(self, item: Item, key_is_known: bool = False) -> bool:
+    def matches(self, item: Item, key_is_known: bool = False) -> bool:
         """Whether an item of the table is one of this entity.
 
         The type attribute decides, where the item has one. Otherwise the primary key does, by the templates; it may be
@@ -146,9 +146,9 @@ class Schema(Places):
             if value is not None and ("S" not in value or not matches(value["S"])):
                 return False
         # A key that a template makes never is one of the store's own.
-        return self.table.partition in self.rules or not self.table.is_internal(item)
+        return self.table.partition in self.key_rules or not self.table.is_internal(item)
 
-    def those_of(self, items: list[Item], partition_is_known: bool = False) -> list[Item]:
+    def matching(self, items: list[Item], partition_is_known: bool = False) -> list[Item]:
         """The items of this entity among some; the partition may be known to be one of its own."""
         kind, found = self.table.type_attribute, items
         try:
@@ -160,14 +160,14 @@ class Schema(Places):
             return found if self._is_never_internal else self.table.without_internal(found)
         except KeyError:
             # One lacks what tells it, or has it of another type.
-            return list(filter(self.is_of, items))
+            return list(filter(self.matches, items))
 
-    def can_meet(self, other: Schema) -> bool:
+    def can_collide_with(self, other: Schema) -> bool:
         """Whether an item of another entity of the table can have the key of one of this."""
-        pairs = [(self.rules.get(name), other.rules.get(name)) for name in self.table.key]
+        pairs = [(self.key_rules.get(name), other.key_rules.get(name)) for name in self.table.key]
         return all(mine is None or theirs is None or mine.overlaps(theirs) for mine, theirs in pairs)
 
-    def why_not_in_a_batch(self) -> str | None:
+    def batch_obstacle(self) -> str | None:
         """What of it every write has to check, so that no batch can write it, which checks nothing; None if nothing."""
         if self.version is not None:
             return "a version"
@@ -175,17 +175,21 @@ class Schema(Places):
             return "unique fields"
         if self.numbered:
             return "numbered fields"
-        return f"keys that {self.rivals[0].entity.__name__} can have too" if self.rivals else None
+        return f"keys that {self.key_collisions[0].entity.__name__} can have too" if self.key_collisions else None
 
     # -- older shapes -------------------------------------------------------------------------------------------
 
-    def shape_of(self, item: Item) -> int:
+    def schema_version_of(self, item: Item) -> int:
         """The number of an item's shape; the present one where none are declared."""
-        return 1 if self.upgrades is None else shape_of(self.upgrades, item)
+        return 1 if self.upgrades is None else schema_version_of(self.upgrades, item)
 
-    def is_to_be_written_back(self, item: Item) -> bool:
+    def needs_write_back(self, item: Item) -> bool:
         """Whether an item that was read is to be stored in the present shape: it has an older one."""
-        return self.writes_back and self.upgrades is not None and self.shape_of(item) < self.upgrades.shape
+        return (
+            self.writes_back
+            and self.upgrades is not None
+            and self.schema_version_of(item) < self.upgrades.schema_version
+        )
 
     def upgrade(self, item: Item) -> Item:
         """The item in the present shape: the same one if it has that already."""
@@ -199,10 +203,10 @@ class Schema(Places):
         """The key attributes that follow from an item's fields, or some of them; what does not apply is left out."""
         derived: Item = {}
         try:
-            for attribute in self.rules if attributes is None else attributes:
-                rule = self.rules[attribute]
+            for attribute in self.key_rules if attributes is None else attributes:
+                rule = self.key_rules[attribute]
                 for path, allowed in rule.when.items():
-                    if lookup(item, path) not in allowed:
+                    if non_null_at(item, path) not in allowed:
                         break
                 else:
                     text = rule.template.render(item)
@@ -217,17 +221,17 @@ class Schema(Places):
         key = self._unsharded_key(item)
         if self._is_sharded:
             for attribute in key:
-                rule = self.rules.get(attribute)
+                rule = self.key_rules.get(attribute)
                 if rule is not None and rule.shards > 1:
                     key[attribute] = {"S": key[attribute]["S"] + self._shard(rule, item)}
         return key
 
     def key_for(self, values: Mapping[str, Any], pattern: str) -> Item:
         """The primary key that field values make up, exactly; ``pattern`` is who gives them."""
-        key = self._key_maker(values)
+        key = self._build_key(values)
         if key is not None:
             return key
-        item = self.stored(values)
+        item = self.encode_values(values)
         key = self.key_of(item)
         for attribute in item.keys() - self.identity:
             raise ModelError(f"{pattern}: {self.field_path(attribute)} is not part of the primary key")
@@ -265,7 +269,7 @@ class Schema(Places):
 
     def sources(self, attribute: str) -> frozenset[str]:
         """The attributes that a key attribute follows from."""
-        rule = self.rules.get(attribute)
+        rule = self.key_rules.get(attribute)
         if rule is None:
             return frozenset([attribute])
         sources = frozenset(path.partition(".")[0] for path in rule.when) | frozenset(self._plain_sources(attribute))
@@ -282,15 +286,15 @@ class Schema(Places):
         return frozenset(map(self.field_path, self.identity))
 
     def _plain_sources(self, attribute: str) -> Iterable[str]:
-        rule = self.rules.get(attribute)
+        rule = self.key_rules.get(attribute)
         if rule is None:
             return [attribute]
         return [field.name.partition(".")[0] for field in rule.template.fields]
 
     def _lacking(self, attribute: str, item: Mapping[str, AttributeValue]) -> str:
-        rule = self.rules.get(attribute)
+        rule = self.key_rules.get(attribute)
         paths = [attribute] if rule is None else list(rule.template.required)
-        missing = sorted(self.field_path(path) for path in paths if lookup(item, path) is None)
+        missing = sorted(self.field_path(path) for path in paths if non_null_at(item, path) is None)
         return " and ".join(missing)
 
     def field_path(self, attribute_path: str) -> str:
@@ -313,7 +317,7 @@ class Schema(Places):
         """The key of the item that counts a numbered field, for the group that an item is in."""
         group: list[str] = []
         for name, path in self.counted[spec.name]:
-            value = lookup(item, path)
+            value = non_null_at(item, path)
             if value is None:
                 raise ModelError(f"{self.entity.__name__}.{spec.name} is numbered per {name}, which is not given")
             group.extend(value.values())
@@ -326,15 +330,15 @@ class Schema(Places):
         self._encoders = tuple((spec.name, spec.attribute, spec.encode) for spec in self.fields.values())
         self._kind = {"S": self.type_name}
         self._key_renderers = tuple(
-            (name, self.rules[name].template.render if name in self.rules else None) for name in self.table.key
+            (name, self.key_rules[name].template.render if name in self.key_rules else None) for name in self.table.key
         )
-        rules = [(name, self.rules[name]) for name in self.table.key if name in self.rules]
+        rules = [(name, self.key_rules[name]) for name in self.table.key if name in self.key_rules]
         self._is_sharded = any(rule.shards > 1 for _, rule in rules)
         # A key that a template makes never is one of the store's own.
-        self._is_never_internal = self.table.type_attribute is None and self.table.partition in self.rules
+        self._is_never_internal = self.table.type_attribute is None and self.table.partition in self.key_rules
         self._key_rules = [(name, rule.template.matches if rule.shards == 1 else rule.matches) for name, rule in rules]
         self._sort_rules = [(name, matches) for name, matches in self._key_rules if name != self.table.partition]
-        self._key_maker = key_maker(self)
+        self._build_key = key_builder(self)
         self.decoder = Decoder(self)
         self.decode, self.decode_all = self.decoder.decode, self.decoder.decode_all
 
@@ -343,8 +347,8 @@ class Schema(Places):
         place = f"{self.entity.__name__}.keys, {attribute}"
 
         def stored_path(field_path: str) -> str:
-            steps = self.place(field_path, place).steps
-            if any("." in step for step in steps):
+            steps = self.locate(field_path, place).parts
+            if any("." in step or (len(steps) > 1 and "[" in step) for step in steps):
                 raise ModelError(f"{place}: {field_path!r} is stored in {steps[0]!r}; a key needs a name without dots")
             path = ".".join(steps)
             self._declared_paths[path] = field_path
@@ -358,12 +362,12 @@ class Schema(Places):
 
     def _state(self, name: str, where: str, value: AttributeValue) -> AttributeValue:
         """A value that a rule depends on, as the field has it: in another form it would never be there."""
-        return encoded(self.place(name, where), decode(value), where) or value
+        return encoded(self.locate(name, where), decode(value), where) or value
 
     def covers(self, index: Index) -> bool:
         """Whether items of this entity can be in an index."""
         return all(
-            name in self.rules or name in self.by_attribute or name == self.table.type_attribute
+            name in self.key_rules or name in self.by_attribute or name == self.table.type_attribute
             for name in index.attributes
         )
 

@@ -34,13 +34,13 @@ from tablewright.runtime.settings import SettingsError as SettingsError
 from tablewright.store import (
     AsyncStore,
     Backend,
-    Blobs,
+    BlobStore,
     BotocoreBackend,
     EmbeddedBackend,
-    FolderBlobs,
-    S3Blobs,
+    FolderBlobStore,
+    S3BlobStore,
     Store,
-    blobs_of,
+    blob_store_of,
 )
 
 if TYPE_CHECKING:
@@ -195,16 +195,16 @@ def _check_shared(settings: Settings) -> None:
         raise SettingsError(f"processes in production share secrets: set {' and '.join(missing)}")
 
 
-def _blobs(settings: Settings, engine: Engine | None) -> Blobs | None:
+def _blobs(settings: Settings, engine: Engine | None) -> BlobStore | None:
     """Where large values go: a bucket, or a folder, which in production only the embedded engine may have.
 
     Processes on several machines would not find each other's files.
     """
     if settings.blob_bucket is not None:
-        return S3Blobs(settings.blob_bucket, region=settings.region, endpoint=settings.aws_endpoint)
+        return S3BlobStore(settings.blob_bucket, region=settings.region, endpoint=settings.aws_endpoint)
     if engine is not None:
-        return blobs_of(engine)
-    return None if settings.mode == "production" else FolderBlobs(settings.data / "blobs")
+        return blob_store_of(engine)
+    return None if settings.mode == "production" else FolderBlobStore(settings.data / "blobs")
 
 
 def _import(extensions: Sequence[str]) -> None:

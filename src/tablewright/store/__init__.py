@@ -1,11 +1,15 @@
 """Reads and writes of a model: flows that plan, and the stores that run them, on any backend."""
 
 from tablewright.store.async_store import AsyncStore
-from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
+from tablewright.store.backends.botocore_backend import BotocoreBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.blob_references import sizes_outside
-from tablewright.store.blobs.blob_store import Blobs, FolderBlobs, MemoryBlobs, blobs_at, blobs_of
+from tablewright.store.blobs.blob_store import BlobEntry, BlobStore
+from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
+from tablewright.store.blobs.folder_blob_store import FolderBlobStore
+from tablewright.store.blobs.memory_blob_store import MemoryBlobStore
 from tablewright.store.blobs.orphan_blobs import Orphans, Usage
-from tablewright.store.blobs.s3_blob_store import S3Blobs
+from tablewright.store.blobs.s3_blob_store import S3BlobStore
 from tablewright.store.context import CapacityHook
 from tablewright.store.errors import (
     AlreadyExists,
@@ -32,8 +36,8 @@ from tablewright.store.errors import (
     VersionConflict,
 )
 from tablewright.store.flow.driver import Backend, Request, Response
-from tablewright.store.maintenance.ensure_tables import Aspect, Difference, Resolution
 from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report
+from tablewright.store.maintenance.table_differences import Aspect, Difference, Resolution
 from tablewright.store.read.query import Page
 from tablewright.store.read.tolerant import AsyncTolerantReader, TolerantPage, TolerantReader
 from tablewright.store.store import Store
@@ -70,8 +74,9 @@ __all__ = [
     "AsyncStore",
     "AsyncTolerantReader",
     "Backend",
+    "BlobEntry",
     "BlobLost",
-    "Blobs",
+    "BlobStore",
     "Bookkeeping",
     "BotocoreBackend",
     "Cancelled",
@@ -92,7 +97,7 @@ __all__ = [
     "EmbeddedBackend",
     "Fault",
     "Finding",
-    "FolderBlobs",
+    "FolderBlobStore",
     "Handler",
     "IdempotencyRecord",
     "InProgress",
@@ -100,7 +105,7 @@ __all__ = [
     "KeyMismatch",
     "LeaseLost",
     "LimitExceeded",
-    "MemoryBlobs",
+    "MemoryBlobStore",
     "NotFound",
     "NotReady",
     "NotUnique",
@@ -121,7 +126,7 @@ __all__ = [
     "Request",
     "Resolution",
     "Response",
-    "S3Blobs",
+    "S3BlobStore",
     "ServiceError",
     "Store",
     "StoreError",
@@ -134,8 +139,8 @@ __all__ = [
     "Upsert",
     "Usage",
     "VersionConflict",
-    "blobs_at",
-    "blobs_of",
+    "blob_store_at",
+    "blob_store_of",
     "changes_in",
     "changes_of",
     "only",

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablewright.model import Entity, Gathering, Lookup, ModelError, Selection, Table
+from tablewright.model import CollectionSelection, Entity, Lookup, ModelError, Selection, Table
 
 A_GET = "what a Get pattern gives, such as Call.by_id(call_id=...)"
 A_QUERY = "what a Query pattern gives, such as Call.of_user(user_id=...)"
-A_GATHER = "what a Gather pattern gives, such as Case.of_ticket(ticket_id=...)"
+A_COLLECTION_QUERY = "what a CollectionQuery pattern gives, such as Case.of_ticket(ticket_id=...)"
 AN_ENTITY = "an entity, such as Call(call_id=...)"
 A_TARGET = f"an entity, or {A_GET}"
 OPERATIONS = "operations, such as Create(call) or Update(call, ...)"
@@ -32,7 +32,7 @@ def is_entity_class(given: Any) -> bool:
 def _told(given: Any) -> str:
     if isinstance(given, Lookup | Selection):
         return f"what {given.entity.__name__}.{given.name} gives"
-    if isinstance(given, Gathering):
+    if isinstance(given, CollectionSelection):
         return f"what {given.collection.__name__}.{given.name} gives"
     if isinstance(given, Table):
         return f"the table {given.name}"

@@ -7,14 +7,15 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from tablewright.model import Collection, Entity, Gathering, Lookup, ModelError, Selection, Table
+from tablewright.model import Collection, CollectionSelection, Entity, Lookup, ModelError, Selection, Table
 from tablewright.store.base_store import Face
 from tablewright.store.blobs import offload, orphan_blobs
 from tablewright.store.blobs.orphan_blobs import Orphans, OrphansHook
 from tablewright.store.flow.driver import Flow, run_async
 from tablewright.store.maintenance import verify_repair
-from tablewright.store.maintenance.ensure_tables import Difference, ensure_tables
+from tablewright.store.maintenance.ensure_tables import ensure_tables
 from tablewright.store.maintenance.findings import Report
+from tablewright.store.maintenance.table_differences import Difference
 from tablewright.store.maintenance.verify_repair import ProgressHook
 from tablewright.store.read import get, query
 from tablewright.store.read.query import Page
@@ -171,9 +172,9 @@ class AsyncStore(Face):
         """How many items a selection has; all of them are read for that."""
         return await self._run(query.count(self._context, selection, consistent=consistent))
 
-    async def collect(self, gathering: Gathering[C], *, consistent: bool | None = None) -> C | None:
+    async def collect(self, selection: CollectionSelection[C], *, consistent: bool | None = None) -> C | None:
         """Several kinds of entities that share a partition, by one query; None without those that must be there."""
-        return await self._run(query.collect(self._context, gathering, consistent=consistent))
+        return await self._run(query.collect(self._context, selection, consistent=consistent))
 
     async def pages(
         self,

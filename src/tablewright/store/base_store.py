@@ -11,8 +11,10 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack, cast
 from tablewright.engine import Engine
 from tablewright.model import Entity, Selection
 from tablewright.store.argument_checks import A_CLASS, A_QUERY, is_entity_class, not_taken
-from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
-from tablewright.store.blobs.blob_store import Blobs, blobs_at, blobs_of
+from tablewright.store.backends.botocore_backend import BotocoreBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.blobs.blob_store import BlobStore
+from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
 from tablewright.store.context import CapacityHook, Context
 from tablewright.store.flow.driver import Backend
 from tablewright.store.read.pager import Reading, begin
@@ -34,7 +36,7 @@ class Settings(_PlainSettings, total=False):
     """What a store can be told; each is explained in ``Context``."""
 
     # An object store, or where it is: a folder, or s3://bucket/prefix. The embedded engine has one of its own.
-    blobs: Blobs | str | os.PathLike[str] | None
+    blobs: BlobStore | str | os.PathLike[str] | None
 
 
 class Face:
@@ -42,9 +44,9 @@ class Face:
 
     def __init__(self, backend: Backend, **settings: Unpack[Settings]) -> None:
         self._backend = backend
-        blobs = settings.pop("blobs", blobs_of(backend.engine) if isinstance(backend, EmbeddedBackend) else None)
+        blobs = settings.pop("blobs", blob_store_of(backend.engine) if isinstance(backend, EmbeddedBackend) else None)
         self._context = Context(**cast("_PlainSettings", settings))
-        self._context.blobs = blobs_at(blobs) if isinstance(blobs, str | os.PathLike) else blobs
+        self._context.blobs = blob_store_at(blobs) if isinstance(blobs, str | os.PathLike) else blobs
         if not self._context.cursor_secret:
             self._context.cursor_secret = self._context.entropy.randbytes(32)
 

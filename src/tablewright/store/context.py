@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tablewright.model import Table
-from tablewright.store.blobs.blob_store import Blobs
+from tablewright.store.blobs.blob_store import BlobStore
 
 # Told of every response: the access pattern ("Call.upcoming"), the operation, and DynamoDB's ConsumedCapacity.
 CapacityHook = Callable[[str, str, Any], None]
@@ -30,7 +30,7 @@ class Context:
     strict: bool = False
     on_capacity: CapacityHook | None = None
     # Where large values are that do not fit into their items; None: nowhere, so that they have to fit.
-    blobs: Blobs | None = None
+    blobs: BlobStore | None = None
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)

@@ -29,10 +29,9 @@ Errors name the entity, the field and the reason; none of them shows an expressi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tablewright.store.maintenance.ensure_tables import Difference
+from tablewright.store.maintenance.table_differences import Difference
 
 
 class StoreError(Exception):

@@ -17,14 +17,15 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from tablewright.model import Collection, Entity, Gathering, Lookup, Selection, Table
+from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection, Table
 from tablewright.store.base_store import Face
 from tablewright.store.blobs import offload, orphan_blobs
 from tablewright.store.blobs.orphan_blobs import Orphans, OrphansHook
 from tablewright.store.flow.driver import Flow, run
 from tablewright.store.maintenance import verify_repair
-from tablewright.store.maintenance.ensure_tables import Difference, ensure_tables
+from tablewright.store.maintenance.ensure_tables import ensure_tables
 from tablewright.store.maintenance.findings import Report
+from tablewright.store.maintenance.table_differences import Difference
 from tablewright.store.maintenance.verify_repair import ProgressHook
 from tablewright.store.read import get, query
 from tablewright.store.read.query import Page
@@ -181,9 +182,9 @@ class Store(Face):
         """How many items a selection has; all of them are read for that."""
         return self._run(query.count(self._context, selection, consistent=consistent))
 
-    def collect(self, gathering: Gathering[C], *, consistent: bool | None = None) -> C | None:
+    def collect(self, selection: CollectionSelection[C], *, consistent: bool | None = None) -> C | None:
         """Several kinds of entities that share a partition, by one query; None without those that must be there."""
-        return self._run(query.collect(self._context, gathering, consistent=consistent))
+        return self._run(query.collect(self._context, selection, consistent=consistent))
 
     def pages(
         self,

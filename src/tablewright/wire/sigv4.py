@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from tablewright.dynamo.errors import DynamoError
+from tablewright.dynamo import DynamoError
 from tablewright.wire.messages import Request
 
 ALGORITHM: Final = "AWS4-HMAC-SHA256"

@@ -5,9 +5,8 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablewright import dynamo
 from tablewright.design.cost.item_sizes import item_size, read_units, write_units
-from tablewright.dynamo import attribute_values
-from tablewright.engine.items import consumed_capacity
 from tablewright.model.values.attribute_codec import number_text
 
 numbers = st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**12), max_value=10**12).map(
@@ -34,11 +33,11 @@ attributes = st.recursive(
 
 @given(st.dictionaries(st.text(min_size=1, max_size=8), attributes, max_size=6))
 def test_an_item_has_the_size_that_the_engine_charges(item: dict[str, dict[str, object]]) -> None:
-    assert item_size(item) == attribute_values.item_size(item)
+    assert item_size(item) == dynamo.item_size(item)
 
 
 @given(st.integers(0, 500_000))
 def test_units_are_those_of_the_engine(size: int) -> None:
-    assert write_units(size) == consumed_capacity.write_units(size)
-    assert read_units(size) == Decimal(str(consumed_capacity.read_units(size, False)))
-    assert read_units(size, consistent=True) == Decimal(str(consumed_capacity.read_units(size, True)))
+    assert write_units(size) == dynamo.write_units(size)
+    assert read_units(size) == Decimal(str(dynamo.read_units(size, False)))
+    assert read_units(size, consistent=True) == Decimal(str(dynamo.read_units(size, True)))

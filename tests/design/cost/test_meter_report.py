@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from tablewright.design.cost.cost_report import cost_page
+from tablewright.design.cost.cost_report import cost_report
 from tablewright.design.cost.demand import metered
-from tablewright.design.cost.meter_report import RunError, metered_run, read_run, run_json, run_page
+from tablewright.design.cost.meter_report import run_json, run_report
+from tablewright.design.cost.metered_run import RunError, metered_run, read_run
 from tablewright.design.cost.monthly_bill import plan_costs
 from tablewright.design.cost.prices import load_prices
-from tablewright.design.report.html_page import to_html
-from tablewright.design.report.page_blocks import to_markdown
+from tablewright.design.report.html_report import to_html
+from tablewright.design.report.report_blocks import to_markdown
 from tests.design import models
 
 PRICES = load_prices()
@@ -71,7 +72,7 @@ def test_the_bill_is_exact() -> None:
 
 def test_people_and_machines_are_told_the_same() -> None:
     run = metered_run(LINES)
-    page = to_html(run_page(run, PRICES, 10, "Metered: <program>"))
+    page = to_html(run_report(run, PRICES, 10, "Metered: <program>"))
     told = run_json(run, PRICES, 10)
     assert Decimal(told["cost"]) == run.cost(PRICES)
     assert [each["pattern"] for each in told["patterns"]] == [use.pattern for use in run.patterns()]
@@ -84,7 +85,7 @@ def test_people_and_machines_are_told_the_same() -> None:
 def test_a_run_of_nothing_is_a_page_as_well() -> None:
     run = metered_run([])
     assert run.requests == run.cost(PRICES) == 0
-    assert "0 requests" in to_html(run_page(run, PRICES, 10, "Metered"))
+    assert "0 requests" in to_html(run_report(run, PRICES, 10, "Metered"))
 
 
 @pytest.mark.parametrize("text", ["no json", "{}", "[1]", '{"at": "x"}'])
@@ -115,7 +116,7 @@ def test_a_run_that_stands_for_a_time_is_traffic() -> None:
 
 def test_a_plan_of_a_run_does_not_speak_of_what_is_declared() -> None:
     demands = metered(models.design, metered_run(LINES), Decimal(10))
-    page = to_markdown(cost_page(plan_costs(models.design, demands=demands)))
+    page = to_markdown(cost_report(plan_costs(models.design, demands=demands)))
     assert "what the traffic of the metered run costs" in page
     assert "declared" not in page.partition("## Tables")[0]
-    assert "what the declared traffic costs" in to_markdown(cost_page(plan_costs(models.design)))
+    assert "what the declared traffic costs" in to_markdown(cost_report(plan_costs(models.design)))

@@ -6,21 +6,21 @@ from decimal import Decimal
 
 import pytest
 
-from tablewright.design.cost.cost_report import cost_json, cost_page
-from tablewright.design.cost.monthly_bill import CostPlan, Options, break_even, plan_costs
+from tablewright.design.cost.cost_report import cost_json, cost_report
+from tablewright.design.cost.monthly_bill import CostOptions, CostPlan, break_even, plan_costs
 from tablewright.design.cost.prices import cents, load_prices
 from tablewright.design.report.number_format import bytes_text
-from tablewright.design.report.page_blocks import Grid, Text
+from tablewright.design.report.report_blocks import Grid, Text
 from tablewright.model import (
     Design,
     Entity,
     Get,
     GlobalIndex,
+    ItemWrite,
     LocalIndex,
     Query,
     Reaction,
     Table,
-    Touch,
     Traffic,
     Volume,
     Write,
@@ -61,7 +61,7 @@ def things(
     return Design(
         "Things",
         tables=[table],
-        writes=[Write("put", Touch(Thing, "put"))],
+        writes=[Write("put", ItemWrite(Thing, "put"))],
         reactions=[Reaction("follow", Thing)] if stream else [],
         volume={Thing: Volume(items=items, size=size)},
         traffic=traffic or {},
@@ -69,7 +69,7 @@ def things(
 
 
 def plan(design: Design, **options: bool | int) -> CostPlan:
-    return plan_costs(design, options=Options(**options))  # type: ignore[arg-type]
+    return plan_costs(design, options=CostOptions(**options))  # type: ignore[arg-type]
 
 
 def cost(found: CostPlan, mode: str = "on-demand", table_class: str = "Standard", **wanted: str | None) -> Decimal:
@@ -223,7 +223,7 @@ def test_every_total_is_the_sum_of_what_is_shown(free_tier: bool) -> None:
 
 def test_the_page_adds_up_as_well() -> None:
     found = plan(models.design)
-    grids = [block for block in cost_page(found).blocks if isinstance(block, Grid)]
+    grids = [block for block in cost_report(found).blocks if isinstance(block, Grid)]
     for grid in grids:
         if grid.rows[-1][0] == "total":
             figures = [Decimal(row[-1].replace("$", "").replace(",", "")) for row in grid.rows]
@@ -264,7 +264,7 @@ def test_each_table_has_a_cheapest_way_of_its_own() -> None:
 
 
 def test_a_design_without_traffic_says_so() -> None:
-    text = [getattr(block, "text", "") for block in cost_page(plan(models.bare)).blocks]
+    text = [getattr(block, "text", "") for block in cost_report(plan(models.bare)).blocks]
     assert any("No traffic is declared" in each for each in text)
 
 
@@ -276,11 +276,11 @@ def test_what_has_no_traffic_is_said_to_be_in_no_figure() -> None:
 
         by_id = Get()
 
-    writes = [Write("place", Touch(Order, "create")), Write("ship", Touch(Order, "update"))]
+    writes = [Write("place", ItemWrite(Order, "create")), Write("ship", ItemWrite(Order, "update"))]
     everything = {"Order.by_id": Traffic(1), "place": Traffic(1), "ship": Traffic(1)}
 
     def told(traffic: dict[str, Traffic]) -> list[str]:
-        page = cost_page(plan(Design("Shop", tables=[orders], writes=writes, traffic=traffic)))
+        page = cost_report(plan(Design("Shop", tables=[orders], writes=writes, traffic=traffic)))
         return [block.text for block in page.blocks if isinstance(block, Text) and "no figure" in block.text]
 
     assert told({"place": Traffic(1)}) == [
@@ -293,7 +293,7 @@ def test_what_tables_and_indexes_cost_and_keep_adds_up() -> None:
     """A local index has no row of its own: its requests and its storage are the table's."""
     design = things({"put": Traffic(per_second=100), "Thing.some": Traffic(per_second=50)}, items=20_000_000)
     found = plan(design, free_tier=False)
-    grids = [block for block in cost_page(found).blocks if isinstance(block, Grid)]
+    grids = [block for block in cost_report(found).blocks if isinstance(block, Grid)]
     (grid,) = [grid for grid in grids if grid.columns[0] == "table or index" and "stored" in grid.columns]
     assert [row[0] for row in grid.rows] == ["Things", "Things/byOther"]
     costs = [Decimal(row[-1].replace(",", "").removeprefix("$")) for row in grid.rows]

@@ -7,21 +7,21 @@ from typing import Annotated, Any
 
 import pytest
 
-from tablewright.design.cost.capacity_units import Capacity
+from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.item_sizes import item_size
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     Design,
     Entity,
     ExpiresAt,
-    Gather,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Large,
     LocalIndex,
     Query,
     Table,
-    Touch,
     Unique,
     Version,
     Volume,
@@ -73,7 +73,7 @@ class Parcel(Entity, table=parcels):
 class Depot(Collection):
     parcels: list[Parcel]
 
-    all = Gather("byDepot", expected=3)
+    all = CollectionQuery("byDepot", expected=3)
 
 
 class Member(Entity, table=parcels):
@@ -103,12 +103,12 @@ class Card(Entity, table=parcels):
 
 
 WRITES = [
-    Write("shelve", Touch(Parcel, "update", sets=["shelf"])),
-    Write("extend", Touch(Member, "update", sets=["ttl"])),
-    Write("annotate", Touch(Letter, "update", sets=["note"])),
-    Write("sort cards", Touch(Card, "update", sets=["box"])),
-    Write("import letters", Touch(Letter, "put", count=5, conditional=False)),
-    Write("import parcels", Touch(Parcel, "put", count=5, conditional=False)),
+    Write("shelve", ItemWrite(Parcel, "update", sets=["shelf"])),
+    Write("extend", ItemWrite(Member, "update", sets=["ttl"])),
+    Write("annotate", ItemWrite(Letter, "update", sets=["note"])),
+    Write("sort cards", ItemWrite(Card, "update", sets=["box"])),
+    Write("import letters", ItemWrite(Letter, "put", count=5, conditional=False)),
+    Write("import parcels", ItemWrite(Parcel, "put", count=5, conditional=False)),
 ]
 
 
@@ -136,7 +136,7 @@ def estimated(subject: str) -> tuple[Decimal, Decimal]:
     there: list[Entity] = [parcel(), Letter(letter_id="1"), Card(card_id="1")]
     volume = {type(each): Volume(items=10, size=item_size(each.item())) for each in there}
     design = Design("Parcels", tables=[parcels], collections=[Depot], writes=WRITES, volume=volume)
-    units = Capacity(design).of(subject)
+    units = CapacityEstimate(design).of(subject)
     return sum((each.read for each in units), Decimal(0)), sum((each.write for each in units), Decimal(0))
 
 
@@ -194,6 +194,6 @@ def test_a_batch_costs_what_its_items_cost_each_for_itself(kind: str) -> None:
 
 
 def test_an_entity_that_no_batch_takes_is_written_in_transactions() -> None:
-    versioned = Write("cards", Touch(Card, "put", count=5, conditional=False))
+    versioned = Write("cards", ItemWrite(Card, "put", count=5, conditional=False))
     assert not versioned.is_batch
     assert schema_of(Card).version is not None

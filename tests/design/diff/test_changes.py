@@ -8,21 +8,21 @@ import pytest
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BaseModel, Field
 
-from tablewright.design.diff import Kind, changes, gravest
+from tablewright.design.diff import Impact, changes, most_severe
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Entity,
     EpochMillis,
     EpochSeconds,
     ExpiresAt,
     Expiry,
     GlobalIndex,
+    ItemWrite,
     Large,
     LocalIndex,
     Numbered,
     Query,
     Reaction,
-    Touch,
     Unique,
     Upgrades,
     Version,
@@ -56,7 +56,7 @@ def test_a_table_that_is_new_is_free_and_one_that_is_gone_is_not() -> None:
 )
 def test_another_primary_key_is_another_table(changed: dict[str, Any]) -> None:
     found = changes(version(), version(**changed))
-    assert found[0].kind is Kind.RE_KEY
+    assert found[0].kind is Impact.RE_KEY
     assert found[0].place == "Orders"
     assert "make a new table under another name" in found[0].steps[0]
 
@@ -96,7 +96,7 @@ def test_settings(old: dict[str, Any], new: dict[str, Any], kind: str, place: st
 
 def test_time_to_live_on_what_is_stored_deletes_items() -> None:
     change = only(version({"gone": EpochSeconds}), version({"gone": EpochSeconds}, ttl="gone"))
-    assert (change.kind, change.place) == (Kind.UNSAFE, "Orders.ttl")
+    assert (change.kind, change.place) == (Impact.UNSAFE, "Orders.ttl")
     assert "which Order have already" in change.what
 
 
@@ -106,7 +106,7 @@ def test_a_stream_that_somebody_reads_is_not_switched_off() -> None:
 
     old = version(stream="NEW_IMAGE", design={"reactions": reacting})
     change = only(old, version(design={"reactions": reacting}))
-    assert change.kind is Kind.UNSAFE
+    assert change.kind is Impact.UNSAFE
     assert "which consumers of Order read" in change.what
 
 
@@ -131,9 +131,9 @@ def test_an_index_that_is_read_is_not_removed_freely() -> None:
     unread = version(keys=INDEXED, indexes=[INDEX])
     gone = version()
     found = changes(read, gone)
-    assert found[0].kind is Kind.UNSAFE
+    assert found[0].kind is Impact.UNSAFE
     assert found[0].what == "index removed, by which Order.of_shop read"
-    assert gravest(changes(unread, gone)) is Kind.FREE
+    assert most_severe(changes(unread, gone)) is Impact.FREE
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_an_index_that_is_read_is_not_removed_freely() -> None:
 def test_an_index_cannot_be_changed(changed: Any, what: str) -> None:
     keys = {name: rule for name, rule in INDEXED.items() if name in (*KEYS, *changed.attributes)}
     found = changes(version(keys=INDEXED, indexes=[INDEX]), version(keys=keys, indexes=[changed]))
-    assert (found[0].kind, found[0].place, found[0].what) == (Kind.NEW_INDEX, "Orders.byShop", what)
+    assert (found[0].kind, found[0].place, found[0].what) == (Impact.NEW_INDEX, "Orders.byShop", what)
 
 
 def test_a_local_index_is_of_a_new_table() -> None:
@@ -301,8 +301,8 @@ def test_a_model_that_contains_itself_has_a_snapshot() -> None:
 
 def test_an_attribute_is_the_same_field_whatever_it_is_called() -> None:
     old = version({"note": str})
-    assert difference(old, version({"remark": Annotated[str, Attr("note")]})) == [("free", "Order.note")]
-    assert difference(old, version({"note": Annotated[str, Attr("remark")]})) == [("backfill", "Order.note")]
+    assert difference(old, version({"remark": Annotated[str, AttributeName("note")]})) == [("free", "Order.note")]
+    assert difference(old, version({"note": Annotated[str, AttributeName("remark")]})) == [("backfill", "Order.note")]
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def step(values: dict[str, Any]) -> dict[str, Any]:
 def test_a_step_takes_care_of_what_is_stored() -> None:
     upgraded = {"upgrades": Upgrades(step)}
     found = changes(version({"a": str}), version({"a": int, "b": str}, members=upgraded))
-    assert gravest(found) is Kind.FREE
+    assert most_severe(found) is Impact.FREE
     assert {change.place for change in found} == {"Order.upgrades", "Order.a", "Order.b"}
 
 
@@ -357,7 +357,7 @@ def test_steps_are_never_taken_away() -> None:
 
 def test_patterns_writes_roles_and_reactions_are_free() -> None:
     def writes(order: type[Entity]) -> list[Write]:
-        return [Write("place", Touch(order, "create"))]
+        return [Write("place", ItemWrite(order, "create"))]
 
     new = version(
         members={"of_order": Query()},
@@ -386,4 +386,4 @@ def test_the_gravest_comes_first() -> None:
         "free",
         "free",
     ]
-    assert gravest([]) is None
+    assert most_severe([]) is None

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 import pytest
 
-from tablewright.design.diff import Kind, changes
+from tablewright.design.diff import Impact, changes
 from tablewright.engine import Engine
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Collection,
+    CollectionQuery,
     CreatedAt,
     Entity,
-    Gather,
     GlobalIndex,
     Keys,
     Numbered,
@@ -36,11 +36,11 @@ def moved(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def kinds(old: dict[str, Any], new: dict[str, Any]) -> dict[str, str]:
-    """The gravest kind at each place."""
-    order = list(Kind)
-    found: dict[str, Kind] = {}
+    """The most_severe kind at each place."""
+    order = list(Impact)
+    found: dict[str, Impact] = {}
     for change in changes(old, new):
-        found[change.place] = max(found.get(change.place, Kind.FREE), change.kind, key=order.index)
+        found[change.place] = max(found.get(change.place, Impact.FREE), change.kind, key=order.index)
     return {place: kind.value for place, kind in found.items()}
 
 
@@ -62,7 +62,7 @@ def test_a_type_name_that_nothing_is_kept_by_is_free() -> None:
 def test_a_type_name_that_items_and_guards_have_takes_both_steps() -> None:
     old = version(MAIL, type_attribute="type")
     (change,) = changes(old, version(MAIL, type_attribute="type", entity={"type_name": "parcel"}))
-    assert change.kind is Kind.BACKFILL
+    assert change.kind is Impact.BACKFILL
     assert [step.split()[0] for step in change.steps] == ["keep", "write", "stop"]
 
 
@@ -88,9 +88,9 @@ def test_a_repair_makes_the_guards_of_another_type_name() -> None:
 
 def test_guards_and_counters_have_the_attribute_in_their_keys() -> None:
     upgrades = {"upgrades": Upgrades(moved)}
-    elsewhere: dict[str, Any] = {"mail": Annotated[str, Unique(), Attr("m")]}
+    elsewhere: dict[str, Any] = {"mail": Annotated[str, Unique(), AttributeName("m")]}
     assert kinds(version(MAIL), version(elsewhere, members=upgrades))["Order.mail"] == "backfill"
-    elsewhere = {"number": (Annotated[int, Numbered("shop"), Attr("n")], 0)}
+    elsewhere = {"number": (Annotated[int, Numbered("shop"), AttributeName("n")], 0)}
     assert kinds(version(NUMBER), version(elsewhere, members=upgrades))["Order.number"] == "backfill"
 
 
@@ -104,7 +104,7 @@ def test_a_numbered_field_that_an_upgrade_fills_has_counters_of_its_own() -> Non
 
 def test_what_is_counted_for_may_be_called_otherwise() -> None:
     old = version({"seller": str, "number": (Annotated[int, Numbered("seller")], 0)})
-    new = {"vendor": Annotated[str, Attr("seller")], "number": (Annotated[int, Numbered("vendor")], 0)}
+    new = {"vendor": Annotated[str, AttributeName("seller")], "number": (Annotated[int, Numbered("vendor")], 0)}
     assert kinds(old, version(new)) == {"Order.seller": "free"}
     other = {"seller": str, "number": (Annotated[int, Numbered("shop")], 0)}
     assert kinds(old, version(other)) == {"Order.number": "unsafe"}
@@ -112,16 +112,16 @@ def test_what_is_counted_for_may_be_called_otherwise() -> None:
 
 def test_what_is_counted_for_is_not_stored_otherwise() -> None:
     old = version({"seller": str, "number": (Annotated[int, Numbered("seller")], 0)})
-    new = {"vendor": Annotated[int, Attr("seller")], "number": (Annotated[int, Numbered("vendor")], 0)}
+    new = {"vendor": Annotated[int, AttributeName("seller")], "number": (Annotated[int, Numbered("vendor")], 0)}
     assert kinds(old, version(new))["Order.number"] == "unsafe"
 
 
 def test_a_field_does_not_read_what_was_another_one() -> None:
     old = version({"first": str, "second": str})
-    swapped = {"first": Annotated[str, Attr("second")], "second": Annotated[str, Attr("first")]}
+    swapped = {"first": Annotated[str, AttributeName("second")], "second": Annotated[str, AttributeName("first")]}
     assert kinds(old, version(swapped)) == {"Order.first": "unsafe", "Order.second": "unsafe"}
     # One is gone, and the other has taken its place.
-    assert kinds(old, version({"second": Annotated[str, Attr("first")]}))["Order.second"] == "unsafe"
+    assert kinds(old, version({"second": Annotated[str, AttributeName("first")]}))["Order.second"] == "unsafe"
     upgraded = version(swapped, members={"upgrades": Upgrades(moved)})
     assert set(kinds(old, upgraded).values()) == {"free"}
 
@@ -157,13 +157,13 @@ def test_an_index_that_a_collection_reads_is_not_removed_freely() -> None:
         class Shop(Collection):
             orders: list[order]  # type: ignore[valid-type]
 
-            all = Gather("byShop")
+            all = CollectionQuery("byShop")
 
         return [Shop]
 
     old = version(keys=INDEXED, indexes=[INDEX], design={"collections": gathered})
     (change,) = [each for each in changes(old, version()) if each.place == "Orders.byShop"]
-    assert change.kind is Kind.UNSAFE
+    assert change.kind is Impact.UNSAFE
     assert "Shop.all" in change.what
 
 

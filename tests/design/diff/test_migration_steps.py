@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from tablewright.design.diff import Kind, changes, gravest
+from tablewright.design.diff import Impact, changes, most_severe
 from tablewright.design.diff.snapshot import snapshot
 from tablewright.engine import Engine
 from tablewright.model import (
@@ -118,17 +118,17 @@ def numbered() -> Model:
     return table, Order
 
 
-CASES: dict[str, tuple[Callable[[], Model], Callable[[], Model], Kind]] = {
-    "new index": (plain, indexed, Kind.BACKFILL),
-    "shards": (lambda: indexed(2), lambda: indexed(4, was=2), Kind.BACKFILL),
-    "re-key": (lambda: plain(type_attribute="type"), rekeyed, Kind.RE_KEY),
+CASES: dict[str, tuple[Callable[[], Model], Callable[[], Model], Impact]] = {
+    "new index": (plain, indexed, Impact.BACKFILL),
+    "shards": (lambda: indexed(2), lambda: indexed(4, was=2), Impact.BACKFILL),
+    "re-key": (lambda: plain(type_attribute="type"), rekeyed, Impact.RE_KEY),
     "type attribute moves": (
         lambda: plain(type_attribute="type"),
         lambda: plain(type_attribute="kind"),
-        Kind.BACKFILL,
+        Impact.BACKFILL,
     ),
-    "unique": (plain, unique, Kind.BACKFILL),
-    "numbered": (plain, numbered, Kind.BACKFILL),
+    "unique": (plain, unique, Impact.BACKFILL),
+    "numbered": (plain, numbered, Impact.BACKFILL),
 }
 
 
@@ -141,7 +141,7 @@ def test_after_the_steps_the_new_version_has_it_all(name: str, engine: Engine) -
     for number, order_id in enumerate(NAMES, 1):
         store.put(Old(order_id=order_id, number=number))
     found = changes(snapshot(Design("D", tables=[old_table])), snapshot(Design("D", tables=[new_table])))
-    assert gravest(found) is kind
+    assert most_severe(found) is kind
     assert any("store.repair" in step for change in found for step in change.steps)
 
     store.ensure_tables(new_table)
@@ -193,7 +193,7 @@ def test_values_that_are_outside_come_back_before_they_are_no_longer_large(engin
     for name in NAMES:
         store.put(Old(order_id=name, text=name * 5000))
     (change,) = changes(snapshot(Design("D", tables=[table])), snapshot(Design("D", tables=[new_table])))
-    assert (change.kind, change.place) == (Kind.UNSAFE, "Order.text")
+    assert (change.kind, change.place) == (Impact.UNSAFE, "Order.text")
     # Without the steps, the new version does not have what was stored.
     assert not hasattr(store.get(New.by_id(order_id="a")), "text")
 
@@ -212,7 +212,8 @@ def test_a_value_that_becomes_large_is_read_where_it_is(engine: Engine) -> None:
     store.ensure_tables(table)
     store.put(Old(order_id="a", text="x" * 5000))
     assert (
-        gravest(changes(snapshot(Design("D", tables=[table])), snapshot(Design("D", tables=[new_table])))) is Kind.FREE
+        most_severe(changes(snapshot(Design("D", tables=[table])), snapshot(Design("D", tables=[new_table]))))
+        is Impact.FREE
     )
     (stored,) = store.iterate(New)
     assert stored.text == "x" * 5000
@@ -238,15 +239,15 @@ def of_a_day(annotation: Any, *steps: Any, **keys: str) -> Model:
     return table, new_class("Order", (Entity,), {"table": table}, lambda given: given.update(namespace))
 
 
-def kinds(old: Table, new: Table) -> dict[str, Kind]:
+def kinds(old: Table, new: Table) -> dict[str, Impact]:
     found = changes(snapshot(Design("D", tables=[old])), snapshot(Design("D", tables=[new])))
-    return {change.place: change.kind for change in found if change.kind is not Kind.FREE}
+    return {change.place: change.kind for change in found if change.kind is not Impact.FREE}
 
 
 def test_an_index_key_that_is_written_otherwise_is_made_anew(engine: Engine) -> None:
     keys = {"SK": "METADATA", "GSI1PK": "DAY#{day}", "GSI1SK": "{order_id}"}
     (old_table, Old), (new_table, New) = of_a_day(date, **keys), of_a_day(datetime, at_midnight, **keys)
-    assert kinds(old_table, new_table) == {"Order.keys.GSI1PK": Kind.BACKFILL}
+    assert kinds(old_table, new_table) == {"Order.keys.GSI1PK": Impact.BACKFILL}
     store = Store.on(engine)
     store.ensure_tables(old_table)
     for order_id in NAMES:
@@ -261,7 +262,7 @@ def test_an_index_key_that_is_written_otherwise_is_made_anew(engine: Engine) -> 
 def test_a_primary_key_that_is_written_otherwise_takes_a_move(engine: Engine) -> None:
     keys = {"SK": "{day}", "GSI1PK": "ALL", "GSI1SK": "{order_id}"}
     (old_table, Old), (new_table, New) = of_a_day(date, **keys), of_a_day(datetime, **keys)
-    assert kinds(old_table, new_table) == {"Order.day": Kind.UNSAFE, "Order.keys.SK": Kind.RE_KEY}
+    assert kinds(old_table, new_table) == {"Order.day": Impact.UNSAFE, "Order.keys.SK": Impact.RE_KEY}
     store = Store.on(engine)
     store.ensure_tables(old_table)
     for order_id in NAMES:

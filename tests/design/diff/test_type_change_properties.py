@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 
-from tablewright.design.diff import Kind, changes, gravest
+from tablewright.design.diff import Impact, changes, most_severe
 from tablewright.design.diff.snapshot import snapshot
 from tablewright.model import (
     Design,
@@ -101,7 +101,7 @@ def version(annotation: Any) -> Any:
 
 def is_free(old: Any, new: Any) -> bool:
     before, after = (snapshot(Design("D", tables=[schema_of(each).table])) for each in (old, new))
-    return gravest(changes(before, after)) in (None, Kind.FREE)
+    return most_severe(changes(before, after)) in (None, Impact.FREE)
 
 
 @settings(max_examples=300, deadline=None)

@@ -17,7 +17,7 @@ from annotated_types import Ge, Gt, Le, LowerCase, Lt, MaxLen, MinLen, MultipleO
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, create_model
 from typing_extensions import TypeAliasType, TypedDict
 
-from tablewright.design.diff import Kind, changes, gravest
+from tablewright.design.diff import Impact, changes, most_severe
 from tablewright.design.diff.snapshot import snapshot
 from tablewright.model import Design, Entity, EpochMillis, EpochSeconds, Table, schema_of
 
@@ -238,9 +238,9 @@ def version(annotation: Any, name: str = "Thing") -> Any:
     return new_class(name, (Entity,), {"table": table}, fill)
 
 
-def verdict(old: Any, new: Any) -> Kind | None:
+def verdict(old: Any, new: Any) -> Impact | None:
     before, after = (snapshot(Design("D", tables=[schema_of(each).table])) for each in (old, new))
-    return gravest([change for change in changes(before, after) if change.place.startswith("Thing.extra")])
+    return most_severe([change for change in changes(before, after) if change.place.startswith("Thing.extra")])
 
 
 VERSIONS = {name: version(annotation) for name, (annotation, _) in VALUES.items()}
@@ -250,7 +250,7 @@ VERSIONS = {name: version(annotation) for name, (annotation, _) in VALUES.items(
 def test_what_is_free_is_read_and_written_back_as_it_was(old: str) -> None:
     items = [VERSIONS[old](id="1", extra=value).item() for value in VALUES[old][1]]
     for new, other in VERSIONS.items():
-        if verdict(VERSIONS[old], other) in (None, Kind.FREE):
+        if verdict(VERSIONS[old], other) in (None, Impact.FREE):
             for item in items:
                 assert other.of(item).item() == item, f"{old} becomes {new}"
 
@@ -273,7 +273,7 @@ def broken() -> Iterator[tuple[str, str]]:
 def test_what_breaks_is_never_free() -> None:
     pairs = list(broken())
     assert len(pairs) > 1000
-    assert [pair for pair in pairs if verdict(VERSIONS[pair[0]], VERSIONS[pair[1]]) in (None, Kind.FREE)] == []
+    assert [pair for pair in pairs if verdict(VERSIONS[pair[0]], VERSIONS[pair[1]]) in (None, Impact.FREE)] == []
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_what_breaks_is_never_free() -> None:
     ],
 )
 def test_what_is_unsafe(old: str, new: str) -> None:
-    assert verdict(VERSIONS[old], VERSIONS[new]) is Kind.UNSAFE
+    assert verdict(VERSIONS[old], VERSIONS[new]) is Impact.UNSAFE
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_what_is_unsafe(old: str, new: str) -> None:
     ],
 )
 def test_what_is_wider_is_free(old: str, new: str) -> None:
-    assert verdict(VERSIONS[old], VERSIONS[new]) is Kind.FREE
+    assert verdict(VERSIONS[old], VERSIONS[new]) is Impact.FREE
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ def test_a_name_for_a_type_is_that_type() -> None:
 
     Day = NewType("Day", date)
     assert verdict(version(date), version(Day)) is None
-    assert verdict(version(Day), version(datetime)) is Kind.UNSAFE
+    assert verdict(version(Day), version(datetime)) is Impact.UNSAFE
 
 
 def test_the_reason_says_what_is_inside_of_what() -> None:
@@ -413,7 +413,7 @@ def test_members_of_models_have_places_of_their_own_however_deep_they_are() -> N
     old, new = version(dict[str, list[Inner | None]]), version(dict[str, list[Later | None]])
     before, after = (snapshot(Design("D", tables=[schema_of(each).table])) for each in (old, new))
     (change,) = changes(before, after)
-    assert (change.place, change.kind) == ("Thing.extra.day", Kind.UNSAFE)
+    assert (change.place, change.kind) == ("Thing.extra.day", Impact.UNSAFE)
 
 
 def test_models_that_contain_each_other_are_described_and_compared_once() -> None:
@@ -432,7 +432,7 @@ def test_models_that_contain_each_other_are_described_and_compared_once() -> Non
     (entity,) = described["tables"]["things"]["entities"].values()
     assert sorted(entity["models"]) == sorted(names)
     assert verdict(old, old) is None
-    assert verdict(old, new) is Kind.UNSAFE
+    assert verdict(old, new) is Impact.UNSAFE
 
 
 def test_a_model_that_is_changed_in_place_is_another_one() -> None:
@@ -451,7 +451,7 @@ def test_a_model_that_is_changed_in_place_is_another_one() -> None:
     ]
     for whole in containers:
         assert verdict(version(whole(old)), version(whole(old))) is None
-        assert verdict(version(whole(old)), version(whole(new))) is Kind.UNSAFE
+        assert verdict(version(whole(old)), version(whole(new))) is Impact.UNSAFE
 
 
 def test_two_models_of_one_name_are_told_apart() -> None:
@@ -464,7 +464,7 @@ def test_two_models_of_one_name_are_told_apart() -> None:
     one, other, late = holder(str), holder(date), holder(datetime)
     pair, changed = GenericAlias(tuple, (one, other)), GenericAlias(tuple, (one, late))
     assert verdict(version(pair), version(pair)) is None
-    assert verdict(version(pair), version(changed)) is Kind.UNSAFE
+    assert verdict(version(pair), version(changed)) is Impact.UNSAFE
 
 
 # -- unions, choices, and times --------------------------------------------------------------------------------------
@@ -494,29 +494,29 @@ class Named(BaseModel):
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [
-        (Person, Pet | Person, Kind.UNSAFE),
-        (Person, Horse | Person, Kind.UNSAFE),
-        (Person, Person | Pet, Kind.FREE),
-        (Person, Person | Horse, Kind.FREE),
+        (Person, Pet | Person, Impact.UNSAFE),
+        (Person, Horse | Person, Impact.UNSAFE),
+        (Person, Person | Pet, Impact.FREE),
+        (Person, Person | Horse, Impact.FREE),
         # One that knows fewer of the members, or takes none of these values, fits worse.
-        (Person, Empty | Person, Kind.FREE),
-        (Person, Named | Person, Kind.FREE),
-        (Person | Pet, Pet | Person, Kind.UNSAFE),
-        (Pet | Person, Pet | Person | Horse, Kind.FREE),
-        (list[Person], list[Pet | Person], Kind.UNSAFE),
-        (list[Person], list[Pet] | list[Person], Kind.UNSAFE),
-        (Person, dict[str, Any] | Person, Kind.UNSAFE),
-        (Person, Person | dict[str, Any], Kind.FREE),
-        (Person, Person | dict[str, str], Kind.UNSAFE),
-        (Person, Person | dict[str, int], Kind.FREE),
-        (dict[str, int], Empty | dict[str, int], Kind.FREE),
-        (dict[str, Any], Person | dict[str, Any], Kind.UNSAFE),
+        (Person, Empty | Person, Impact.FREE),
+        (Person, Named | Person, Impact.FREE),
+        (Person | Pet, Pet | Person, Impact.UNSAFE),
+        (Pet | Person, Pet | Person | Horse, Impact.FREE),
+        (list[Person], list[Pet | Person], Impact.UNSAFE),
+        (list[Person], list[Pet] | list[Person], Impact.UNSAFE),
+        (Person, dict[str, Any] | Person, Impact.UNSAFE),
+        (Person, Person | dict[str, Any], Impact.FREE),
+        (Person, Person | dict[str, str], Impact.UNSAFE),
+        (Person, Person | dict[str, int], Impact.FREE),
+        (dict[str, int], Empty | dict[str, int], Impact.FREE),
+        (dict[str, Any], Person | dict[str, Any], Impact.UNSAFE),
     ],
 )
-def test_what_is_read_as_another_alternative_is_unsafe(old: Any, new: Any, kind: Kind) -> None:
+def test_what_is_read_as_another_alternative_is_unsafe(old: Any, new: Any, kind: Impact) -> None:
     assert verdict(version(old), version(new)) is kind
     value = {Person: Person(name="Ada"), dict[str, int]: {"a": 1}}.get(old)
-    if kind is Kind.FREE and value is not None:
+    if kind is Impact.FREE and value is not None:
         assert version(new).of(version(old)(id="1", extra=value).item()).extra == value
 
 
@@ -528,18 +528,18 @@ class Grade(IntEnum):
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [
-        (Literal["\u00e9"], Annotated[str, MinLen(5)], Kind.UNSAFE),
-        (Literal["\u00e9"], Annotated[str, MaxLen(1)], Kind.FREE),
-        (Literal["\U0001f600"], Annotated[str, MaxLen(1)], Kind.FREE),
-        (Grade, Annotated[int, Ge(0)], Kind.FREE),
-        (Grade, Annotated[int, Ge(2), Le(4), MultipleOf(2)], Kind.FREE),
-        (Grade, Annotated[int, Ge(3)], Kind.UNSAFE),
-        (Grade, Annotated[int, Lt(4)], Kind.UNSAFE),
-        (Grade, Annotated[int, MultipleOf(4)], Kind.UNSAFE),
+        (Literal["\u00e9"], Annotated[str, MinLen(5)], Impact.UNSAFE),
+        (Literal["\u00e9"], Annotated[str, MaxLen(1)], Impact.FREE),
+        (Literal["\U0001f600"], Annotated[str, MaxLen(1)], Impact.FREE),
+        (Grade, Annotated[int, Ge(0)], Impact.FREE),
+        (Grade, Annotated[int, Ge(2), Le(4), MultipleOf(2)], Impact.FREE),
+        (Grade, Annotated[int, Ge(3)], Impact.UNSAFE),
+        (Grade, Annotated[int, Lt(4)], Impact.UNSAFE),
+        (Grade, Annotated[int, MultipleOf(4)], Impact.UNSAFE),
         (datetime, AwareDatetime, None),
         (AwareDatetime | None, datetime | None, None),
         (list[datetime], list[AwareDatetime], None),
     ],
 )
-def test_values_are_measured_as_they_are(old: Any, new: Any, kind: Kind | None) -> None:
+def test_values_are_measured_as_they_are(old: Any, new: Any, kind: Impact | None) -> None:
     assert verdict(version(old), version(new)) is kind

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import new_class
 from typing import Any
 
-from tablewright.design.diff import Change, changes
+from tablewright.design.diff import DesignChange, changes
 from tablewright.design.diff.snapshot import snapshot
 from tablewright.model import (
     Design,
@@ -64,6 +64,6 @@ def difference(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str]
     return [(change.kind, change.place) for change in changes(old, new)]
 
 
-def only(old: dict[str, Any], new: dict[str, Any]) -> Change:
+def only(old: dict[str, Any], new: dict[str, Any]) -> DesignChange:
     (change,) = changes(old, new)
     return change

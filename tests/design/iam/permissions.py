@@ -11,8 +11,8 @@ from tablewright.model import (
     Table,
 )
 from tablewright.store import AsyncStore, Store
-from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.blobs.blob_store import MemoryBlobs
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.blobs.memory_blob_store import MemoryBlobStore
 from tablewright.store.flow.driver import Request, Response
 
 ARN = iam.arns("us-east-1", "123456789012")
@@ -67,7 +67,7 @@ def permissions_of(request: Request) -> Iterator[tuple[str, str]]:
 
 def opened(*tables: Table) -> tuple[Store, RecordingBackend]:
     backend = RecordingBackend(Engine.open())
-    store = Store(backend, blobs=MemoryBlobs())
+    store = Store(backend, blobs=MemoryBlobStore())
     store.ensure_tables(*tables)
     backend.asked.clear()
     return store, backend

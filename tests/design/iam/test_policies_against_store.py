@@ -16,6 +16,7 @@ from tablewright.model import (
     Entity,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Large,
     Numbered,
@@ -23,7 +24,6 @@ from tablewright.model import (
     Reaction,
     Schema,
     Table,
-    Touch,
     Unique,
     Upgrades,
     Write,
@@ -128,21 +128,21 @@ class Product(Entity, table=products):
 
 
 WRITES: dict[str, tuple[Write, Callable[[Store], object]]] = {
-    "place": (Write("place", Touch(Order, "create")), place),
-    "remark": (Write("remark", Touch(Order, "update", sets=["remark"])), remark),
-    "pick": (Write("pick", Touch(Order, "update", sets=["state"])), pick),
-    "renumber": (Write("renumber", Touch(Order, "update", sets=["number"])), renumber),
-    "hand over": (Write("hand over", Touch(Order, "update", sets=["customer_id"])), hand_over),
-    "drop": (Write("drop", Touch(Order, "delete")), drop),
-    "replace": (Write("replace", Touch(Order, "put")), replace),
-    "add line": (Write("add line", Touch(Line, "create")), add_line),
-    "import": (Write("import", Touch(Product, "put", count=25, conditional=False)), import_products),
+    "place": (Write("place", ItemWrite(Order, "create")), place),
+    "remark": (Write("remark", ItemWrite(Order, "update", sets=["remark"])), remark),
+    "pick": (Write("pick", ItemWrite(Order, "update", sets=["state"])), pick),
+    "renumber": (Write("renumber", ItemWrite(Order, "update", sets=["number"])), renumber),
+    "hand over": (Write("hand over", ItemWrite(Order, "update", sets=["customer_id"])), hand_over),
+    "drop": (Write("drop", ItemWrite(Order, "delete")), drop),
+    "replace": (Write("replace", ItemWrite(Order, "put")), replace),
+    "add line": (Write("add line", ItemWrite(Line, "create")), add_line),
+    "import": (Write("import", ItemWrite(Product, "put", count=25, conditional=False)), import_products),
     "rename": (
-        Write("rename", Touch(Product, "update", sets=["name"])),
+        Write("rename", ItemWrite(Product, "update", sets=["name"])),
         lambda store: store.update(Product.by_id(product_id="p-0"), name="x"),
     ),
     "drop product": (
-        Write("drop product", Touch(Product, "delete")),
+        Write("drop product", ItemWrite(Product, "delete")),
         lambda store: store.delete(Product.by_id(product_id="p-0")),
     ),
 }
@@ -172,7 +172,7 @@ MAY_BE_NEEDED: dict[str, Permissions] = {
 
 @pytest.mark.requirement("X3")
 def test_a_check_is_an_action_of_its_own() -> None:
-    write = Write("add", Touch(Line, "create"), checks=[Order])
+    write = Write("add", ItemWrite(Line, "create"), checks=[Order])
     design = Design("Orders", tables=[orders], writes=[write], roles={"writer": ["add"]})
     store, backend = opened(orders)
     store.create(order())
@@ -212,18 +212,18 @@ class Call(Entity, table=calls):
 @pytest.mark.parametrize(
     ("write", "run"),
     [
-        (Touch(Call, "update", sets=["status"]), lambda store: store.update(Call.by_id(callId="c"), status="DONE")),
-        (Touch(Call, "update", sets=["at"]), lambda store: store.update(Call.by_id(callId="c"), at=2)),
-        (Touch(Call, "delete"), lambda store: store.delete(Call.by_id(callId="c"))),
+        (ItemWrite(Call, "update", sets=["status"]), lambda store: store.update(Call.by_id(callId="c"), status="DONE")),
+        (ItemWrite(Call, "update", sets=["at"]), lambda store: store.update(Call.by_id(callId="c"), at=2)),
+        (ItemWrite(Call, "delete"), lambda store: store.delete(Call.by_id(callId="c"))),
         (
-            Touch(Call, "delete"),
+            ItemWrite(Call, "delete"),
             lambda store: store.transact(Delete(Call.by_id(callId="c")), Update(Call.by_id(callId="d"), status="X")),
         ),
     ],
     ids=["in place", "move", "delete", "transaction"],
 )
-def test_a_write_to_what_an_index_leads_to_is_allowed(write: Touch, run: Callable[[Store], object]) -> None:
-    writes = [Write("write", write), Write("other", Touch(Call, "update", sets=["status"]))]
+def test_a_write_to_what_an_index_leads_to_is_allowed(write: ItemWrite, run: Callable[[Store], object]) -> None:
+    writes = [Write("write", write), Write("other", ItemWrite(Call, "update", sets=["status"]))]
     design = Design("Calls", tables=[calls], writes=writes, roles={"api": ["Call.by_id", "write", "other"]})
     store, backend = opened(calls)
     store.create(Call(userId="u", callId="c", at=1))
@@ -279,10 +279,12 @@ class Once(IdempotencyRecord, table=Table("Once", "PK", ttl="ttl")):
 
 
 @pytest.mark.requirement("X3")
-@pytest.mark.parametrize("touch", [Touch(Once, "create"), Touch(Once, "update", sets=["response"]), Touch(Once, "put")])
-def test_what_is_carried_out_once_is_allowed_whatever_comes_of_it(touch: Touch) -> None:
+@pytest.mark.parametrize(
+    "item_write", [ItemWrite(Once, "create"), ItemWrite(Once, "update", sets=["response"]), ItemWrite(Once, "put")]
+)
+def test_what_is_carried_out_once_is_allowed_whatever_comes_of_it(item_write: ItemWrite) -> None:
     table = schema_of(Once).table
-    design = Design("Once", tables=[table], writes=[Write("do", touch)], roles={"api": ["do"]})
+    design = Design("Once", tables=[table], writes=[Write("do", item_write)], roles={"api": ["do"]})
     store, backend = opened(table)
 
     def fails() -> Outcome:
@@ -337,13 +339,13 @@ class File(Entity, table=files):
     content: Annotated[str, Large(1000)] = ""
 
     by_id = Get()
-    outline = Get(whole=False)
+    outline = Get(load_large=False)
     by_name = Query("byName")
 
 
 @pytest.mark.requirement("X3")
 def test_large_values_take_a_read_of_the_item() -> None:
-    write = Write("fill", Touch(File, "update", sets=["content"]))
+    write = Write("fill", ItemWrite(File, "update", sets=["content"]))
     roles = {"writer": ["fill"], "reader": ["File.by_id", "File.by_name"], "outliner": ["File.outline"]}
     design = Design("Files", tables=[files], writes=[write], roles=roles)
     store, backend = opened(files)
@@ -380,7 +382,7 @@ def test_a_consumer_is_granted_its_stream_its_notes_and_what_it_writes() -> None
     design = Design(
         "Calls",
         tables=[calls, metrics],
-        writes=[Write("count", Touch(Counter, "update", sets=["count"]))],
+        writes=[Write("count", ItemWrite(Counter, "update", sets=["count"]))],
         reactions=[Reaction("metrics", Call, effect="count")],
         roles={"metrics": ["count"]},
     )
@@ -419,5 +421,5 @@ def test_a_consumer_is_granted_its_stream_its_notes_and_what_it_writes() -> None
 def test_numbered_fields_take_their_counter() -> None:
     schema: Schema = schema_of(Line)
     assert schema.numbered[0].marker(Numbered).per == ("customer_id", "order_id")
-    design = Design("O", tables=[orders], writes=[Write("add", Touch(Line, "create"))], roles={"w": ["add"]})
+    design = Design("O", tables=[orders], writes=[Write("add", ItemWrite(Line, "create"))], roles={"w": ["add"]})
     assert {grant.action for grant in iam.grants(design, "w")} == {"PutItem", "GetItem", "UpdateItem"}

@@ -8,7 +8,7 @@ from tablewright.design import iam
 from tablewright.design.design_loading import DesignError, load
 from tablewright.design.iam import Tenant
 from tablewright.design.iam.policy_evaluation import is_allowed
-from tablewright.model import Design, Entity, Get, GlobalIndex, Keys, Query, Table, Touch, Unique, Write, sharded
+from tablewright.model import Design, Entity, Get, GlobalIndex, ItemWrite, Keys, Query, Table, Unique, Write, sharded
 from tests.design import models
 from tests.design.subjects import DESIGNS, NOTES_TABLE
 from tests.model.seed_designs import CALLS, TICKETS, Candidate
@@ -291,7 +291,7 @@ class Tag(Entity, table=notes):
 NOTES = Design(
     "Notes",
     tables=[notes],
-    writes=[Write("add", Touch(Note, "create")), Write("tag", Touch(Tag, "create"))],
+    writes=[Write("add", ItemWrite(Note, "create")), Write("tag", ItemWrite(Tag, "create"))],
     roles={"owner": ["Note.by_id", "Note.titles", "add"], "all": ["Note.of_owner"], "tagger": ["tag"]},
 )
 

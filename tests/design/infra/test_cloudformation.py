@@ -11,13 +11,14 @@ from cfnlint.core import get_rules  # type: ignore[import-untyped]
 from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.design.infra.cloudformation import template
-from tablewright.design.infra.table_requests import Capacity, Deployment, create_table, requests, table_name
+from tablewright.design.infra.table_requests import Deployment, ProvisionedCapacity, create_table, requests
+from tablewright.design.table_names import table_name
 from tablewright.model import Design, Entity, Get, Table, schema_of
 from tests.design import models
 from tests.design.infra.secrets_design import SAFE
 from tests.design.subjects import DESIGNS, NOTES_TABLE
 
-PROVISIONED = Deployment(capacity=Capacity(5, 5, 50, 50))
+PROVISIONED = Deployment(capacity=ProvisionedCapacity(5, 5, 50, 50))
 
 
 def complaints(content: dict[str, Any]) -> list[str]:
@@ -221,7 +222,7 @@ def test_a_template_has_no_more_than_cloudformation_takes() -> None:
     with pytest.raises(DesignError, match="would have 202 outputs, and CloudFormation takes 200; make several designs"):
         template(many(101), Deployment())
     with pytest.raises(DesignError, match="would have 505 resources, and CloudFormation takes 500"):
-        template(many(101), Deployment(capacity=Capacity(5, 5, 50, 50)))
+        template(many(101), Deployment(capacity=ProvisionedCapacity(5, 5, 50, 50)))
 
 
 def test_roles_that_are_called_alike_have_a_policy_each() -> None:

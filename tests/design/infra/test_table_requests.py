@@ -18,21 +18,15 @@ from botocore.validate import validate_parameters
 
 from tablewright.design.design_loading import DesignError
 from tablewright.design.infra import aws_cli, boto3_script
-from tablewright.design.infra.table_requests import (
-    Capacity,
-    Deployment,
-    bare_name,
-    environment_of,
-    requests,
-    table_name,
-)
+from tablewright.design.infra.table_requests import Deployment, ProvisionedCapacity, requests
+from tablewright.design.table_names import bare_name, environment_of, table_name
 from tablewright.engine import DynamoError, Engine
 from tablewright.model import Design, Entity, ModelError, Table
 from tablewright.store import Store
 from tablewright.wire import boto
 from tests.design.subjects import DESIGNS
 
-CAPACITY = Capacity(5, 6, 50, 60)
+CAPACITY = ProvisionedCapacity(5, 6, 50, 60)
 DEPLOYMENTS = {
     "on demand": Deployment(),
     "provisioned": Deployment(capacity=CAPACITY),
@@ -161,13 +155,13 @@ def test_an_environment_is_a_word(environment: str) -> None:
 @pytest.mark.parametrize("capacity", [(0, 1, 1, 1), (2, 1, 1, 1), (1, 5, 1, 4)])
 def test_capacity_that_makes_no_sense_is_refused(capacity: tuple[int, int, int, int]) -> None:
     with pytest.raises(DesignError, match="capacity is at least 1"):
-        Capacity(*capacity)
+        ProvisionedCapacity(*capacity)
 
 
 @pytest.mark.parametrize("target", [19, 91])
 def test_a_target_is_a_percentage_that_the_service_takes(target: int) -> None:
     with pytest.raises(DesignError, match="from 20 to 90 percent"):
-        Capacity(1, 1, 1, 1, target)
+        ProvisionedCapacity(1, 1, 1, 1, target)
 
 
 # -- AWS CLI --------------------------------------------------------------------------------------------------------

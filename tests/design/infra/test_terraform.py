@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from tablewright.design.infra.table_requests import Capacity, Deployment, table_name
+from tablewright.design.infra.table_requests import Deployment, ProvisionedCapacity
 from tablewright.design.infra.terraform import configuration
+from tablewright.design.table_names import table_name
 from tablewright.model import Design, Entity, GlobalIndex, Index, Table
 from tests.design.infra.secrets_design import SAFE
 from tests.design.subjects import DESIGNS
@@ -39,9 +40,9 @@ def evaluated(expression: str, environment: str) -> str:
 
 
 @pytest.mark.requirement("X3")
-@pytest.mark.parametrize("capacity", [None, Capacity(5, 5, 50, 50)], ids=["on demand", "provisioned"])
+@pytest.mark.parametrize("capacity", [None, ProvisionedCapacity(5, 5, 50, 50)], ids=["on demand", "provisioned"])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_tables_are_those_of_the_model(name: str, capacity: Capacity | None) -> None:
+def test_tables_are_those_of_the_model(name: str, capacity: ProvisionedCapacity | None) -> None:
     design = DESIGNS[name]
     content = configuration(design, Deployment(capacity=capacity))
     tables: dict[str, dict[str, Any]] = content["resource"]["aws_dynamodb_table"]
@@ -65,7 +66,7 @@ def test_tables_are_those_of_the_model(name: str, capacity: Capacity | None) -> 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_what_is_referred_to_is_there(name: str) -> None:
-    content = configuration(DESIGNS[name], Deployment(capacity=Capacity(5, 5, 50, 50)))
+    content = configuration(DESIGNS[name], Deployment(capacity=ProvisionedCapacity(5, 5, 50, 50)))
     known = {f"{kind}.{label}" for kind, blocks in content["resource"].items() for label in blocks}
     known |= {f"var.{label}" for label in content["variable"]}
     referred = set(re.findall(r"\b(var\.\w+|aws_\w+\.\w+)", str(content["resource"]) + str(content["output"])))
@@ -74,7 +75,9 @@ def test_what_is_referred_to_is_there(name: str) -> None:
 
 
 def test_scaling_is_of_tables_and_global_indexes() -> None:
-    resources = configuration(DESIGNS["seed: calls"], Deployment(capacity=Capacity(5, 6, 50, 60)))["resource"]
+    resources = configuration(DESIGNS["seed: calls"], Deployment(capacity=ProvisionedCapacity(5, 6, 50, 60)))[
+        "resource"
+    ]
     targets, policies = resources["aws_appautoscaling_target"], resources["aws_appautoscaling_policy"]
     assert len(targets) == len(policies) == 8
     assert all(set(each) == TARGET for each in targets.values())

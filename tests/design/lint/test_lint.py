@@ -7,24 +7,24 @@ from pydantic import AfterValidator, Field
 
 from tablewright.design.lint import lint, refused
 from tablewright.model import (
-    Accepted,
-    Claim,
+    AcceptedFinding,
+    CostClaim,
     Design,
     Entity,
     EpochMillis,
     Expiry,
     GlobalIndex,
+    ItemWrite,
     Keys,
     ModelError,
     Query,
     Table,
     TemplateError,
-    Touch,
     Write,
 )
 
 
-def design(*accepted: Accepted) -> Design:
+def design(*accepted: AcceptedFinding) -> Design:
     table = Table("orders", "id", indexes=[GlobalIndex("byUser", "user"), GlobalIndex("byCity", "city")])
 
     class Order(Entity, table=table):
@@ -48,15 +48,15 @@ def test_the_worst_comes_first() -> None:
 
 
 def test_what_a_design_accepts_is_marked_with_its_reason() -> None:
-    found = told(design(Accepted("unused-index", "orders/byCity", "the export reads it")))
+    found = told(design(AcceptedFinding("unused-index", "orders/byCity", "the export reads it")))
     assert ("warning", "unused-index", "the export reads it") in found
     assert ("warning", "unbounded-list", None) in found
 
 
 def test_an_acceptance_is_for_one_rule_at_one_place() -> None:
     accepted = [
-        Accepted("unused-index", "orders/byUser", "another place"),
-        Accepted("unbounded-list", "orders/byCity", "another rule"),
+        AcceptedFinding("unused-index", "orders/byUser", "another place"),
+        AcceptedFinding("unbounded-list", "orders/byCity", "another rule"),
     ]
     found = told(design(*accepted))
     assert ("warning", "unused-index", None) in found
@@ -64,14 +64,14 @@ def test_an_acceptance_is_for_one_rule_at_one_place() -> None:
 
 
 def test_an_acceptance_of_what_is_not_found_is_a_finding() -> None:
-    found = lint(design(Accepted("hot-partition", "Order.id", "it was hot once")))
+    found = lint(design(AcceptedFinding("hot-partition", "Order.id", "it was hot once")))
     (unused,) = [finding for finding in found if finding.rule == "unused-acceptance"]
     assert (unused.place, unused.severity) == ("Order.id", "warning")
     assert "it was hot once" in unused.message
 
 
 def test_an_acceptance_of_an_unknown_rule_says_so() -> None:
-    found = lint(design(Accepted("unused-indexes", "orders/byCity", "why not")))
+    found = lint(design(AcceptedFinding("unused-indexes", "orders/byCity", "why not")))
     (unused,) = [finding for finding in found if finding.rule == "unused-acceptance"]
     assert "there is no rule 'unused-indexes'" in unused.message
 
@@ -86,8 +86,8 @@ def priced(*examples: str) -> Design:
         code: Annotated[str, AfterValidator(known)] = Field(examples=list(examples))
 
     table = Part.schema_.table
-    claims = [Claim("a create", subject="create", units=2)]
-    return Design("Parts", tables=[table], writes=[Write("create", Touch(Part, "create"))], claims=claims)
+    claims = [CostClaim("a create", subject="create", units=2)]
+    return Design("Parts", tables=[table], writes=[Write("create", ItemWrite(Part, "create"))], claims=claims)
 
 
 def test_a_size_that_cannot_be_told_is_a_finding_and_not_the_end() -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tablewright.design.lint import FAMILIES, RULES, lint
-from tests.design.lint.cases import figures, hand_made, key_values, limits, partitions, reading, writing
+from tests.design.lint.cases import claims, composed_keys, hot_partitions, key_values, limits, reading, writing
 from tests.design.lint.cases.case import Case
 
 CASES = [
     *key_values.CASES,
-    *hand_made.CASES,
+    *composed_keys.CASES,
     *reading.CASES,
     *writing.CASES,
-    *partitions.CASES,
+    *hot_partitions.CASES,
     *limits.CASES,
-    *figures.CASES,
+    *claims.CASES,
 ]
 # These are not about a design that lint could look at; see test_lint.
 WITHOUT_DESIGN = {"no-sample", "refused", "unused-acceptance"}

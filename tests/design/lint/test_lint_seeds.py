@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tablewright.design.design_loading import RefusedError, load
-from tablewright.design.lint import Finding, lint, refused
+from tablewright.design.lint import LintFinding, lint, refused
 
 SEEDS = Path(__file__).parent / "seeds"
 
 
 @cache
-def findings(seed: str) -> tuple[Finding, ...]:
+def findings(seed: str) -> tuple[LintFinding, ...]:
     try:
         return tuple(finding for design in load(str(SEEDS / f"{seed}.py")) for finding in lint(design))
     except RefusedError as error:

@@ -66,7 +66,7 @@ def all_items(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def owner(table: Table, item: dict[str, Any]) -> Schema:
-    (schema,) = [schema for schema in table.entities if schema.is_of(item)]
+    (schema,) = [schema for schema in table.entities if schema.matches(item)]
     return schema
 
 
@@ -102,7 +102,7 @@ def test_the_modules_are_clean(tmp_path: Path) -> None:
 
 def rules(design: Design, entity: str) -> dict[str, str]:
     (schema,) = [schema for schema in design.schemas if schema.entity.__name__ == entity]
-    return {name: rule.template.text for name, rule in schema.rules.items()}
+    return {name: rule.template.text for name, rule in schema.key_rules.items()}
 
 
 def annotations(design: Design, entity: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import ValidationException
 from tablewright.dynamo.expressions import compile_condition, condition_from_node
 from tablewright.dynamo.expressions.nodes import Between, Compare, In, Literal, Path
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import ValidationException
 from tablewright.dynamo.expressions import bind_bounds, compile_key_condition
 
 NAMES = {"#pk": "pk", "#sk": "sk"}

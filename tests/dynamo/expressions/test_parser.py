@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo import RequestValidationException, ValidationException
 from tablewright.dynamo.expressions import compile_condition, compile_projection, compile_update
 from tablewright.dynamo.expressions.reserved_words import RESERVED_WORDS, is_reserved
 

@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.attribute_values import NESTED_TOO_DEEPLY, AttributeValue, checked
-from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo import (
+    NESTED_TOO_DEEPLY,
+    AttributeValue,
+    RequestValidationException,
+    ValidationException,
+    checked,
+)
 from tablewright.dynamo.expressions import (
     check_expression_attributes,
     check_parameters,

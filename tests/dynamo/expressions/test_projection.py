@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import ValidationException
 from tablewright.dynamo.expressions import compile_projection
 
 ITEM: dict[str, dict[str, Any]] = {

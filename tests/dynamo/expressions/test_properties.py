@@ -11,8 +11,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablewright.dynamo.attribute_values import canonical_number, checked
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import ValidationException, canonical_number, checked
 from tablewright.dynamo.expressions import (
     bind_bounds,
     compile_condition,

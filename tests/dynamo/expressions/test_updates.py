@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo import RequestValidationException, ValidationException
 from tablewright.dynamo.expressions import compile_update
 
 Value = dict[str, Any]

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
-    AccessDeniedException,
-    BackupNotFoundException,
-    TableNotFoundException,
-)
+from tablewright.dynamo import AccessDeniedException, BackupNotFoundException, TableNotFoundException
 from tablewright.engine import Engine
 from tests.clocks import Clock
 from tests.engine.table_requests import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
+from tablewright.dynamo import (
     InvalidRestoreTimeException,
     PointInTimeRecoveryUnavailableException,
     TableNotFoundException,

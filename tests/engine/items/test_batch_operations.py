@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.attribute_values import Item
-from tablewright.dynamo.errors import ResourceNotFoundException
+from tablewright.dynamo import Item, ResourceNotFoundException
 from tablewright.engine.database import Database
 from tablewright.engine.items import item_operations
 from tablewright.engine.tables.table_schema import Table

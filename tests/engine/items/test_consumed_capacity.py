@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine.items.consumed_capacity import read_units, write_units
+from tablewright.dynamo import read_units, write_units
 from tests.engine.table_client import TableClient
 
 A, B = {"S": "a"}, {"S": "b"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import ConditionalCheckFailedException, ResourceNotFoundException
+from tablewright.dynamo import ConditionalCheckFailedException, ResourceNotFoundException
 from tests.engine.table_client import TableClient
 
 INVALID = "One or more parameter values were invalid: "

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import ValidationException
 from tablewright.dynamo.expressions import bind_bounds
 from tablewright.engine.items.legacy_parameters import (
     AttributeUpdates,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import TransactionCanceledException, ValidationException
+from tablewright.dynamo import TransactionCanceledException, ValidationException
 from tests.engine.table_client import TableClient
 
 COUNTED = "1 validation error detected: "

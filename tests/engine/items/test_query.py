@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tablewright.dynamo.errors import ResourceNotFoundException
+from tablewright.dynamo import ResourceNotFoundException
 from tablewright.engine import Engine
 from tests.clocks import Clock
 from tests.engine.table_client import TableClient

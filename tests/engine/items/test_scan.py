@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import ResourceNotFoundException
+from tablewright.dynamo import ResourceNotFoundException
 from tests.engine.table_client import TableClient
 
 INVALID = "One or more parameter values were invalid: "

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
+from tablewright.dynamo import (
     IdempotentParameterMismatchException,
     ResourceNotFoundException,
     TransactionCanceledException,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import ConditionalCheckFailedException, ResourceNotFoundException
+from tablewright.dynamo import ConditionalCheckFailedException, ResourceNotFoundException
 from tests.engine.table_client import TableClient
 from tests.engine.table_requests import attributes, index_creation
 

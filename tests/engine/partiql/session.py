@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import DynamoError
+from tablewright.dynamo import DynamoError
 from tablewright.engine import Engine
 from tests.clocks import Clock
 from tests.engine.table_requests import attributes, index, key, on_demand

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import ValidationException
 from tests.engine.partiql.session import Session
 
 NEEDS_KEY = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."

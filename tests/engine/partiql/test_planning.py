@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import ValidationException
 from tablewright.engine.partiql.statements import Select
 from tablewright.engine.partiql.translate import statement
 from tests.engine.partiql.session import Session

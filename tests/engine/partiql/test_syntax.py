@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import ValidationException
 from tablewright.engine.partiql.translate import statement
 from tests.engine.partiql.session import Session
 

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
-    IdempotentParameterMismatchException,
-    TransactionCanceledException,
-    ValidationException,
-)
+from tablewright.dynamo import IdempotentParameterMismatchException, TransactionCanceledException, ValidationException
 from tests.engine.partiql.session import Session
 
 

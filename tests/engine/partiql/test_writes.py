@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablewright.dynamo.errors import ConditionalCheckFailedException
+from tablewright.dynamo import ConditionalCheckFailedException
 from tests.engine.partiql.session import Response, Session
 
 INVALID = "One or more parameter values were invalid: "

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import SerializationException, ValidationException
+from tablewright.dynamo import SerializationException, ValidationException
 from tablewright.engine.requests import check_request
 from tablewright.engine.requests.backup_inputs import BACKUP_INPUTS
 from tablewright.engine.requests.item_inputs import ITEM_INPUTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablewright.dynamo.errors import UnknownOperationException
+from tablewright.dynamo import UnknownOperationException
 from tablewright.engine.requests import DYNAMODB_OPERATIONS, STREAMS_OPERATIONS, check_request
 from tests.engine.requests.refusals import KEY, put
 

@@ -83,17 +83,17 @@ def test_at_most_ten_violations_are_listed() -> None:
         ),
         (
             "UpdateItem",
-            {"TableName": "table", "Key": KEY, "AttributeUpdates": {"Attr": {"Action": "SET"}}},
+            {"TableName": "table", "Key": KEY, "AttributeUpdates": {"AttributeName": {"Action": "SET"}}},
             one_error(
                 "'SET'",
-                "attributeUpdates.Attr.member.action",
+                "attributeUpdates.AttributeName.member.action",
                 "Member must satisfy enum value set: [ADD, PUT, DELETE]",
             ),
         ),
         (
             "Query",
-            {"TableName": "table", "KeyConditions": {"Attr": {}}},
-            one_error("null", "keyConditions.Attr.member.comparisonOperator", "Member must not be null"),
+            {"TableName": "table", "KeyConditions": {"AttributeName": {}}},
+            one_error("null", "keyConditions.AttributeName.member.comparisonOperator", "Member must not be null"),
         ),
         (
             "TransactWriteItems",

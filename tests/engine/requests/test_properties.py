@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablewright.dynamo.errors import DynamoError
+from tablewright.dynamo import DynamoError
 from tablewright.engine.requests import check_request, examine_request
 from tablewright.engine.requests.input_shapes import Boolean, List, Map, Number, Shape, String, Struct
 from tablewright.engine.requests.value_shape import AttributeValue

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.attribute_values import NESTED_TOO_DEEPLY
+from tablewright.dynamo import NESTED_TOO_DEEPLY
 from tablewright.engine.requests import check_request
 from tests.engine.requests.refusals import KEY, put, serialization_error, validation_error
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import InternalServerError
+from tablewright.dynamo import InternalServerError
 from tablewright.engine import Engine
 from tests.engine.storage.disk import keys, put
 

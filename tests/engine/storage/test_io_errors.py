@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import InternalServerError
+from tablewright.dynamo import InternalServerError
 from tablewright.engine import Engine
 from tablewright.engine.storage.data_folder import WriteAheadLog
 from tests.engine.storage.disk import Disk, Waiter, definition, keys, put, putting

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.dynamo.attribute_values import canonical_number
+from tablewright.dynamo import canonical_number
 from tablewright.engine.storage.key_encoding import (
     after,
     number_bytes,

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
-    ConditionalCheckFailedException,
-    InternalServerError,
-    ResourceNotFoundException,
-)
+from tablewright.dynamo import ConditionalCheckFailedException, InternalServerError, ResourceNotFoundException
 from tablewright.engine import Engine
 from tests.engine.storage.disk import Disk, Waiter, create, definition, keys, put, putting
 
@@ -85,8 +81,8 @@ def test_a_condition_that_failed_is_told_once_its_reason_is_durable(engine: Engi
     request = {**putting("new"), "ConditionExpression": "attribute_not_exists(pk)"}
     with pytest.raises(ConditionalCheckFailedException) as failed:
         engine.execute("PutItem", request)
-    assert failed.value.batch is not None
-    assert not failed.value.batch.done
+    assert failed.value.commit is not None
+    assert not failed.value.commit.done
     with pytest.raises(ConditionalCheckFailedException):
         engine.call("PutItem", request)
     assert writer.told == [None]

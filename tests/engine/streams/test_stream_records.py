@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
+from tablewright.dynamo import (
     DynamoError,
     ExpiredIteratorException,
     ResourceNotFoundException,

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.dynamo.attribute_values import Item, item_size
-from tablewright.dynamo.errors import LimitExceededException
+from tablewright.dynamo import Item, LimitExceededException, item_size
 from tablewright.engine import Engine
 from tablewright.engine.database import Database
 from tablewright.engine.storage.group_commit import Storage

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
-    LimitExceededException,
-    ResourceInUseException,
-    ResourceNotFoundException,
-)
+from tablewright.dynamo import LimitExceededException, ResourceInUseException, ResourceNotFoundException
 from tablewright.engine import Engine
 from tests.engine.table_requests import (
     attributes,

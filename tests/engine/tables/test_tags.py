@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import (
-    AccessDeniedException,
-    ResourceNotFoundException,
-    TableNotFoundException,
-)
+from tablewright.dynamo import AccessDeniedException, ResourceNotFoundException, TableNotFoundException
 from tablewright.engine import Engine
 from tests.engine.table_requests import INVALID, create, on_demand, refusal
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablewright.dynamo.errors import LimitExceededException
+from tablewright.dynamo import LimitExceededException
 from tablewright.engine import Engine
 from tests.clocks import Clock
 from tests.engine.table_requests import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import ResourceNotFoundException
+from tablewright.dynamo import ResourceNotFoundException
 from tablewright.engine import Engine
 from tests.engine.table_requests import (
     INVALID,

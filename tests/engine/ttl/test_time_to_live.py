@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo.errors import ResourceNotFoundException, ValidationException
+from tablewright.dynamo import ResourceNotFoundException, ValidationException
 from tablewright.engine import Engine
 from tests.clocks import Clock
 from tests.engine.table_requests import NEW_AND_OLD_IMAGES, attributes, index, on_demand

@@ -50,8 +50,8 @@ def test_an_item_of_any_shape_is_read_as_the_newest(item: dict[str, Any]) -> Non
 def test_an_item_of_the_present_shape_is_not_touched() -> None:
     schema = schema_of(Account)
     assert schema.upgrade(NEWEST) is NEWEST
-    assert schema.shape_of(FIRST) == 1
-    assert schema.shape_of(NEWEST) == 3
+    assert schema.schema_version_of(FIRST) == 1
+    assert schema.schema_version_of(NEWEST) == 3
 
 
 def test_an_upgrade_leaves_what_it_does_not_know_as_it_is_stored() -> None:

@@ -96,11 +96,11 @@ def outcome(schema: Schema, values: dict[str, Any]) -> Any:
 
 
 def the_long_way(schema: Schema, values: dict[str, Any]) -> Any:
-    maker, schema._key_maker = schema._key_maker, lambda values: None
+    maker, schema._build_key = schema._build_key, lambda values: None
     try:
         return outcome(schema, values)
     finally:
-        schema._key_maker = maker
+        schema._build_key = maker
 
 
 @pytest.mark.parametrize("entity", [Made, Plain, Lone, Optional, Nested, Spread])
@@ -130,7 +130,7 @@ def test_the_key_of_an_entitys_values_is_that_of_its_item(entity: type[Entity], 
 
 
 def test_most_keys_take_the_short_way() -> None:
-    assert schema_of(Lone)._key_maker({"name": "a"}) == {"PK": {"S": "a"}}
+    assert schema_of(Lone)._build_key({"name": "a"}) == {"PK": {"S": "a"}}
     number = UUID(int=11)
-    assert schema_of(Plain)._key_maker({"name": "a", "id": number}) == {"name": {"S": "a"}, "id": {"S": str(number)}}
-    assert schema_of(Plain)._key_maker({"name": "a", "id": str(number)}) is None
+    assert schema_of(Plain)._build_key({"name": "a", "id": number}) == {"name": {"S": "a"}, "id": {"S": str(number)}}
+    assert schema_of(Plain)._build_key({"name": "a", "id": str(number)}) is None

@@ -124,10 +124,10 @@ def test_a_key_takes_what_the_entity_takes(name: str, value: Any) -> None:
 
 def test_an_error_names_the_entity_the_field_and_the_reason() -> None:
     with pytest.raises(ModelError) as refused:
-        schema_of(Row).stored({"number": "nobody"})
+        schema_of(Row).encode_values({"number": "nobody"})
     assert str(refused.value).startswith("Row.number: 'nobody' is no value of it: Input should be a valid UUID")
     with pytest.raises(ModelError, match=r"^Row\.state: 'older' is no value of it: Input should be 'new' or 'old'$"):
-        schema_of(Row).stored({"state": "older"})
+        schema_of(Row).encode_values({"state": "older"})
 
 
 def test_a_state_of_a_key_is_one_that_the_field_has() -> None:

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from tablewright.store.backends import UNREACHABLE, BotocoreBackend
+from tablewright.store.backends.botocore_backend import UNREACHABLE, BotocoreBackend
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Request
 from tablewright.store.flow.retry import is_transient

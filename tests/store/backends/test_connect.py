@@ -20,7 +20,9 @@ def nothing_configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize("face", [Store, AsyncStore])
 @pytest.mark.parametrize("endpoint", [None, "http://127.0.0.1:1"])
 def test_without_a_region_it_says_how_to_give_one(face: type[Store | AsyncStore], endpoint: str | None) -> None:
-    with pytest.raises(StoreError, match=r"no region is known: give one, such as region='eu-west-1', or set AWS_DEF"):
+    with pytest.raises(
+        StoreError, match=r"no region is configured: pass one, such as region='eu-west-1', or set AWS_DEF"
+    ):
         face.connect(endpoint=endpoint)
 
 

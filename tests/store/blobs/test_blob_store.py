@@ -10,9 +10,19 @@ from typing import Any
 
 import pytest
 
-from tablewright.store import Blobs, FolderBlobs, MemoryBlobs, S3Blobs, ServiceError, Store, blobs_at, sizes_outside
-from tablewright.store.backends import EmbeddedBackend
-from tablewright.store.blobs.blob_store import Entry, delete_blobs, get_blobs, made_at, new_name, put_blobs
+from tablewright.store import (
+    BlobStore,
+    FolderBlobStore,
+    MemoryBlobStore,
+    S3BlobStore,
+    ServiceError,
+    Store,
+    blob_store_at,
+    sizes_outside,
+)
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.blobs.blob_requests import delete_blobs, get_blobs, put_blobs
+from tablewright.store.blobs.blob_store import BlobEntry, created_at, new_name
 from tests.clocks import Clock
 from tests.store import endpoints
 from tests.store.bench import Bench
@@ -28,23 +38,23 @@ def s3_endpoint() -> Iterator[str]:
         yield url
 
 
-def bucket(endpoint: str, name: str, prefix: str = "") -> S3Blobs:
-    blobs = S3Blobs(name, prefix, region="us-east-1", endpoint=endpoint, **CREDENTIALS)
+def bucket(endpoint: str, name: str, prefix: str = "") -> S3BlobStore:
+    blobs = S3BlobStore(name, prefix, region="us-east-1", endpoint=endpoint, **CREDENTIALS)
     blobs._client.create_bucket(Bucket=name)
     return blobs
 
 
 @pytest.fixture(params=["folder", "memory", "s3", "s3 with a prefix"])
-def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
+def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> BlobStore:
     if request.param == "folder":
-        return FolderBlobs(tmp_path / "deep" / "blobs")
+        return FolderBlobStore(tmp_path / "deep" / "blobs")
     if request.param == "memory":
-        return MemoryBlobs()
+        return MemoryBlobStore()
     prefix = "/some/where/" if "prefix" in request.param else ""
     return bucket(request.getfixturevalue("s3_endpoint"), f"b{abs(hash(request.node.name))}", prefix)
 
 
-def test_a_blob_is_what_was_put(blobs: Blobs) -> None:
+def test_a_blob_is_what_was_put(blobs: BlobStore) -> None:
     name = new_name("Tickets", "Ticket", 1_763_000_000.5)
     assert (blobs.get(name), blobs.head(name, 5)) == (None, None)
     blobs.put(name, b"0123456789" * 1000)
@@ -56,21 +66,21 @@ def test_a_blob_is_what_was_put(blobs: Blobs) -> None:
     assert blobs.get(name) is None
 
 
-def test_blobs_are_listed_page_by_page(blobs: Blobs) -> None:
+def test_blobs_are_listed_page_by_page(blobs: BlobStore) -> None:
     names = [new_name("Tickets", "Ticket", 1.0 + number) for number in range(25)]
     others = [new_name("Tickets-2", "Ticket", 1.0), new_name("Tickets", "Ticket.2", 1.0)]
     for number, name in enumerate([*names, *others]):
         blobs.put(name, b"x" * number)
-    listed: list[Entry] = []
+    listed: list[BlobEntry] = []
     while page := blobs.entries("Tickets/Ticket/", listed[-1].name if listed else None, 4):
         assert len(page) <= 4
         listed += page
-    assert sorted(listed, key=lambda entry: entry.size) == [Entry(name, size) for size, name in enumerate(names)]
+    assert sorted(listed, key=lambda entry: entry.size) == [BlobEntry(name, size) for size, name in enumerate(names)]
     assert {entry.name for entry in blobs.entries("Tickets/", None, 100)} == {*names, others[1]}
     assert blobs.entries("None/", None, 100) == []
 
 
-def test_steps_work_on_many_blobs(blobs: Blobs) -> None:
+def test_steps_work_on_many_blobs(blobs: BlobStore) -> None:
     names = [new_name("Tickets", "Ticket", 1.0) for _ in range(40)]
     put_blobs(blobs, [(name, name.encode()) for name in names]).perform()
     missing = new_name("Tickets", "Ticket", 1.0)
@@ -81,7 +91,7 @@ def test_steps_work_on_many_blobs(blobs: Blobs) -> None:
 
 
 def test_a_name_tells_when_its_blob_was_made() -> None:
-    assert made_at(new_name("Tickets", "Ticket", 1_763_000_000.25)) == 1_763_000_000.25
+    assert created_at(new_name("Tickets", "Ticket", 1_763_000_000.25)) == 1_763_000_000.25
 
 
 @pytest.mark.parametrize(
@@ -98,19 +108,19 @@ def test_a_name_tells_when_its_blob_was_made() -> None:
         f"Tickets/Ticket/aa/0000000000001-{'a' * 32}\n",
     ],
 )
-def test_what_is_no_name_of_a_blob_is_refused(blobs: Blobs, name: str) -> None:
+def test_what_is_no_name_of_a_blob_is_refused(blobs: BlobStore, name: str) -> None:
     calls: list[Callable[[], object]] = [
         lambda: blobs.get(name),
         lambda: blobs.put(name, b""),
         lambda: blobs.delete(name),
     ]
     for call in calls:
-        with pytest.raises(ServiceError, match="is no name of a blob"):
+        with pytest.raises(ServiceError, match="is not a blob name"):
             call()
 
 
 def test_names_of_entities_stay_in_their_folder(tmp_path: Path) -> None:
-    blobs = FolderBlobs(tmp_path)
+    blobs = FolderBlobStore(tmp_path)
     for entity in ("..", ".", "a/b", "ü", "a b"):
         name = new_name("Tickets", entity, 1.0)
         blobs.put(name, b"x")
@@ -137,7 +147,7 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
     monkeypatch.setattr(os, "replace", noted_replace)
-    blobs = FolderBlobs(tmp_path / "blobs")
+    blobs = FolderBlobStore(tmp_path / "blobs")
     first = new_name("Tickets", "Ticket", 1.0)
     blobs.put(first, b"x")
     assert events == [*["sync folder"] * 4, "sync file", "rename", "sync folder"]
@@ -147,7 +157,7 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest
 
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    blobs = FolderBlobs(tmp_path / "file")
+    blobs = FolderBlobStore(tmp_path / "file")
     name = new_name("Tickets", "Ticket", 1.0)
     with pytest.raises(ServiceError, match=r"cannot write .*file.*: (Not a directory|File exists)"):
         blobs.put(name, b"x")
@@ -159,14 +169,14 @@ def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path: Path, monkeypatch: 
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    blobs = FolderBlobs(tmp_path)
+    blobs = FolderBlobStore(tmp_path)
     with pytest.raises(ServiceError, match="No space left on device"):
         blobs.put(new_name("Tickets", "Ticket", 1.0), b"x")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_threads_make_folders_at_once(tmp_path: Path) -> None:
-    blobs = FolderBlobs(tmp_path / "blobs")
+def test_threads_make_folders_concurrency(tmp_path: Path) -> None:
+    blobs = FolderBlobStore(tmp_path / "blobs")
 
     def work() -> None:
         for _ in range(20):
@@ -205,22 +215,22 @@ def test_large_values_are_kept_in_s3_by_configuration(
 
 
 def test_what_s3_refuses_is_told(s3_endpoint: str) -> None:
-    blobs = S3Blobs("no-such-bucket", region="us-east-1", endpoint=s3_endpoint, **CREDENTIALS)
+    blobs = S3BlobStore("no-such-bucket", region="us-east-1", endpoint=s3_endpoint, **CREDENTIALS)
     name = new_name("Tickets", "Ticket", 1.0)
-    with pytest.raises(ServiceError, match=r"S3Blobs\('no-such-bucket', ''\).*NoSuchBucket") as refused:
+    with pytest.raises(ServiceError, match=r"S3BlobStore\('no-such-bucket', ''\).*NoSuchBucket") as refused:
         blobs.put(name, b"x")
     assert refused.value.code == "BlobsUnavailable"
 
 
 def test_an_endpoint_that_cannot_be_reached_is_tried_again() -> None:
-    blobs = S3Blobs("desk", region="us-east-1", endpoint="http://127.0.0.1:9", **CREDENTIALS)
+    blobs = S3BlobStore("desk", region="us-east-1", endpoint="http://127.0.0.1:9", **CREDENTIALS)
     with pytest.raises(ServiceError) as refused:
         blobs.get(new_name("Tickets", "Ticket", 1.0))
     assert refused.value.code == "ConnectionError"
 
 
 def test_a_busy_bucket_is_tried_again(embedded: Bench) -> None:
-    class Busy(MemoryBlobs):
+    class Busy(MemoryBlobStore):
         failures = 3
 
         def put(self, name: str, data: bytes) -> None:
@@ -235,16 +245,16 @@ def test_a_busy_bucket_is_tried_again(embedded: Bench) -> None:
 
 
 def test_the_place_of_blobs_can_be_told_as_text(tmp_path: Path) -> None:
-    folder = blobs_at(str(tmp_path))
-    assert isinstance(folder, FolderBlobs)
+    folder = blob_store_at(str(tmp_path))
+    assert isinstance(folder, FolderBlobStore)
     assert folder.folder == tmp_path
-    assert repr(blobs_at(tmp_path)) == f"FolderBlobs({str(tmp_path)!r})"
+    assert repr(blob_store_at(tmp_path)) == f"FolderBlobStore({str(tmp_path)!r})"
     with pytest.raises(ValueError, match="S3 needs a bucket"):
-        blobs_at("s3://")
+        blob_store_at("s3://")
 
 
 def test_a_store_on_an_endpoint_takes_a_place_for_blobs(tmp_path: Path) -> None:
     with Store.connect("us-east-1", "http://127.0.0.1:9", blobs=str(tmp_path), **CREDENTIALS) as store:
-        assert repr(store._context.blobs) == f"FolderBlobs({str(tmp_path)!r})"
+        assert repr(store._context.blobs) == f"FolderBlobStore({str(tmp_path)!r})"
     with Store.connect("us-east-1", "http://127.0.0.1:9", **CREDENTIALS) as store:
         assert store._context.blobs is None

@@ -17,7 +17,7 @@ from tablewright.store import (
     Check,
     Create,
     Delete,
-    MemoryBlobs,
+    MemoryBlobStore,
     NotFound,
     Outcome,
     Put,
@@ -50,7 +50,7 @@ OTHER = Paper.by_id(folder="f", paper_id="0")
 
 @pytest.fixture
 def shelf(embedded: Bench) -> Shelf:
-    return shelved(embedded, MemoryBlobs())
+    return shelved(embedded, MemoryBlobStore())
 
 
 def state(shelf: Shelf) -> list[Entity]:
@@ -143,7 +143,7 @@ def noted(shelf: Shelf, requests: list[Request], request: Request) -> Response:
 def test_each_write_of_this_file_does_something_outside(embedded: Bench) -> None:
     """So that there is a point in stopping them."""
     for name, write in WRITES.items():
-        shelf = shelved(embedded, MemoryBlobs())
+        shelf = shelved(embedded, MemoryBlobStore())
         requests: list[Request] = []
         try:
             drive(write(shelf.context, *prepare(shelf)), partial(noted, shelf, requests))
@@ -159,13 +159,13 @@ def test_each_write_of_this_file_does_something_outside(embedded: Bench) -> None
 def test_a_write_that_stops_anywhere_leaves_what_was_or_what_is_to_be(
     embedded: Bench, clock: Clock, write: Write, lost: str
 ) -> None:
-    whole = shelved(embedded, MemoryBlobs())
+    whole = shelved(embedded, MemoryBlobStore())
     entities = prepare(whole)
     before = state(whole)
     carried_out(whole, write(whole.context, *entities), 1000)
     wanted = [before, state(whole)]
     for steps in range(20):
-        shelf = shelved(embedded, MemoryBlobs())
+        shelf = shelved(embedded, MemoryBlobStore())
         ended = carried_out(shelf, write(shelf.context, *prepare(shelf)), steps, lost)
         shelf.assert_whole()
         shelf.assert_small()
@@ -230,7 +230,7 @@ def test_a_write_under_way_is_not_robbed_by_a_collection(shelf: Shelf, clock: Cl
 
 def test_a_repair_that_stops_anywhere_loses_nothing(embedded: Bench, clock: Clock) -> None:
     for stop in range(20):
-        shelf = shelved(embedded, MemoryBlobs())
+        shelf = shelved(embedded, MemoryBlobStore())
         shelf.store.put(Paper(folder="f", paper_id="1", body=A))
         (item,) = shelf.items()
         # As if it had been stored when keys were made in another way.
@@ -251,7 +251,7 @@ def test_a_repair_that_stops_anywhere_loses_nothing(embedded: Bench, clock: Cloc
 
 def test_a_collection_that_stops_anywhere_can_begin_again(embedded: Bench, clock: Clock) -> None:
     for stop in range(12):
-        shelf = shelved(embedded, MemoryBlobs())
+        shelf = shelved(embedded, MemoryBlobStore())
         for number in range(5):
             carried_out(shelf, put(shelf.context, Paper(folder="f", paper_id=str(number), body=A)), 1 + number % 2)
         clock.now += timedelta(days=2).total_seconds()
@@ -261,7 +261,7 @@ def test_a_collection_that_stops_anywhere_can_begin_again(embedded: Bench, clock
         shelf.assert_tidy()
 
 
-class Refusing(MemoryBlobs):
+class Refusing(MemoryBlobStore):
     """An object store that does nothing of one kind."""
 
     def __init__(self, refused: str, code: str) -> None:

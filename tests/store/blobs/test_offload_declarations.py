@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from tablewright.model import Attr, Entity, Large, ModelError, Query, Table
+from tablewright.model import AttributeName, Entity, Large, ModelError, Query, Table
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_no_field_can_be_taken_for_references() -> None:
 
         class Note(Entity, table=Table("notes", "key")):
             key: str
-            mine: Annotated[str, Attr("~outside")] = ""
+            mine: Annotated[str, AttributeName("~outside")] = ""
 
 
 def test_a_large_field_is_no_filter() -> None:

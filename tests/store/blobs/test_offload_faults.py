@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tablewright.model import ModelError, schema_of
-from tablewright.model.declarations import OUTSIDE
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store import BlobLost, Fault, LimitExceeded, Remedy, Store, StoreError
 from tablewright.store.flow.driver import Request
 from tests.store.papers import A, Paper, Shelf, long, paper, papers, read
@@ -48,7 +48,7 @@ def test_a_blob_that_somebody_changed_is_named(shelf: Shelf) -> None:
 def test_a_reference_that_somebody_forged_leads_nowhere(shelf: Shelf) -> None:
     shelf.store.put(paper(body=A))
     item = shelf.item(paper())
-    item[OUTSIDE]["M"]["body"]["M"]["blob"] = {"S": "../../../../etc/passwd"}
+    item[BLOB_REFERENCES]["M"]["body"]["M"]["blob"] = {"S": "../../../../etc/passwd"}
     shelf.backend.call(Request("PutItem", {"TableName": shelf.name, "Item": item}))
     with pytest.raises(StoreError, match="is no name of a blob"):
         read(shelf)

@@ -6,8 +6,19 @@ from typing import Annotated
 
 import pytest
 
-from tablewright.model import Collection, Entity, Gather, Get, GlobalIndex, Keys, Large, Query, Table, UpdatedAt
-from tablewright.store import MemoryBlobs, Store, sizes_outside
+from tablewright.model import (
+    Collection,
+    CollectionQuery,
+    Entity,
+    Get,
+    GlobalIndex,
+    Keys,
+    Large,
+    Query,
+    Table,
+    UpdatedAt,
+)
+from tablewright.store import MemoryBlobStore, Store, sizes_outside
 
 archive = Table("archive", "PK", "SK", indexes=[GlobalIndex("byOwner", "owner", "SK")])
 
@@ -21,17 +32,17 @@ class Scan(Entity, table=archive):
     keys = Keys(PK="SCAN#{scan_id}", SK="SCAN")
 
     by_id = Get()
-    head = Get(many=True, whole=False)
-    of_owner = Query("byOwner", whole=False)
+    head = Get(many=True, load_large=False)
+    of_owner = Query("byOwner", load_large=False)
 
 
 class Case(Collection):
     scan: Scan
 
-    of_scan = Gather(whole=False)
+    of_scan = CollectionQuery(load_large=False)
 
 
-class Counting(MemoryBlobs):
+class Counting(MemoryBlobStore):
     """Blobs that count how often they are read."""
 
     reads = 0

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tablewright.dynamo.attribute_values import item_size
+from tablewright.dynamo import item_size
 from tablewright.engine import Engine
 from tablewright.model import schema_of
-from tablewright.store import Create, Delete, MemoryBlobs, Put, ServiceError, StoreError, Update, Upsert
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store import Create, Delete, MemoryBlobStore, Put, ServiceError, StoreError, Update, Upsert
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.flow.driver import Flow, Sleep, Work
 from tablewright.store.write.batch_write import write_many
@@ -47,7 +47,7 @@ class Shelves(RuleBasedStateMachine):
     def begin(self) -> None:
         self.clock = Clock(1_763_000_000.0)
         self.engine = Engine.open(clock=self.clock, entropy=random.Random(7))
-        self.shelf: Shelf = shelved(Bench(EmbeddedBackend(self.engine, owned=False), self.clock), MemoryBlobs())
+        self.shelf: Shelf = shelved(Bench(EmbeddedBackend(self.engine, owned=False), self.clock), MemoryBlobStore())
         # What is stored, by id; and what it may be as well, after a write of which nobody knows whether it happened.
         self.stored: dict[str, Fields] = {}
 
@@ -192,7 +192,7 @@ test_all_ways_to_write = pytest.mark.requirement("SU15")(Shelves.TestCase)
 @given(body=st.integers(0, 3 * THRESHOLD), scan=st.integers(0, 3 * THRESHOLD), title=st.integers(0, THRESHOLD))
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_largest_goes_first_and_no_more_than_have_to(embedded: Bench, body: int, scan: int, title: int) -> None:
-    shelf = shelved(embedded, MemoryBlobs())
+    shelf = shelved(embedded, MemoryBlobStore())
     entity = Paper(folder="f", paper_id="1", body="b" * body, scan=b"s" * scan, title="t" * title)
     whole = schema_of(Paper).encode(entity)
     shelf.store.put(entity)

@@ -12,7 +12,17 @@ from typing import Any
 
 import pytest
 
-from tablewright.store import BlobLost, Conflict, FolderBlobs, MemoryBlobs, NotFound, Page, Put, StoreError, Update
+from tablewright.store import (
+    BlobLost,
+    Conflict,
+    FolderBlobStore,
+    MemoryBlobStore,
+    NotFound,
+    Page,
+    Put,
+    StoreError,
+    Update,
+)
 from tablewright.store.blobs.orphan_blobs import collect_orphans
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow
@@ -71,7 +81,7 @@ def stored(shelf: Shelf) -> list[dict[str, Any]]:
 
 
 def one_after_the_other(bench: Bench, body: str, *writes: Write) -> list[dict[str, Any]]:
-    shelf = shelved(bench, MemoryBlobs())
+    shelf = shelved(bench, MemoryBlobStore())
     shelf.store.put(Paper(folder="f", paper_id="1", body=body))
     for write in writes:
         interleaved(shelf, [write(shelf.context)], random.Random(0))
@@ -90,7 +100,7 @@ def test_two_writers_at_once_are_as_good_as_one_after_the_other(
         for order in ((one, other), (other, one), (one,), (other,), ())
     }
     for seed in range(10):
-        shelf = shelved(embedded, MemoryBlobs())
+        shelf = shelved(embedded, MemoryBlobStore())
         shelf.store.put(Paper(folder="f", paper_id="1", body=body))
         outcomes = interleaved(shelf, [one(shelf.context), other(shelf.context)], random.Random(seed))
         assert all(outcome is None or isinstance(outcome, NotFound | Conflict) for outcome in outcomes)
@@ -110,7 +120,7 @@ def test_two_writers_at_once_are_as_good_as_one_after_the_other(
 @pytest.mark.requirement("SU15")
 def test_of_two_writers_of_one_version_one_loses_and_leaves_nothing(embedded: Bench) -> None:
     for seed in range(60):
-        shelf = shelved(embedded, MemoryBlobs())
+        shelf = shelved(embedded, MemoryBlobStore())
         agreed = shelf.store.create(Contract(folder="f", number="1", code="c", text=A))
         flows: list[Flow[Any]] = [
             update(shelf.context, agreed.model_copy(), text=B),
@@ -137,7 +147,7 @@ def test_a_reader_gets_what_was_or_what_is(embedded: Bench, read: Callable[[Cont
     before = one_after_the_other(embedded, A)
     after = one_after_the_other(embedded, A, WRITES[write])
     for seed in range(20):
-        shelf = shelved(embedded, MemoryBlobs())
+        shelf = shelved(embedded, MemoryBlobStore())
         shelf.store.put(Paper(folder="f", paper_id="1", body=A))
         got: list[Any] = []
 
@@ -154,7 +164,7 @@ def test_a_reader_gets_what_was_or_what_is(embedded: Bench, read: Callable[[Cont
 def test_a_collection_robs_nobody(embedded: Bench, clock: Clock) -> None:
     """Not even with writes under way that began a while ago, as long as that is less than the grace."""
     for seed in range(40):
-        shelf = shelved(embedded, MemoryBlobs())
+        shelf = shelved(embedded, MemoryBlobStore())
         shelf.store.put(Paper(folder="f", paper_id="1", body=A))
         clock.now += timedelta(days=2).total_seconds()
         collection = collect_orphans(shelf.context, papers, dry_run=False)
@@ -167,7 +177,7 @@ def test_a_collection_robs_nobody(embedded: Bench, clock: Clock) -> None:
 
 @pytest.mark.requirement("SU15")
 def test_threads_that_write_read_and_collect(bench: Bench, tmp_path: Path) -> None:
-    shelf = shelved(bench, FolderBlobs(tmp_path))
+    shelf = shelved(bench, FolderBlobStore(tmp_path))
     numbers = count()
 
     def work(seed: int) -> None:

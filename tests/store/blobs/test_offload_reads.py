@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tablewright.dynamo.attribute_values import item_size
+from tablewright.dynamo import item_size
 from tablewright.store.blobs.blob_references import references
 from tests.store.papers import THRESHOLD, A, Folder, Paper, Shelf, contract, long, paper, read
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import pytest
 
 from tablewright.model import Entity, Get, Keys, Large, Query, Table
-from tablewright.model.declarations import OUTSIDE, Upgrades
-from tablewright.store import FolderBlobs, Store
+from tablewright.model.declarations import BLOB_REFERENCES, Upgrades
+from tablewright.store import FolderBlobStore, Store
 from tablewright.store.flow.driver import Request
 from tests.store.bench import Bench
 from tests.store.papers import THRESHOLD, A, Shelf, paper, papers, read, shelved
@@ -39,10 +39,10 @@ class Letter(Entity, table=letters):
 @pytest.fixture
 def old_letter(bench: Bench, tmp_path: Path) -> Shelf:
     """A letter of an older shape, whose words are outside."""
-    shelf = shelved(bench, FolderBlobs(tmp_path / "letters"), letters)
+    shelf = shelved(bench, FolderBlobStore(tmp_path / "letters"), letters)
     shelf.store.put(Letter(letter_id="1", text=A))
     item = shelf.item(Letter(letter_id="1", text=""))
-    outside = item[OUTSIDE]["M"]
+    outside = item[BLOB_REFERENCES]["M"]
     outside["words"] = outside.pop("text")
     del item["shape"]
     shelf.backend.call(Request("PutItem", {"TableName": shelf.name, "Item": item}))

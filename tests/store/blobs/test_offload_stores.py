@@ -11,8 +11,8 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.model import Entity, Get, Keys, Large, Table
-from tablewright.store import AsyncStore, MemoryBlobs, Store, sizes_outside
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store import AsyncStore, MemoryBlobStore, Store, sizes_outside
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend, Request
 from tests.store.bench import Bench
 from tests.store.papers import THRESHOLD, A, B, Paper, Shelf, paper, papers, shelved
@@ -79,7 +79,7 @@ def test_the_asynchronous_store_does_the_same(shelf: Shelf) -> None:
 def test_the_event_loop_does_not_wait_for_blobs(embedded: Bench) -> None:
     threads: set[int] = set()
 
-    class Noting(MemoryBlobs):
+    class Noting(MemoryBlobStore):
         def put(self, name: str, data: bytes) -> None:
             threads.add(threading.get_ident())
             super().put(name, data)
@@ -133,7 +133,7 @@ def test_large_values_cost_nothing_where_there_are_none(embedded: Bench) -> None
 
     embedded.create(table)
     assert isinstance(embedded.backend, EmbeddedBackend)
-    store = Store(Counting(embedded.backend), table_names=embedded.names, blobs=MemoryBlobs())
+    store = Store(Counting(embedded.backend), table_names=embedded.names, blobs=MemoryBlobStore())
     store.put(Plain(plain_id="1", text=A))
     store.update(Plain.by_id(plain_id="1"), text=B)
     store.get(Plain.by_id(plain_id="1"))

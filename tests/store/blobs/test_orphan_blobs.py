@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.store import FolderBlobs, InvalidCursor, MemoryBlobs, Orphans, Store, Usage
+from tablewright.store import FolderBlobStore, InvalidCursor, MemoryBlobStore, Orphans, Store, Usage
 from tablewright.store.blobs.blob_references import made
 from tablewright.store.blobs.blob_store import new_name
 from tablewright.store.write.put import put
@@ -23,7 +23,7 @@ DAY = timedelta(days=1)
 @pytest.fixture
 def shelf(bench: Bench, tmp_path: Path) -> Iterator[Shelf]:
     """A shelf, of which all can be read at the end: no collection has robbed an item."""
-    shelf = shelved(bench, FolderBlobs(tmp_path / "blobs"))
+    shelf = shelved(bench, FolderBlobStore(tmp_path / "blobs"))
     yield shelf
     shelf.assert_whole()
     list(shelf.store.iterate(Paper))
@@ -107,7 +107,7 @@ def test_one_entity_is_collected_for_itself(shelf: Shelf, clock: Clock) -> None:
 
 
 def test_tables_of_one_object_store_do_not_touch_each_other(bench: Bench, clock: Clock) -> None:
-    blobs = MemoryBlobs()
+    blobs = MemoryBlobStore()
     one, other = shelved(bench, blobs), shelved(bench, blobs)
     for shelf in (one, other):
         bench.names[papers.name] = shelf.name
@@ -120,7 +120,7 @@ def test_tables_of_one_object_store_do_not_touch_each_other(bench: Bench, clock:
 
 
 def test_what_is_no_blob_is_left_alone(embedded: Bench, clock: Clock, tmp_path: Path) -> None:
-    shelf = shelved(embedded, FolderBlobs(tmp_path))
+    shelf = shelved(embedded, FolderBlobStore(tmp_path))
     shelf.store.put(Paper(folder="f", paper_id="1", body=A))
     folder = tmp_path / shelf.name / "Paper" / "ab"
     folder.mkdir(exist_ok=True)

@@ -9,11 +9,12 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.model import GlobalIndex, LocalIndex, Table
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.context import Context
 from tablewright.store.errors import NotReady, ServiceError, TableMismatch
 from tablewright.store.flow.driver import Backend, Flow, Request, Sleep, run
-from tablewright.store.maintenance.ensure_tables import Aspect, Difference, Resolution, ensure_tables
+from tablewright.store.maintenance.ensure_tables import ensure_tables
+from tablewright.store.maintenance.table_differences import Aspect, Difference, Resolution
 from tests.store import endpoints
 
 

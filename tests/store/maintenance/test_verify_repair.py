@@ -28,7 +28,7 @@ from tablewright.model import (
 )
 from tablewright.model.declarations import Numbered, Upgrades
 from tablewright.store import AsyncStore, InvalidCursor, NotUnique, Store
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.store.maintenance.findings import Fault, Progress, Remedy, Report
 from tests.clocks import Clock
@@ -169,8 +169,8 @@ def test_another_number_of_shards_spreads_the_items_anew(bench: Bench, monkeypat
     for number in range(20):
         bench.store.put(Ticket(ticket_id=f"{number:02}"))
     schema = schema_of(Ticket)
-    rule = schema.rules["GSI1PK"]
-    monkeypatch.setitem(schema.rules, "GSI1PK", replace(rule, shards=16))
+    rule = schema.key_rules["GSI1PK"]
+    monkeypatch.setitem(schema.key_rules, "GSI1PK", replace(rule, shards=16))
     bench.store.repair(Ticket, dry_run=False)
     assert bench.store.verify(Ticket).is_clean
     items = [item for item in bench.all() if item["kind"] == {"S": "Ticket"}]

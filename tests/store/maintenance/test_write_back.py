@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import pytest
 
+from tablewright.dynamo import Item
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     Entity,
-    Gather,
     Get,
     GlobalIndex,
     Keys,
@@ -25,9 +26,8 @@ from tablewright.model import (
     Upgrades,
     Version,
 )
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.schema import Item
-from tablewright.store import AsyncStore, FolderBlobs, ServiceError, Store, Unreadable
+from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.store import AsyncStore, FolderBlobStore, ServiceError, Store, Unreadable
 from tablewright.store.flow.driver import Backend, Request, Response
 from tests.store.bench import Bench
 from tests.store.papers import THRESHOLD, A, Shelf, shelved
@@ -87,7 +87,7 @@ class Team(Collection):
     people: list[Person]
     badges: list[Badge]
 
-    itself = Gather()
+    itself = CollectionQuery()
 
 
 def first_shape(number: int) -> Item:
@@ -435,12 +435,12 @@ class Letter(Entity, table=letters):
     upgrades = Upgrades(lambda values: {**values, "text": values.get("text", "").upper()}, write_back=True)
 
     by_id = Get()
-    in_part = Get(whole=False)
+    in_part = Get(load_large=False)
 
 
 @pytest.fixture
 def old_letter(bench: Bench, tmp_path: Path) -> Shelf:
-    shelf = shelved(bench, FolderBlobs(tmp_path / "letters"), letters)
+    shelf = shelved(bench, FolderBlobStore(tmp_path / "letters"), letters)
     shelf.store.put(Letter(letter_id="1", text=A))
     item = shelf.item(Letter(letter_id="1", text=""))
     del item["shape"]
@@ -454,7 +454,7 @@ def test_large_values_are_written_back_outside_of_their_item(old_letter: Shelf) 
     assert found.text == A.upper()
     item = old_letter.item(found)
     assert item["shape"] == {"N": "2"}
-    assert "text" in item[OUTSIDE]["M"]
+    assert "text" in item[BLOB_REFERENCES]["M"]
     old_letter.assert_tidy()
     assert old_letter.store.get(Letter.by_id(letter_id="1")) == found
     assert old_letter.store.put(found) == found

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.model import Collection, Entity, Gather, Get, GlobalIndex, Keys, Query, Table, Upgrades
+from tablewright.model import Collection, CollectionQuery, Entity, Get, GlobalIndex, Keys, Query, Table, Upgrades
 from tablewright.store import Store, Unreadable
 
 stations = Table("stations", "PK", "SK", indexes=[GlobalIndex("byLine", "line", "SK")])
@@ -32,7 +32,7 @@ class Station(Entity, table=stations):
 class City(Collection):
     stations: list[Station]
 
-    called = Gather()
+    called = CollectionQuery()
 
 
 MESSAGE = (

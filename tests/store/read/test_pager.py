@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tablewright.engine import Engine
 from tablewright.model import Selection
 from tablewright.store import InvalidCursor, Page, Store
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tests.clocks import Clock
 from tests.store.bench import Bench

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tablewright.engine import Engine
-from tablewright.model import Collection, Entity, Gather, Get, Keys, Query, Table
+from tablewright.model import Collection, CollectionQuery, Entity, Get, Keys, Query, Table
 from tablewright.store import AsyncStore, AsyncTolerantReader, LimitExceeded, Store, TolerantReader, Unreadable
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tablewright.store.read import tolerant
 
@@ -43,7 +43,7 @@ class Whole(Collection):
     thread: Thread
     posts: list[Post]
 
-    of_id = Gather()
+    of_id = CollectionQuery()
 
 
 class Counting(EmbeddedBackend):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tests.clocks import Clock
 from tests.store import endpoints
 from tests.store.streams.counted_tickets import Desk

@@ -10,7 +10,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.model import ModelError
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.streams.change_records import AnyChange, only
 from tablewright.store.streams.effects import Effects
 from tablewright.store.write.put import Create

@@ -12,7 +12,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.store import ServiceError, Store
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.errors import Cancelled
 from tablewright.store.flow.driver import Request, Response
 from tablewright.store.streams.change_records import AnyChange

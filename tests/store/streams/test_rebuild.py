@@ -10,7 +10,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.store import InProgress, NotFound
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.errors import LeaseLost, RebuildUnfinished
 from tablewright.store.flow.driver import Flow, Request, Response, run
 from tablewright.store.streams.change_records import AnyChange

@@ -1,4 +1,4 @@
-"""Changes applied to an item here come to what the service makes of them."""
+"""UpdateActions applied to an item here come to what the service makes of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import UpdateActions, with_expressions
 from tablewright.engine import DynamoError, Engine
-from tablewright.model.schema import Item
-from tablewright.store.errors import ServiceError
-from tablewright.store.write.attribute_changes import applied, touched
-from tablewright.store.write.expression_builder import Changes, with_condition
 
 TABLE = {
     "TableName": "items",
@@ -34,8 +32,8 @@ paths = st.sampled_from(["n", "s", "l", "m", "m.x", "m.y", "m.x[0]", "l[0]", "l[
 
 
 @st.composite
-def updates(draw: st.DrawFn) -> Changes:
-    changes = Changes()
+def updates(draw: st.DrawFn) -> UpdateActions:
+    changes = UpdateActions()
     used: list[str] = []
     for path in draw(st.lists(paths, min_size=1, max_size=4, unique=True)):
         if any(path.startswith(other) or other.startswith(path) for other in used):
@@ -43,15 +41,15 @@ def updates(draw: st.DrawFn) -> Changes:
         used.append(path)
         match draw(st.sampled_from(["put", "removed", "added", "appended", "deleted"])):
             case "put":
-                changes.put[path] = draw(values)
+                changes.sets[path] = draw(values)
             case "removed":
-                changes.removed.append(path)
+                changes.removes.append(path)
             case "added":
-                changes.added[path] = draw(st.one_of(numbers, sets))
+                changes.adds[path] = draw(st.one_of(numbers, sets))
             case "appended":
-                changes.appended[path] = draw(lists)
+                changes.appends[path] = draw(lists)
             case _:
-                changes.deleted[path] = draw(sets)
+                changes.deletes[path] = draw(sets)
     return changes
 
 
@@ -71,32 +69,32 @@ def normal(item: Item) -> Item:
 
 
 @given(item=attributes, changes=updates())
-@example(item={"l": {"L": []}}, changes=Changes(put={"l[1]": {"S": ""}}, removed=["l[0]"]))
-@example(item={"l": {"L": []}}, changes=Changes(put={"l[1]": {"S": "b"}, "l[0]": {"S": "a"}}))
+@example(item={"l": {"L": []}}, changes=UpdateActions(sets={"l[1]": {"S": ""}}, removes=["l[0]"]))
+@example(item={"l": {"L": []}}, changes=UpdateActions(sets={"l[1]": {"S": "b"}, "l[0]": {"S": "a"}}))
 def test_an_item_becomes_what_the_service_makes_of_it_or_neither_does_it(
-    engine: Engine, item: Item, changes: Changes
+    engine: Engine, item: Item, changes: UpdateActions
 ) -> None:
     before = {**item, **KEY}
     engine.call("PutItem", {"TableName": "items", "Item": before})
-    request = with_condition({"TableName": "items", "Key": KEY, "ReturnValues": "ALL_NEW"}, None, changes)
+    request = with_expressions({"TableName": "items", "Key": KEY, "ReturnValues": "ALL_NEW"}, None, changes)
     try:
         expected = engine.call("UpdateItem", request)["Attributes"]
     except DynamoError:
-        with pytest.raises(ServiceError):
-            applied(before, changes)
+        with pytest.raises(DynamoError):
+            changes.apply(before)
         return
-    assert normal(applied(before, changes)) == normal(expected)
+    assert normal(changes.apply(before)) == normal(expected)
     assert before == {**item, **KEY}
 
 
 @given(item=attributes, changes=updates())
-def test_only_the_attributes_that_are_asked_for_are_changed(item: Item, changes: Changes) -> None:
+def test_only_the_attributes_that_are_asked_for_are_changed(item: Item, changes: UpdateActions) -> None:
     try:
-        part = applied(item, changes, frozenset("n"))
-    except ServiceError:
+        part = changes.apply(item, frozenset("n"))
+    except DynamoError:
         return
     assert {name: value for name, value in part.items() if name != "n"} == {
         name: value for name, value in item.items() if name != "n"
     }
-    if "n" not in touched(changes):
+    if "n" not in changes.attributes:
         assert part == item

@@ -9,9 +9,9 @@ import pytest
 
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     Entity,
     ExpiresAt,
-    Gather,
     Get,
     GlobalIndex,
     Keys,
@@ -242,7 +242,7 @@ class Desk(Entity, table=stock):
 class Chairs(Collection):
     chairs: list[Chair]
 
-    of_all = Gather("byKind")
+    of_all = CollectionQuery("byKind")
 
 
 def test_an_index_by_type_is_read_without_naming_it(embedded: Bench) -> None:
@@ -269,4 +269,4 @@ def test_entities_of_two_types_share_no_partition_of_it() -> None:
             chairs: list[Chair]
             desks: list[Desk]
 
-            of_all = Gather("byKind")
+            of_all = CollectionQuery("byKind")

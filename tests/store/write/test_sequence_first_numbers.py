@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from tablewright.engine import Engine
 from tablewright.model import Entity, Keys, ModelError, Numbered, Query, Table, schema_of
 from tablewright.store import AlreadyExists, Cancelled, Create, Put, Store
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 
 ledger = Table("ledger", "PK", "SK", type_attribute="kind")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tablewright.runtime.errors import Clash, Missing
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.engagement.model import Run, RunState
 from tablewright.systems.engagement.runs.run_records import LEASE

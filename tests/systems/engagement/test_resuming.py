@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tablewright.runtime.errors import Clash
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.engagement.model import Candidate, Run, RunState, Slot
 from tablewright.systems.engagement.runs.batch_run import Runs

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tablewright.store import AsyncStore
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.delivery.deliveries import Deliveries
 from tablewright.systems.engagement.model import Program, Run, RunState, Schedule, ScheduleKind, Slot

@@ -15,7 +15,7 @@ import httpx
 from tablewright.engine import Engine
 from tablewright.model import Entity
 from tablewright.store import Create, Store
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.delivery.outbound_http import Outbound

@@ -12,7 +12,7 @@ import pytest
 
 from tablewright.cli import main
 from tablewright.runtime.internal_tables import notes_table
-from tablewright.store import FolderBlobs, Store
+from tablewright.store import FolderBlobStore, Store
 from tablewright.store.flow.driver import Request
 from tablewright.systems import load
 from tablewright.systems.support import maintenance_jobs
@@ -145,7 +145,7 @@ def test_orphans_are_counted_and_collected(data: Path, capsys: pytest.CaptureFix
     for more, said, left in ((["--dry-run"], "orphans would be removed: 1 (4", 1), ([], "orphans removed: 1 (4", 0)):
         assert main([*command, *more]) == 0
         assert capsys.readouterr().out.startswith(said)
-        assert len(FolderBlobs(folder).entries(f"{tickets.name}/", None, 10)) == left
+        assert len(FolderBlobStore(folder).entries(f"{tickets.name}/", None, 10)) == left
 
 
 def test_an_export_is_made_and_gone_on_with(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ from tablewright.store import (
     Store,
     StoreError,
 )
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Flow, Sleep
 from tablewright.store.streams.rebuild import rebuild
 from tablewright.systems.support.maintenance_jobs import CONSUMER

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from tablewright.runtime.internal_tables import notes_table
-from tablewright.store import Blobs, Create, FolderBlobs, Store, Update
-from tablewright.store.blobs.blob_store import Entry
+from tablewright.store import BlobStore, Create, FolderBlobStore, Store, Update
+from tablewright.store.blobs.blob_store import BlobEntry
 from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.systems import load
 from tablewright.systems.support.maintenance_jobs import OrphanCollector, collect_orphans
@@ -31,7 +31,7 @@ def files(served: Served) -> set[Path]:
 class Counting:
     """Blobs that count how often they are read."""
 
-    def __init__(self, blobs: Blobs) -> None:
+    def __init__(self, blobs: BlobStore) -> None:
         self._blobs = blobs
         self.reads = 0
 
@@ -131,7 +131,7 @@ class Mortal:
     def close(self) -> None: ...
 
 
-class MortalBlobs(FolderBlobs):
+class MortalBlobs(FolderBlobStore):
     """A folder whose owner dies when it has kept so many."""
 
     def __init__(self, folder: Path, left: int | None = None) -> None:
@@ -152,19 +152,19 @@ def dying_stores(sound: Store, folder: Path, clock: Clock) -> Iterator[tuple[Sto
     for number in range(4):
         for after in (False, True):
             backend = Mortal(sound._backend, number, after=after)
-            yield Store(backend, blobs=FolderBlobs(folder), **options), f"{number}-{after}"
+            yield Store(backend, blobs=FolderBlobStore(folder), **options), f"{number}-{after}"
     yield Store(sound._backend, blobs=MortalBlobs(folder, 1), **options), "blob"
 
 
-def entries(folder: Path) -> list[Entry]:
-    return FolderBlobs(folder).entries("prod-tickets-unified/", None, 1000)
+def entries(folder: Path) -> list[BlobEntry]:
+    return FolderBlobStore(folder).entries("prod-tickets-unified/", None, 1000)
 
 
 @pytest.mark.requirement("SU15")
 def test_a_death_between_payload_and_item_leaves_nothing_for_good(tmp_path: Path) -> None:
     clock = Clock()
     died = 0
-    with Store.open(clock=clock, blobs=FolderBlobs(tmp_path)) as sound:
+    with Store.open(clock=clock, blobs=FolderBlobStore(tmp_path)) as sound:
         sound.ensure_tables(notes_table, *design.tables)
         for dying, name in dying_stores(sound, tmp_path, clock):
             made = Ticket(ticket_id=f"made-{name}", customer_id="c", symptom_text="s", data=LARGE)
@@ -187,7 +187,7 @@ def test_a_death_between_payload_and_item_leaves_nothing_for_good(tmp_path: Path
 @pytest.mark.requirement("SU15")
 def test_orphans_are_collected_in_the_background(tmp_path: Path) -> None:
     clock = Clock()
-    blobs = FolderBlobs(tmp_path)
+    blobs = FolderBlobStore(tmp_path)
     with Store.open(clock=clock, blobs=blobs) as store:
         store.ensure_tables(notes_table, *design.tables)
         store.create(Ticket(ticket_id="kept", customer_id="c", symptom_text="s", data=LARGE))

@@ -24,7 +24,7 @@ def deploy(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int | None], None]
     schema = schema_of(Ticket)
 
     def deploy(shards: int, was: int | None) -> None:
-        monkeypatch.setitem(schema.rules, "GSI2PK", replace(schema.rules["GSI2PK"], shards=shards, was=was))
+        monkeypatch.setitem(schema.key_rules, "GSI2PK", replace(schema.key_rules["GSI2PK"], shards=shards, was=was))
         # What was worked out of the model before.
         monkeypatch.setattr(read_planner, "_OUTLINES", {})
 

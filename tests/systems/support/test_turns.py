@@ -11,7 +11,7 @@ from tablewright.engine import Engine
 from tablewright.runtime.errors import Clash
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.store import AsyncStore
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.systems.support import ticket_lock
 from tablewright.systems.support.model import design
 from tablewright.systems.support.service import Support

@@ -15,7 +15,7 @@ from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.tokens import Caller
 from tablewright.store import AsyncStore, Store, TolerantReader
-from tablewright.store.backends import EmbeddedBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.tasks.handlers import letters_about
 from tablewright.systems.tasks.model import (

@@ -6,26 +6,20 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from tablewright.design.cost.capacity_units import USUAL_ITEMS
+from tablewright.design.cost.capacity_estimate import USUAL_ITEMS
 from tablewright.design.cost.demand import Load
-from tablewright.design.cost.forecast import (
-    PARTITION_READS,
-    PARTITION_WRITES,
-    HotKey,
-    Size,
-    hot_keys,
-    sensitivity,
-)
+from tablewright.design.cost.hot_keys import PARTITION_READS, PARTITION_WRITES, HotKey, hot_keys
 from tablewright.design.cost.monthly_bill import Bill, CostPlan, break_even, provisioned
+from tablewright.design.cost.size_sensitivity import SizeCost, size_costs
 from tablewright.design.report.number_format import amount, bytes_text, money, percent, units_text
-from tablewright.design.report.page_blocks import Block, Bullets, Grid, Heading, Page, Text
+from tablewright.design.report.report_blocks import Block, Bullets, DesignReport, Grid, Heading, Text
 from tablewright.model import Query
 
-__all__ = ["cost_blocks", "cost_json", "cost_page"]
+__all__ = ["cost_blocks", "cost_json", "cost_report"]
 
 
-def cost_page(plan: CostPlan) -> Page:
-    return Page(f"{plan.design.name}: capacity and cost", [*cost_blocks(plan)])
+def cost_report(plan: CostPlan) -> DesignReport:
+    return DesignReport(f"{plan.design.name}: capacity and cost", [*cost_blocks(plan)])
 
 
 def cost_blocks(plan: CostPlan, level: int = 2) -> Iterator[Block]:
@@ -242,7 +236,7 @@ def _remedy(key: HotKey) -> str:
 
 
 def _sizes(plan: CostPlan, level: int) -> Iterator[Block]:
-    sizes = list(sensitivity(plan))
+    sizes = list(size_costs(plan))
     if not sizes:
         return
     yield Heading("Item size", level)
@@ -251,7 +245,7 @@ def _sizes(plan: CostPlan, level: int) -> Iterator[Block]:
     yield Grid(columns, [_size_row(size) for size in sizes], columns[2:])
 
 
-def _size_row(size: Size) -> list[str]:
+def _size_row(size: SizeCost) -> list[str]:
     return [
         size.entity,
         size.why,
@@ -352,6 +346,6 @@ def cost_json(plan: CostPlan) -> dict[str, Any]:
         ],
         "sizes": [
             {"entity": size.entity, "why": size.why, "bytes": size.size, "monthly": str(size.cost)}
-            for size in sensitivity(plan)
+            for size in size_costs(plan)
         ],
     }

@@ -13,13 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from tablewright.design.cost.capacity_units import Capacity, Units
+from tablewright.design.cost.capacity_estimate import CapacityEstimate, Units
+from tablewright.design.cost.metered_run import MeteredRun
 from tablewright.model import Design, Entity, Index, Table
-
-if TYPE_CHECKING:
-    from tablewright.design.cost.meter_report import MeteredRun
 
 __all__ = ["BusyKey", "Demand", "Load", "busiest_keys", "declared", "loads", "metered", "places"]
 
@@ -63,7 +60,7 @@ class BusyKey:
 
 def declared(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> list[Demand]:
     """What the design's traffic asks for."""
-    capacity = Capacity(design, sizes)
+    capacity = CapacityEstimate(design, sizes)
     demands = []
     for subject, traffic in design.traffic.items():
         mean = Decimal(str(traffic.per_second))

@@ -1,194 +1,22 @@
-"""What a metered run consumed: by access pattern, by table and index, by partition key, and what it would have cost.
-
-    run = read_run("run.jsonl")        the file that a metered process appended to
-    run.patterns()                     the dearest first
-    run.keys(10)                       the hottest first
-
-A line of the file is one request (the engine's ``metering`` says what is in it). A request that no store made is named
-by its operation and by what it was made of: ``Query Calls/byProvider``.
-"""
+"""A metered run as a report for people, and as JSON for programs."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from decimal import Decimal
-from math import isfinite
-from pathlib import Path
 from typing import Any
 
+from tablewright.design.cost.metered_run import KeyUse, MeteredRun, PatternUse, on_demand, place_text
 from tablewright.design.cost.prices import Prices
 from tablewright.design.report.charts import Bar, bar_chart
 from tablewright.design.report.number_format import exact_money, percent, units_text
-from tablewright.design.report.page_blocks import Block, Drawing, Grid, Heading, Page, Text
+from tablewright.design.report.report_blocks import Block, DesignReport, Drawing, Grid, Heading, Text
 
-__all__ = ["KeyUse", "MeteredRun", "PatternUse", "RunError", "metered_run", "read_run", "run_json", "run_page"]
+__all__ = ["run_json", "run_report"]
 
 _MILLION = Decimal(1_000_000)
 
-# A table, and an index of it.
-Place = tuple[str, str | None]
 
-
-class RunError(Exception):
-    """A file that is not what a metered run leaves; the message says what to do."""
-
-
-@dataclass(slots=True)
-class PatternUse:
-    """What an access pattern consumed, in how many requests."""
-
-    pattern: str
-    calls: int = 0
-    refused: int = 0
-    # Read and write units by table and index.
-    places: dict[Place, tuple[Decimal, Decimal]] = field(default_factory=dict)
-
-    @property
-    def read(self) -> Decimal:
-        return sum((read for read, _ in self.places.values()), Decimal(0))
-
-    @property
-    def write(self) -> Decimal:
-        return sum((write for _, write in self.places.values()), Decimal(0))
-
-    def cost(self, prices: Prices) -> Decimal:
-        return on_demand(prices, self.read, self.write)
-
-
-@dataclass(slots=True)
-class KeyUse:
-    """What was consumed of one partition key of a table or of an index."""
-
-    table: str
-    index: str | None
-    key: str
-    read: Decimal = Decimal(0)
-    write: Decimal = Decimal(0)
-
-    @property
-    def place(self) -> str:
-        return place_text((self.table, self.index))
-
-
-@dataclass(slots=True)
-class MeteredRun:
-    """All that was noted of a run."""
-
-    requests: int = 0
-    stream_reads: int = 0
-    first: float | None = None
-    last: float | None = None
-    by_pattern: dict[str, PatternUse] = field(default_factory=dict)
-    by_key: dict[tuple[str, str | None, str], KeyUse] = field(default_factory=dict)
-
-    @property
-    def seconds(self) -> float:
-        """From the first request to the last."""
-        return 0.0 if self.first is None or self.last is None else self.last - self.first
-
-    @property
-    def read(self) -> Decimal:
-        return sum((use.read for use in self.by_pattern.values()), Decimal(0))
-
-    @property
-    def write(self) -> Decimal:
-        return sum((use.write for use in self.by_pattern.values()), Decimal(0))
-
-    def cost(self, prices: Prices) -> Decimal:
-        """What the run would have cost on demand, reads of streams included."""
-        streams = self.stream_reads * prices.stream_reads_100k / 100_000
-        return on_demand(prices, self.read, self.write) + streams
-
-    def patterns(self) -> list[PatternUse]:
-        """The patterns, the dearest first: a write unit weighs as much as five read units."""
-        return sorted(self.by_pattern.values(), key=lambda use: (-(use.write * 5 + use.read), use.pattern))
-
-    def places(self) -> dict[Place, tuple[Decimal, Decimal]]:
-        """Read and write units of each table and index."""
-        found: dict[Place, tuple[Decimal, Decimal]] = {}
-        for use in self.by_pattern.values():
-            for place, (read, write) in use.places.items():
-                known = found.get(place, (Decimal(0), Decimal(0)))
-                found[place] = known[0] + read, known[1] + write
-        return dict(sorted(found.items(), key=lambda each: (each[0][0], each[0][1] or "")))
-
-    def keys(self, most: int) -> list[KeyUse]:
-        """The hottest partition keys, by the share that they take of what a partition gives: 3,000 and 1,000 units."""
-        uses = sorted(self.by_key.values(), key=lambda use: (-(use.write * 3 + use.read), use.place, use.key))
-        return uses[:most]
-
-    def add(self, record: dict[str, Any]) -> None:
-        """Count one request."""
-        at, charges = float(record["at"]), record["charges"]
-        if not all(isfinite(number) for number in (at, *(float(charge[4]) for charge in charges))):
-            raise ValueError("it has a number that is none")
-        self.requests += 1
-        self.first = at if self.first is None else min(self.first, at)
-        self.last = at if self.last is None else max(self.last, at)
-        if record["operation"] == "GetRecords":
-            self.stream_reads += 1
-            return
-        name = record["pattern"] or _by_operation(record["operation"], charges)
-        use = self.by_pattern.setdefault(name, PatternUse(name))
-        use.calls += 1
-        use.refused += record["refused"] is not None
-        for table, index, kind, key, units in charges:
-            read, write = (Decimal(str(units)), Decimal(0)) if kind == "read" else (Decimal(0), Decimal(str(units)))
-            known = use.places.get((table, index), (Decimal(0), Decimal(0)))
-            use.places[table, index] = known[0] + read, known[1] + write
-            if key is not None:
-                of_key = self.by_key.setdefault((table, index, key), KeyUse(table, index, key))
-                of_key.read += read
-                of_key.write += write
-
-
-def metered_run(lines: Iterable[str | bytes]) -> MeteredRun:
-    """A run, from the lines that were noted of it."""
-    run = MeteredRun()
-    for number, line in enumerate(lines, 1):
-        try:
-            run.add(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise RunError(f"line {number} is not what a metered run notes: {type(error).__name__}: {error}") from None
-    return run
-
-
-def read_run(path: str | Path) -> MeteredRun:
-    """A run, from the file that was noted in."""
-    try:
-        with open(path, "rb") as file:
-            return metered_run(file)
-    except OSError as error:
-        raise RunError(f"the metered run {path} cannot be read: {error.strerror}") from None
-    except RunError as error:
-        raise RunError(f"{path}, {error}; `tablewright meter --save FILE` makes such a file") from None
-
-
-def on_demand(prices: Prices, read: Decimal, write: Decimal) -> Decimal:
-    return (read * prices.standard.million_reads + write * prices.standard.million_writes) / _MILLION
-
-
-def place_text(place: Place) -> str:
-    table, index = place
-    return table if index is None else f"{table}/{index}"
-
-
-def _by_operation(operation: str, charges: list[Any]) -> str:
-    """What a request is called that no pattern was named for: what it was made on, the first of several."""
-    read_from = dict.fromkeys(place_text((table, index)) for table, index, *_ in charges if operation in _BY_INDEX)
-    written = dict.fromkeys(table for table, *_ in charges)
-    return " ".join([operation, ", ".join(read_from or written)]).strip()
-
-
-_BY_INDEX = frozenset({"Query", "Scan"})
-
-
-# -- as a page ------------------------------------------------------------------------------------------------------
-
-
-def run_page(run: MeteredRun, prices: Prices, most_keys: int, title: str) -> Page:
+def run_report(run: MeteredRun, prices: Prices, most_keys: int, title: str) -> DesignReport:
     """What is shown of a run."""
     blocks: list[Block] = [
         Text(
@@ -233,7 +61,7 @@ def run_page(run: MeteredRun, prices: Prices, most_keys: int, title: str) -> Pag
                 "The hottest partition keys of the run, by read and write units.",
             ),
         ]
-    return Page(title, blocks)
+    return DesignReport(title, blocks)
 
 
 def _pattern_grid(patterns: list[PatternUse], prices: Prices) -> Grid:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Literal
 
-from tablewright.design.cost.capacity_units import Capacity
+from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.demand import BusyKey, Demand, Load, declared, loads
 from tablewright.design.cost.item_sizes import item_size
 from tablewright.design.cost.prices import Prices, TableClass, cents, load_prices
@@ -28,10 +28,10 @@ from tablewright.model import Design, Entity, Index, Table
 __all__ = [
     "HOURS",
     "Bill",
+    "BillLine",
+    "CostOptions",
     "CostPlan",
-    "Line",
-    "Options",
-    "Storage",
+    "TableStorage",
     "break_even",
     "plan_costs",
     "provisioned",
@@ -53,7 +53,7 @@ _MILLION = Decimal(1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class CostOptions:
     """What is not said by the design: how close capacity follows demand, what is free, how many backups are kept."""
 
     # Percent of provisioned capacity that autoscaling aims to have used.
@@ -63,7 +63,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BillLine:
     """A line of a bill. What belongs to no table is the account's."""
 
     what: str
@@ -81,7 +81,7 @@ class Bill:
 
     mode: Mode
     table_class: Class
-    lines: tuple[Line, ...]
+    lines: tuple[BillLine, ...]
 
     @property
     def name(self) -> str:
@@ -98,7 +98,7 @@ class Bill:
 
 
 @dataclass(frozen=True, slots=True)
-class Storage:
+class TableStorage:
     """The items of a table or the entries of an index, and the bytes that are billed for them."""
 
     table: Table
@@ -117,10 +117,10 @@ class CostPlan:
 
     design: Design
     prices: Prices
-    options: Options
+    options: CostOptions
     demands: tuple[Demand, ...]
     loads: tuple[Load, ...]
-    storage: tuple[Storage, ...]
+    storage: tuple[TableStorage, ...]
     bills: tuple[Bill, ...] = field(default=())
     # Of a metered run; what is declared says it in other ways.
     busy_keys: tuple[BusyKey, ...] = field(default=())
@@ -162,13 +162,13 @@ def break_even(prices: TableClass) -> tuple[Decimal, Decimal]:
 def plan_costs(
     design: Design,
     prices: Prices | None = None,
-    options: Options | None = None,
+    options: CostOptions | None = None,
     demands: Sequence[Demand] | None = None,
     sizes: Mapping[type[Entity], int] | None = None,
     busy_keys: Sequence[BusyKey] = (),
 ) -> CostPlan:
     """The costs of a design: of its declared traffic, or of other demands, or with items of other sizes."""
-    prices, options = prices or load_prices(), options or Options()
+    prices, options = prices or load_prices(), options or CostOptions()
     if not 20 <= options.target <= 90:
         raise ValueError(f"the target utilisation is a percentage from 20 to 90, not {options.target}")
     is_metered = demands is not None
@@ -181,9 +181,9 @@ def plan_costs(
     return replace(plan, bills=tuple(bills), busy_keys=tuple(busy_keys), is_metered=is_metered)
 
 
-def storage(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> list[Storage]:
+def storage(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> list[TableStorage]:
     """What is kept, as far as volumes are declared. Guards of unique values are items of the table."""
-    capacity = Capacity(design, sizes)
+    capacity = CapacityEstimate(design, sizes)
     found = []
     for table in design.tables:
         for index in (None, *table.indexes):
@@ -202,7 +202,7 @@ def storage(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> 
                     )
                     items += volume.items
                     size += volume.items * (guard + _ITEM_OVERHEAD)
-            found.append(Storage(table, index, items, size))
+            found.append(TableStorage(table, index, items, size))
     return found
 
 
@@ -214,7 +214,7 @@ def provisioned(wanted: Decimal) -> int:
 # -- lines ----------------------------------------------------------------------------------------------------------
 
 
-def _lines(plan: CostPlan, mode: Mode, table_class: Class) -> Iterator[Line]:
+def _lines(plan: CostPlan, mode: Mode, table_class: Class) -> Iterator[BillLine]:
     prices = plan.prices.standard if table_class == "Standard" else plan.prices.infrequent_access
     if mode == "on-demand":
         yield from _requests(plan, prices)
@@ -225,7 +225,7 @@ def _lines(plan: CostPlan, mode: Mode, table_class: Class) -> Iterator[Line]:
     yield from _streams(plan)
 
 
-def _requests(plan: CostPlan, prices: TableClass) -> Iterator[Line]:
+def _requests(plan: CostPlan, prices: TableClass) -> Iterator[BillLine]:
     for demand in plan.demands:
         for units in demand.units:
             index = None if units.index is None else units.index.name
@@ -236,11 +236,11 @@ def _requests(plan: CostPlan, prices: TableClass) -> Iterator[Line]:
                 if one:
                     quantity = demand.per_second * _SECONDS * one
                     cost = cents(quantity * price / _MILLION)
-                    yield Line(what, units.table.name, index, demand.subject, quantity, "requests", cost)
+                    yield BillLine(what, units.table.name, index, demand.subject, quantity, "requests", cost)
 
 
-def _capacity(plan: CostPlan, prices: TableClass, mode: Mode, table_class: Class) -> Iterator[Line]:
-    billed: list[Line] = []
+def _capacity(plan: CostPlan, prices: TableClass, mode: Mode, table_class: Class) -> Iterator[BillLine]:
+    billed: list[BillLine] = []
     for load in plan.loads:
         index = None if load.index is None else load.index.name
         for what, mean, peak, price in (
@@ -249,7 +249,7 @@ def _capacity(plan: CostPlan, prices: TableClass, mode: Mode, table_class: Class
         ):
             wanted = peak if mode == "provisioned" else mean * 100 / plan.options.target
             quantity = Decimal(provisioned(wanted) * HOURS)
-            billed.append(Line(what, load.table.name, index, None, quantity, "unit-hours", cents(quantity * price)))
+            billed.append(BillLine(what, load.table.name, index, None, quantity, "unit-hours", cents(quantity * price)))
     yield from billed
     if plan.options.free_tier and table_class == "Standard":
         free = plan.prices.free
@@ -260,19 +260,19 @@ def _capacity(plan: CostPlan, prices: TableClass, mode: Mode, table_class: Class
             yield from _free([line for line in billed if line.what == what], given, price)
 
 
-def _kept(plan: CostPlan, prices: TableClass, table_class: Class) -> Iterator[Line]:
+def _kept(plan: CostPlan, prices: TableClass, table_class: Class) -> Iterator[BillLine]:
     billed = []
     for each in plan.storage:
         if each.size:
             index = None if each.index is None else each.index.name
             cost = cents(each.gigabytes * prices.storage_gb_month)
-            billed.append(Line("storage", each.table.name, index, None, each.gigabytes, "GB-months", cost))
+            billed.append(BillLine("storage", each.table.name, index, None, each.gigabytes, "GB-months", cost))
     yield from billed
     if plan.options.free_tier and table_class == "Standard":
         yield from _free(billed, plan.prices.free.storage_gb, prices.storage_gb_month)
 
 
-def _protection(plan: CostPlan) -> Iterator[Line]:
+def _protection(plan: CostPlan) -> Iterator[BillLine]:
     """Recovery and backups are of the table and its local indexes."""
     for table in plan.design.tables:
         kept = [each for each in plan.storage if each.table is table]
@@ -281,15 +281,15 @@ def _protection(plan: CostPlan) -> Iterator[Line]:
         )
         if table.point_in_time_recovery and size:
             cost = cents(size * plan.prices.point_in_time_recovery_gb_month)
-            yield Line("point-in-time recovery", table.name, None, None, size, "GB-months", cost)
+            yield BillLine("point-in-time recovery", table.name, None, None, size, "GB-months", cost)
         if plan.options.backups and size:
             copies = size * plan.options.backups
-            yield Line(
+            yield BillLine(
                 "backups", table.name, None, None, copies, "GB-months", cents(copies * plan.prices.backup_gb_month)
             )
 
 
-def _streams(plan: CostPlan) -> Iterator[Line]:
+def _streams(plan: CostPlan) -> Iterator[BillLine]:
     """Each consumer asks each shard once a second; Lambda's own reads cost nothing."""
     billed = []
     price = plan.prices.stream_reads_100k / 100_000
@@ -300,17 +300,19 @@ def _streams(plan: CostPlan) -> Iterator[Line]:
         readers = [each for each in plan.design.reactions if each.source == "stream" and each.entity in entities]
         requests = Decimal(len(readers) * plan.partitions(table) * _SECONDS)
         if requests:
-            billed.append(Line("stream reads", table.name, None, None, requests, "requests", cents(requests * price)))
+            billed.append(
+                BillLine("stream reads", table.name, None, None, requests, "requests", cents(requests * price))
+            )
     yield from billed
     if plan.options.free_tier:
         yield from _free(billed, plan.prices.free.stream_reads, price)
 
 
-def _free(billed: Sequence[Line], given: Decimal, price: Decimal) -> Iterator[Line]:
+def _free(billed: Sequence[BillLine], given: Decimal, price: Decimal) -> Iterator[BillLine]:
     """What is free of what was billed: all of it, to the cent, where it is not more than what is given."""
     quantity = sum((line.quantity for line in billed), Decimal(0))
     cost = sum((line.cost for line in billed), Decimal(0))
     if quantity > given:
         quantity, cost = given, min(cost, cents(given * price))
     if quantity:
-        yield Line(f"{billed[0].what}, free tier", None, None, None, quantity, billed[0].unit, -cost)
+        yield BillLine(f"{billed[0].what}, free tier", None, None, None, quantity, billed[0].unit, -cost)

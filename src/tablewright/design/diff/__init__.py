@@ -12,7 +12,7 @@ Each change is of one kind:
 
 The order of the steps matters: while one version is replaced by the other, both are at work on the same table.
 
-change      Change, Kind
+change      DesignChange, Impact
 tables      tables, their settings and indexes
 entities    entities and their keys
 shards      another number of shards of an index key
@@ -25,25 +25,24 @@ limits      bounds of values, tighter or looser
 
 from __future__ import annotations
 
-from tablewright.design.diff.change import Change, Kind, gravest, named_changes
+from tablewright.design.diff.change import DesignChange, Impact, most_severe, named_changes
 from tablewright.design.diff.snapshot import Snapshot
 from tablewright.design.diff.table_changes import table_changes
 
-__all__ = ["Change", "Kind", "changes", "gravest"]
+__all__ = ["DesignChange", "Impact", "changes", "most_severe"]
 
 
-def changes(old: Snapshot, new: Snapshot) -> list[Change]:
-    """All changes from one version to another, the gravest first."""
+def changes(old: Snapshot, new: Snapshot) -> list[DesignChange]:
+    """All changes from one version to another, the most_severe first."""
     found = list(table_changes(old, new))
     for member, place in (("collections", "collection"), ("writes", "write"), ("reactions", "reaction")):
-        for name, what in named_changes(old.get(member, {}), new.get(member, {})):
-            found.append(Change(Kind.FREE, f"{place} {name}", what))
-    if "checks" in old and "checks" in new:
-        for name, what in named_changes(old["checks"], new["checks"]):
-            if name in old["writes"] and name in new["writes"]:
-                found.append(Change(Kind.FREE, f"write {name}", f"checks {what}"))
-    for name, what in named_changes(old.get("roles", {}), new.get("roles", {})):
+        for name, what in named_changes(old[member], new[member]):
+            found.append(DesignChange(Impact.FREE, f"{place} {name}", what))
+    for name, what in named_changes(old["checks"], new["checks"]):
+        if name in old["writes"] and name in new["writes"]:
+            found.append(DesignChange(Impact.FREE, f"write {name}", f"checks {what}"))
+    for name, what in named_changes(old["roles"], new["roles"]):
         step = "attach the role's policy as `tablewright iam` prints it, before the new version needs it"
-        found.append(Change(Kind.FREE, f"role {name}", what, (step,)))
-    order = list(Kind)
+        found.append(DesignChange(Impact.FREE, f"role {name}", what, (step,)))
+    order = list(Impact)
     return sorted(found, key=lambda change: -order.index(change.kind))

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["Change", "Described", "Kind", "gravest", "named_changes"]
+__all__ = ["Described", "DesignChange", "Impact", "most_severe", "named_changes"]
 
 # A part of a snapshot.
 Described = Mapping[str, Any]
 
 
-class Kind(StrEnum):
+class Impact(StrEnum):
     """What a change takes, from nothing to the most."""
 
     FREE = "free"
@@ -24,10 +24,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DesignChange:
     """One change: where, what, and how to make it."""
 
-    kind: Kind
+    kind: Impact
     place: str
     what: str
     steps: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ def named_changes(old: Described, new: Described) -> Iterator[tuple[str, str]]:
             yield name, "changed"
 
 
-def gravest(found: Sequence[Change]) -> Kind | None:
-    """The gravest kind among changes; None where there are none."""
-    order = list(Kind)
+def most_severe(found: Sequence[DesignChange]) -> Impact | None:
+    """The most_severe kind among changes; None where there are none."""
+    order = list(Impact)
     return max((change.kind for change in found), key=order.index, default=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablewright.design.diff.change import Change, Described, Kind, named_changes
+from tablewright.design.diff.change import Described, DesignChange, Impact, named_changes
 from tablewright.design.diff.field_changes import field_changes
 from tablewright.design.diff.key_rendering import rendered_otherwise
 from tablewright.design.diff.shard_changes import spread_of
@@ -14,7 +14,7 @@ __all__ = ["entity_changes"]
 _MAKES_ANEW = "makes guards anew, and raises counters, before anything is created"
 
 
-def entity_changes(name: str, old: Described, new: Described) -> Iterator[Change]:
+def entity_changes(name: str, old: Described, new: Described) -> Iterator[DesignChange]:
     """Changes of the entities of a table."""
     before, after = dict(old["entities"]), dict(new["entities"])
     renamed = _renamed(before, after)
@@ -24,14 +24,14 @@ def entity_changes(name: str, old: Described, new: Described) -> Iterator[Change
         elif entity in renamed:
             yield from _rename(entity, renamed[entity], before, after, old, new)
         elif entity in before:
-            yield Change(
-                Kind.UNSAFE,
+            yield DesignChange(
+                Impact.UNSAFE,
                 entity,
                 f"no longer in {name}: its items stay, and nobody reads them",
                 ("delete or move its items with the old version, before the new one runs",),
             )
         elif entity not in renamed.values():
-            yield Change(Kind.FREE, entity, f"added to {name}")
+            yield DesignChange(Impact.FREE, entity, f"added to {name}")
 
 
 def _renamed(before: Described, after: Described) -> dict[str, str]:
@@ -65,11 +65,11 @@ def _is_wider(old: Described, new: Described) -> bool:
 
 def _rename(
     entity: str, other: str, before: Described, after: Described, old: Described, new: Described
-) -> Iterator[Change]:
+) -> Iterator[DesignChange]:
     was, now = before[entity]["type_name"], after[other]["type_name"]
     steps = _steps_to_type_name(other, before[entity], now, new) if was != now else ()
     keep = (f"keep what is stored: class {other}(Entity, ..., type_name={was!r}); or",) if steps else ()
-    yield Change(Kind.BACKFILL if steps else Kind.FREE, entity, f"renamed to {other}", (*keep, *steps))
+    yield DesignChange(Impact.BACKFILL if steps else Impact.FREE, entity, f"renamed to {other}", (*keep, *steps))
     yield from _entity(other, {**before[entity], "type_name": now}, after[other], old, new)
 
 
@@ -83,12 +83,14 @@ def _steps_to_type_name(name: str, old: Described, type_name: str, new_table: De
     return tuple(steps)
 
 
-def _entity(name: str, old: Described, new: Described, table: Described, new_table: Described) -> Iterator[Change]:
+def _entity(
+    name: str, old: Described, new: Described, table: Described, new_table: Described
+) -> Iterator[DesignChange]:
     steps = _steps_to_type_name(name, old, new["type_name"], new_table) if old["type_name"] != new["type_name"] else ()
     if steps:
         what = "items that are stored" if new_table["type_attribute"] is not None else "its guards and counters"
-        yield Change(
-            Kind.BACKFILL,
+        yield DesignChange(
+            Impact.BACKFILL,
             f"{name}.type_name",
             f"changes from {old['type_name']!r} to {new['type_name']!r}: {what} are not recognised",
             (f"keep what is stored: type_name={old['type_name']!r}; or", *steps),
@@ -99,28 +101,28 @@ def _entity(name: str, old: Described, new: Described, table: Described, new_tab
     yield from rendered_otherwise(name, old, new, table, new_table, upgraded > 0)
     yield from field_changes(name, old, new, upgraded > 0)
     for pattern, what in named_changes(old["patterns"], new["patterns"]):
-        yield Change(Kind.FREE, f"{name}.{pattern}", f"pattern {what}")
+        yield DesignChange(Impact.FREE, f"{name}.{pattern}", f"pattern {what}")
 
 
 def _steps(entity: Described) -> int:
     return 0 if entity["upgrades"] is None else int(entity["upgrades"]["steps"])
 
 
-def _upgrades(name: str, old: Described, new: Described) -> Iterator[Change]:
+def _upgrades(name: str, old: Described, new: Described) -> Iterator[DesignChange]:
     place = f"{name}.upgrades"
     before, after = old["upgrades"], new["upgrades"]
     if before == after:
         return
     if before is not None and (after is None or _steps(new) < _steps(old) or before["attribute"] != after["attribute"]):
-        yield Change(
-            Kind.UNSAFE,
+        yield DesignChange(
+            Impact.UNSAFE,
             place,
             "steps are gone: items of the shape that is stored now cannot be read",
             ("keep all steps, and add new ones behind them",),
         )
     else:
-        yield Change(
-            Kind.FREE,
+        yield DesignChange(
+            Impact.FREE,
             place,
             f"{_steps(new) - _steps(old)} more: older items are upgraded as they are read",
             (
@@ -130,7 +132,7 @@ def _upgrades(name: str, old: Described, new: Described) -> Iterator[Change]:
         )
 
 
-def _keys(name: str, old: Described, new: Described, table: Described, new_table: Described) -> Iterator[Change]:
+def _keys(name: str, old: Described, new: Described, table: Described, new_table: Described) -> Iterator[DesignChange]:
     primary = (table["partition"], table["sort"])
     kept = {attribute for index in table["indexes"].values() for attribute in [*index["partition"], *index["sort"]]}
     now = {attribute for index in new_table["indexes"].values() for attribute in [*index["partition"], *index["sort"]]}
@@ -143,8 +145,8 @@ def _keys(name: str, old: Described, new: Described, table: Described, new_table
         what = f"{_shown(before)} becomes {_shown(after)}"
         if attribute in primary:
             told_apart = new_table["type_attribute"] is not None
-            yield Change(
-                Kind.RE_KEY,
+            yield DesignChange(
+                Impact.RE_KEY,
                 place,
                 what,
                 (
@@ -161,16 +163,16 @@ def _keys(name: str, old: Described, new: Described, table: Described, new_table
         elif attribute in kept and attribute in now and (spread := spread_of(before, after)) is not None:
             yield spread.change(place, what, name)
         elif attribute in kept and attribute in now:
-            yield Change(Kind.BACKFILL, place, what, _steps_to_new_key(repair))
+            yield DesignChange(Impact.BACKFILL, place, what, _steps_to_new_key(repair))
         elif attribute in now:
-            yield Change(
-                Kind.BACKFILL,
+            yield DesignChange(
+                Impact.BACKFILL,
                 place,
                 f"{_shown(after)} is new to older items",
                 (f"once the writers are deployed: {repair}",),
             )
         else:
-            yield Change(Kind.FREE, place, "no longer a key")
+            yield DesignChange(Impact.FREE, place, "no longer a key")
 
 
 def _plain(rule: Described | None) -> Described | None:

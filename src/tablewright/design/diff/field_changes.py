@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tablewright.design.diff.change import Change, Described, Kind
+from tablewright.design.diff.change import Described, DesignChange, Impact
 from tablewright.design.diff.key_rendering import is_rendered_alike
 from tablewright.design.diff.type_changes import MORE, Models, field_differences
 
 __all__ = ["field_changes"]
 
 
-def field_changes(owner: str, old_entity: Described, new_entity: Described, upgraded: bool) -> Iterator[Change]:
+def field_changes(owner: str, old_entity: Described, new_entity: Described, upgraded: bool) -> Iterator[DesignChange]:
     """Changes of the fields of an entity; an attribute is the same field, whatever it is called in Python."""
     old, new = old_entity["fields"], new_entity["fields"]
     before = {field["attribute"]: (name, field) for name, field in old.items()}
@@ -21,47 +21,49 @@ def field_changes(owner: str, old_entity: Described, new_entity: Described, upgr
             other, described = after[attribute]
             if other != name and other in old:
                 what = f"stored in {attribute} now, where {name} was, and in {old[other]['attribute']} before"
-                yield Change(
-                    Kind.FREE if upgraded else Kind.UNSAFE,
+                yield DesignChange(
+                    Impact.FREE if upgraded else Impact.UNSAFE,
                     f"{owner}.{other}",
                     what,
-                    _UPGRADED if upgraded else _STEPS[Kind.UNSAFE],
+                    _UPGRADED if upgraded else _STEPS[Impact.UNSAFE],
                 )
             elif other != name:
-                yield Change(Kind.FREE, f"{owner}.{name}", f"called {other} now; stored in {attribute} as before")
+                yield DesignChange(
+                    Impact.FREE, f"{owner}.{name}", f"called {other} now; stored in {attribute} as before"
+                )
             models = Models(old_entity["models"], new_entity["models"])
             yield from _field(f"{owner}.{other}", field, described, models, upgraded)
             yield from _marks(f"{owner}.{other}", owner, field, described)
             yield from _numbered(f"{owner}.{other}", owner, field, described, old, new)
             yield from _kept_by_value(f"{owner}.{other}", owner, field, described)
         elif name in new and new[name]["attribute"] not in before:
-            yield Change(
-                Kind.FREE if upgraded else Kind.BACKFILL,
+            yield DesignChange(
+                Impact.FREE if upgraded else Impact.BACKFILL,
                 f"{owner}.{name}",
                 f"stored in {new[name]['attribute']} now, and in {attribute} before",
                 ()
                 if upgraded
                 else (
                     f"add a step to `Upgrades` that takes the value from {attribute}; or",
-                    f"keep the name: Attr({attribute!r})",
+                    f"keep the name: AttributeName({attribute!r})",
                 ),
             )
             yield from _kept_by_attribute(f"{owner}.{name}", owner, field, new[name])
         else:
-            yield Change(
-                Kind.FREE, f"{owner}.{name}", f"removed; {attribute} stays in stored items, and is written back"
+            yield DesignChange(
+                Impact.FREE, f"{owner}.{name}", f"removed; {attribute} stays in stored items, and is written back"
             )
     for attribute, (name, field) in after.items():
         if attribute not in before and name not in old:
             if field["absent"] == "refused" and not upgraded:
-                yield Change(
-                    Kind.BACKFILL,
+                yield DesignChange(
+                    Impact.BACKFILL,
                     f"{owner}.{name}",
                     "added without a default: stored items lack it, and are refused when they are read",
                     ("give it a default; or add a step to `Upgrades` that fills it in; or", "fill it in first"),
                 )
             else:
-                yield Change(Kind.FREE, f"{owner}.{name}", "added")
+                yield DesignChange(Impact.FREE, f"{owner}.{name}", "added")
             if field.get("unique"):
                 yield _unique(f"{owner}.{name}", owner)
             if "numbered" in field and upgraded:
@@ -69,29 +71,29 @@ def field_changes(owner: str, old_entity: Described, new_entity: Described, upgr
                 yield _begun(f"{owner}.{name}", owner)
 
 
-def _field(place: str, old: Described, new: Described, models: Models, upgraded: bool) -> Iterator[Change]:
+def _field(place: str, old: Described, new: Described, models: Models, upgraded: bool) -> Iterator[DesignChange]:
     """Whether what is stored is still accepted, and means the same; a member of a nested model has its own place."""
-    places: dict[tuple[str, ...], dict[Kind, dict[str, None]]] = {}
+    places: dict[tuple[str, ...], dict[Impact, dict[str, None]]] = {}
     for each in field_differences(old, new, models):
         places.setdefault(each.path, {}).setdefault(each.kind, {})[each.what] = None
     for path, kinds in places.items():
         where = ".".join([place, *path])
         for kind, reasons in kinds.items():
-            if kind is not Kind.FREE:
+            if kind is not Impact.FREE:
                 steps = _UPGRADED if upgraded else _STEPS[kind]
-                yield Change(Kind.FREE if upgraded else kind, where, "; ".join(reasons), steps)
+                yield DesignChange(Impact.FREE if upgraded else kind, where, "; ".join(reasons), steps)
             elif len(kinds) == 1:
-                yield Change(kind, where, "; ".join(reasons), (_READERS_FIRST,) if MORE in reasons else ())
+                yield DesignChange(kind, where, "; ".join(reasons), (_READERS_FIRST,) if MORE in reasons else ())
 
 
 _UPGRADED = ("check that the step of `Upgrades` takes care of it",)
 _READERS_FIRST = "replace all readers of the old version, before anything is written that it would refuse"
-_STEPS: Mapping[Kind, tuple[str, ...]] = {
-    Kind.UNSAFE: (
+_STEPS: Mapping[Impact, tuple[str, ...]] = {
+    Impact.UNSAFE: (
         "add a step to `Upgrades` that turns what is stored into what is accepted; or",
         "see with `store.verify` that no stored item is refused, and that what is read is what was meant",
     ),
-    Kind.BACKFILL: (
+    Impact.BACKFILL: (
         "keep what it means that it is absent; or add a step to `Upgrades` that fills it in; or",
         "fill it in first, in all items, with the old version",
     ),
@@ -101,9 +103,9 @@ _STEPS: Mapping[Kind, tuple[str, ...]] = {
 # -- what the store does with a field -------------------------------------------------------------------------------
 
 
-def _unique(place: str, owner: str) -> Change:
-    return Change(
-        Kind.BACKFILL,
+def _unique(place: str, owner: str) -> DesignChange:
+    return DesignChange(
+        Impact.BACKFILL,
         place,
         "has to be unique: stored items have no guards yet, and may have the same value twice",
         (
@@ -113,35 +115,35 @@ def _unique(place: str, owner: str) -> Change:
     )
 
 
-def _marks(place: str, owner: str, old: Described, new: Described) -> Iterator[Change]:
+def _marks(place: str, owner: str, old: Described, new: Described) -> Iterator[DesignChange]:
     if new.get("unique") and not old.get("unique"):
         yield _unique(place, owner)
     elif old.get("unique") and not new.get("unique"):
-        yield Change(
-            Kind.FREE, place, "need not be unique any more", ("its guards stay until they are deleted by hand",)
+        yield DesignChange(
+            Impact.FREE, place, "need not be unique any more", ("its guards stay until they are deleted by hand",)
         )
     for mark, words in _PLAIN_MARKS.items():
         if (mark in old) != (mark in new):
-            yield Change(Kind.FREE, place, f"{'now' if mark in new else 'no longer'} {words}")
+            yield DesignChange(Impact.FREE, place, f"{'now' if mark in new else 'no longer'} {words}")
     if "stamp" in old and "stamp" in new and old["stamp"] != new["stamp"]:
-        yield Change(
-            Kind.UNSAFE,
+        yield DesignChange(
+            Impact.UNSAFE,
             place,
             f"the time when an item was {new['stamp']}, and when it was {old['stamp']} so far",
             ("give the other time a field of its own",),
         )
     yield from _large(place, owner, old.get("large"), new.get("large"))
     if "expiry" in old and "expiry" in new and old["expiry"] != new["expiry"]:
-        yield Change(Kind.FREE, place, "another lifetime; what is stored keeps the one that it has")
+        yield DesignChange(Impact.FREE, place, "another lifetime; what is stored keeps the one that it has")
 
 
-def _large(place: str, owner: str, old: int | None, new: int | None) -> Iterator[Change]:
+def _large(place: str, owner: str, old: int | None, new: int | None) -> Iterator[DesignChange]:
     """Values that are outside of their items stay there, until the item is written."""
     if old == new:
         return
     if new is None:
-        yield Change(
-            Kind.UNSAFE,
+        yield DesignChange(
+            Impact.UNSAFE,
             place,
             "no longer kept outside of the table: values that are outside are not read any more",
             (
@@ -152,8 +154,8 @@ def _large(place: str, owner: str, old: int | None, new: int | None) -> Iterator
             ),
         )
     elif old is None:
-        yield Change(
-            Kind.FREE,
+        yield DesignChange(
+            Impact.FREE,
             place,
             f"kept outside of the table while the item is past {new:,} bytes; what is stored stays inside until then",
             (
@@ -162,8 +164,8 @@ def _large(place: str, owner: str, old: int | None, new: int | None) -> Iterator
             ),
         )
     else:
-        yield Change(
-            Kind.FREE,
+        yield DesignChange(
+            Impact.FREE,
             place,
             f"kept outside of the table past {new:,} bytes instead of {old:,}; what is stored stays where it is until "
             "it is written",
@@ -172,26 +174,26 @@ def _large(place: str, owner: str, old: int | None, new: int | None) -> Iterator
 
 def _numbered(
     place: str, owner: str, field: Described, described: Described, old: Described, new: Described
-) -> Iterator[Change]:
+) -> Iterator[DesignChange]:
     """Counters are found by the values of the fields that are counted for, whatever those are called."""
     if "numbered" not in field:
         if "numbered" in described:
             yield _begun(place, owner)
         return
     if "numbered" not in described:
-        yield Change(Kind.FREE, place, "no longer numbered by the store")
+        yield DesignChange(Impact.FREE, place, "no longer numbered by the store")
         return
     before, after = field["numbered"], described["numbered"]
     again = (f"`store.repair({owner}, dry_run=False)` raises the new counters, before anything is created",)
     if before != after and _attributes(before, old) != _attributes(after, new):
         what = f"numbered per {_per(described)}, and per {_per(field)} before: numbers are given again from 1"
-        yield Change(Kind.UNSAFE, place, what, again)
+        yield DesignChange(Impact.UNSAFE, place, what, again)
         return
     pairs = [(old[was], new[now], now) for was, now in zip(before, after, strict=True) if was in old and now in new]
     moved = [name for was, now, name in pairs if _is_stored_otherwise(was, now)]
     if moved:
         what = f"numbered per {', '.join(sorted(moved))}, which is stored otherwise: numbers are given again from 1"
-        yield Change(Kind.UNSAFE, place, what, again)
+        yield DesignChange(Impact.UNSAFE, place, what, again)
 
 
 def _attributes(paths: Sequence[str], fields: Described) -> list[str]:
@@ -203,31 +205,31 @@ def _attributes(paths: Sequence[str], fields: Described) -> list[str]:
     return found
 
 
-def _begun(place: str, owner: str) -> Change:
-    return Change(
-        Kind.BACKFILL,
+def _begun(place: str, owner: str) -> DesignChange:
+    return DesignChange(
+        Impact.BACKFILL,
         place,
         "numbered by the store: its counters begin at 1",
         (f"`store.repair({owner}, dry_run=False)` raises them to what is stored, before anything is created",),
     )
 
 
-def _kept_by_value(place: str, owner: str, field: Described, described: Described) -> Iterator[Change]:
+def _kept_by_value(place: str, owner: str, field: Described, described: Described) -> Iterator[DesignChange]:
     """Guards are found by values, as they are stored."""
     if field.get("unique") and described.get("unique") and _is_stored_otherwise(field, described):
-        yield Change(
-            Kind.BACKFILL,
+        yield DesignChange(
+            Impact.BACKFILL,
             place,
             "its values are stored otherwise: the guards of those that are stored do not hold any more",
             ("stop the writers, and deploy", f"`store.repair({owner}, dry_run=False)` makes the guards anew"),
         )
 
 
-def _kept_by_attribute(place: str, owner: str, field: Described, described: Described) -> Iterator[Change]:
+def _kept_by_attribute(place: str, owner: str, field: Described, described: Described) -> Iterator[DesignChange]:
     """Guards and counters have the attribute in their keys."""
     if field.get("unique") and described.get("unique"):
-        yield Change(
-            Kind.BACKFILL,
+        yield DesignChange(
+            Impact.BACKFILL,
             place,
             "unique, and stored in another attribute: the guards of those that are stored do not hold any more",
             ("stop the writers, and deploy", f"`store.repair({owner}, dry_run=False)` makes the guards anew"),

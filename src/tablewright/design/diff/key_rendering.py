@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablewright.design.diff.change import Change, Described, Kind
+from tablewright.design.diff.change import Described, DesignChange, Impact
 from tablewright.design.diff.limit_changes import is_exact
 from tablewright.design.diff.value_types import Alternative, Type, tag_of
 
@@ -16,7 +16,7 @@ __all__ = ["is_rendered_alike", "rendered_otherwise"]
 
 def rendered_otherwise(
     name: str, old: Described, new: Described, table: Described, new_table: Described, upgraded: bool
-) -> Iterator[Change]:
+) -> Iterator[DesignChange]:
     """Key attributes that stored items would get with another value."""
     before = {field["attribute"]: field["type"] for field in old["fields"].values()}
     after = {field["attribute"]: field["type"] for field in new["fields"].values()}
@@ -38,9 +38,9 @@ def rendered_otherwise(
             what = f"{' and '.join(changed)} {'is' if len(changed) == 1 else 'are'} written otherwise in it"
             place = f"{name}.keys.{attribute}"
             if attribute in primary:
-                yield Change(Kind.RE_KEY, place, what, _moved(name))
+                yield DesignChange(Impact.RE_KEY, place, what, _moved(name))
             else:
-                yield Change(Kind.BACKFILL, place, what, _derived_anew(name, upgraded))
+                yield DesignChange(Impact.BACKFILL, place, what, _derived_anew(name, upgraded))
 
 
 def _parts(attribute: str, old: Described, new: Described) -> list[tuple[str, str]]:
@@ -50,7 +50,7 @@ def _parts(attribute: str, old: Described, new: Described) -> list[tuple[str, st
         return [(attribute, "text")]
     if before is None or after is None or before["template"] != after["template"]:
         return []
-    return [(path, form) for path, form in before.get("parts", ())]
+    return [(path, form) for path, form in before["parts"]]
 
 
 def _type_at(types: dict[str, Type], models: Described, path: str) -> Type | None:
@@ -94,7 +94,7 @@ def is_rendered_alike(old: Type, new: Type, form: str) -> bool:
         ways = {_rendering(each, form), tag_of(each)}
         if (each["kind"] == "choice" and tag_of(each) == "N") or (each["kind"] == "int" and is_exact(each)):
             ways.add("float")
-        if each["kind"] not in ("None", "?") and ways.isdisjoint(after):
+        if each["kind"] != "None" and ways.isdisjoint(after):
             return False
     return True
 

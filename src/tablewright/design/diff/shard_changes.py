@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tablewright.design.diff.change import Change, Described, Kind
+from tablewright.design.diff.change import Described, DesignChange, Impact
 
 __all__ = ["Spread", "spread_of"]
 
@@ -22,15 +22,15 @@ class Spread:
     new_shards: int
     new_was: int | None
 
-    def change(self, place: str, what: str, entity: str) -> Change:
+    def change(self, place: str, what: str, entity: str) -> DesignChange:
         repair, verify = f"`store.repair({entity}, dry_run=False)`", f"`store.verify({entity})`"
         # Items that are still where they were before the last change of the number.
         settled = () if self.was in (None, self.new_shards, self.new_was) else (self._finish(repair, verify),)
         if self.shards == self.new_shards and self.new_was is None:
-            return Change(Kind.FREE, place, what, (f"{verify} finds no item in an earlier shard first",))
+            return DesignChange(Impact.FREE, place, what, (f"{verify} finds no item in an earlier shard first",))
         if self.shards == self.new_shards:
-            kind = Kind.BACKFILL if settled else Kind.FREE
-            return Change(
+            kind = Impact.BACKFILL if settled else Impact.FREE
+            return DesignChange(
                 kind, place, what, (*settled, "deploy: writes go as before, reads look at the shards of both")
             )
         spreading = (
@@ -40,11 +40,11 @@ class Spread:
         if self.new_was != self.shards:
             rule = f"`sharded(..., {self.new_shards}, was={self.shards})`"
             say = f"say {rule}, and deploy: reads look at the shards of both"
-            return Change(Kind.BACKFILL, place, what, (*settled, say, *spreading))
+            return DesignChange(Impact.BACKFILL, place, what, (*settled, say, *spreading))
         rule = f"`sharded(..., {self.shards}, was={self.new_shards})`"
         first = (f"where old and new programs run side by side, deploy {rule} to all of them first",)
-        return Change(
-            Kind.BACKFILL,
+        return DesignChange(
+            Impact.BACKFILL,
             place,
             what,
             (

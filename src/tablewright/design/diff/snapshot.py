@@ -4,8 +4,7 @@
                             writes, roles and reactions
 
 It says what stored data depends on: attributes and their types (``value_types``), how keys are made, what an absent
-attribute means. It is read back by ``read``, which refuses what it does not know. The first version of the format said
-less of types; ``first_format`` reads it as what it says, and what it does not say is no change.
+attribute means. It is read back by ``read``, which refuses files of another format.
 """
 
 from __future__ import annotations
@@ -18,27 +17,29 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from tablewright.design.design_loading import DesignError
-from tablewright.design.diff import first_format
 from tablewright.design.diff.value_types import Type, Types, absence
 from tablewright.model import Design, Expiry, Index, Large, Numbered, Schema, Stamp, Table, Unique
-from tablewright.model.collection import Gather
-from tablewright.model.declarations import KeyRule, VersionMark
+from tablewright.model.collection import CollectionQuery
+from tablewright.model.declarations import KeyRule, VersionMarker
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.patterns import Get, Query
 from tablewright.model.values.attribute_codec import encode
 
-__all__ = ["Snapshot", "declared_entities", "read", "snapshot", "text"]
+__all__ = ["EMPTY", "Snapshot", "declared_entities", "read", "snapshot", "text"]
 
 Snapshot = dict[str, Any]
 
-_VERSION = 2
+# A design that is not there in one of two versions.
+EMPTY: Snapshot = {member: {} for member in ("tables", "collections", "writes", "checks", "reactions", "roles")}
+
+_FORMAT = 2
 _MARK = "tablewright-snapshot"
 _MOST_BYTES = 64 * 1024 * 1024
 
 
 def text(designs: Iterable[Design]) -> str:
     """The file of snapshots of some designs."""
-    content = {_MARK: _VERSION, "designs": [snapshot(design) for design in designs]}
+    content = {_MARK: _FORMAT, "designs": [snapshot(design) for design in designs]}
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
@@ -54,20 +55,18 @@ def read(path: Path) -> list[Snapshot]:
         raise DesignError(f"{path} is not JSON; write one with: tablewright diff --snapshot MODEL > {path}") from None
     if not isinstance(content, dict) or _MARK not in content or not isinstance(content.get("designs"), list):
         raise DesignError(f"{path} is no snapshot; write one with: tablewright diff --snapshot MODEL > {path}")
-    if content[_MARK] not in (1, _VERSION):
-        raise DesignError(f"{path} was written by another version of tablewright; write it anew from the old model")
+    if content[_MARK] != _FORMAT:
+        raise DesignError(
+            f"{path} has snapshot format {content[_MARK]}, and this version of tablewright reads format {_FORMAT}; "
+            "write the snapshot again from the model that it was made of"
+        )
     for each in content["designs"]:
         if not isinstance(each, dict) or not (
             isinstance(each.get("name"), str) and isinstance(each.get("tables"), dict)
         ):
-            raise DesignError(f"{path} is damaged: a design in it lacks its name or tables; write it anew")
+            raise DesignError(f"{path} is damaged: a design in it lacks its name or tables; write the snapshot again")
     designs: list[Snapshot] = content["designs"]
-    if content[_MARK] == _VERSION:
-        return designs
-    try:
-        return [first_format.read(design) for design in designs]
-    except (AttributeError, KeyError, TypeError):
-        raise DesignError(f"{path} is damaged: write the snapshot anew, from the old version of the model") from None
+    return designs
 
 
 def snapshot(design: Design) -> Snapshot:
@@ -84,9 +83,9 @@ def snapshot(design: Design) -> Snapshot:
         },
         "writes": {
             name: [
-                f"{touch.action} {touch.entity.__name__}" + (f" {'+'.join(changed)}" if changed else "")
-                for touch in write.touches
-                for changed in [sorted([*touch.sets, *touch.appends])]
+                f"{item_write.action} {item_write.entity.__name__}" + (f" {'+'.join(changed)}" if changed else "")
+                for item_write in write.item_writes
+                for changed in [sorted([*item_write.sets, *item_write.appends])]
             ]
             for name, write in design.writes.items()
         },
@@ -148,7 +147,7 @@ def _entity(schema: Schema) -> dict[str, Any]:
         "type_name": schema.type_name,
         "fields": fields,
         "models": types.models,
-        "keys": {attribute: _rule(rule) for attribute, rule in schema.rules.items()},
+        "keys": {attribute: _rule(rule) for attribute, rule in schema.key_rules.items()},
         "patterns": {name: _pattern(pattern) for name, pattern in schema.patterns.items()},
         "upgrades": None if upgrades is None else {"attribute": upgrades.attribute, "steps": len(upgrades.steps)},
     }
@@ -169,7 +168,7 @@ def _rule(rule: KeyRule) -> dict[str, Any]:
     return described
 
 
-def _pattern(pattern: Get | Query | Gather) -> dict[str, Any]:
+def _pattern(pattern: Get | Query | CollectionQuery) -> dict[str, Any]:
     described: dict[str, Any] = {"kind": type(pattern).__name__, "index": pattern.index}
     for member in ("range", "newest_first", "consistent", "many"):
         if getattr(pattern, member, None):
@@ -219,7 +218,7 @@ def _marks(info: FieldInfo) -> dict[str, Any]:
             found["unique"] = True
         elif isinstance(mark, Numbered):
             found["numbered"] = list(mark.per)
-        elif isinstance(mark, VersionMark):
+        elif isinstance(mark, VersionMarker):
             found["version"] = True
         elif isinstance(mark, Stamp):
             found["stamp"] = mark.event

@@ -4,43 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablewright.design.diff.change import Change, Described, Kind
+from tablewright.design.diff.change import Described, DesignChange, Impact
 from tablewright.design.diff.entity_changes import entity_changes
 from tablewright.design.diff.snapshot import Snapshot
 
 __all__ = ["table_changes"]
 
 
-def table_changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
+def table_changes(old: Snapshot, new: Snapshot) -> Iterator[DesignChange]:
     """Changes of tables, and of all that is in them."""
     before, after = old["tables"], new["tables"]
-    streamed = {
-        each["entity"]
-        for each in old.get("reactions", {}).values()
-        if isinstance(each, dict) and each["source"] == "stream"
-    }
+    streamed = {each["entity"] for each in old["reactions"].values() if each["source"] == "stream"}
     for name in {**before, **after}:
         if name not in after:
-            yield Change(
-                Kind.UNSAFE,
+            yield DesignChange(
+                Impact.UNSAFE,
                 name,
                 "table removed",
                 ("keep a backup of it", "delete it once nothing that runs uses it any more"),
             )
         elif name not in before:
-            yield Change(Kind.FREE, name, "table added", ("`store.ensure_tables` or the template makes it",))
+            yield DesignChange(Impact.FREE, name, "table added", ("`store.ensure_tables` or the template makes it",))
         else:
-            yield from _table(name, before[name], after[name], streamed, old.get("collections", {}))
+            yield from _table(name, before[name], after[name], streamed, old["collections"])
 
 
-def _table(name: str, old: Described, new: Described, streamed: set[str], collections: Described) -> Iterator[Change]:
+def _table(
+    name: str, old: Described, new: Described, streamed: set[str], collections: Described
+) -> Iterator[DesignChange]:
     rekeyed = (old["partition"], old["sort"]) != (new["partition"], new["sort"])
     for attribute in (old["partition"], old["sort"]):
         if attribute is not None and old["types"][attribute] != new["types"].get(attribute, old["types"][attribute]):
             rekeyed = True
     if rekeyed:
-        yield Change(
-            Kind.RE_KEY,
+        yield DesignChange(
+            Impact.RE_KEY,
             name,
             f"the primary key changes from {_key(old)} to {_key(new)}",
             (
@@ -74,7 +72,7 @@ _GUARDS = (
 )
 
 
-def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> Iterator[Change]:
+def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> Iterator[DesignChange]:
     apply = "`store.ensure_tables` or the template switches it"
     if old["ttl"] != new["ttl"]:
         stored = sorted(
@@ -83,20 +81,22 @@ def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> 
             if any(field["attribute"] == new["ttl"] for field in described["fields"].values())
         )
         if old["ttl"] is None and stored:
-            yield Change(
-                Kind.UNSAFE,
+            yield DesignChange(
+                Impact.UNSAFE,
                 f"{name}.ttl",
                 f"time to live on {new['ttl']}, which {' and '.join(stored)} have already: items whose time has passed "
                 "are deleted",
                 ("look for items whose time has passed, and see that they may go", f"{apply} on"),
             )
         elif old["ttl"] is None:
-            yield Change(Kind.FREE, f"{name}.ttl", f"time to live on {new['ttl']}", (f"{apply} on",))
+            yield DesignChange(Impact.FREE, f"{name}.ttl", f"time to live on {new['ttl']}", (f"{apply} on",))
         elif new["ttl"] is None:
-            yield Change(Kind.FREE, f"{name}.ttl", "no time to live any more: items stay", ("switch it off by hand",))
+            yield DesignChange(
+                Impact.FREE, f"{name}.ttl", "no time to live any more: items stay", ("switch it off by hand",)
+            )
         else:
-            yield Change(
-                Kind.BACKFILL,
+            yield DesignChange(
+                Impact.BACKFILL,
                 f"{name}.ttl",
                 f"time to live moves from {old['ttl']} to {new['ttl']}",
                 (
@@ -107,11 +107,11 @@ def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> 
     if old["stream"] != new["stream"]:
         read = sorted(entity for entity in old["entities"] if entity in streamed)
         if old["stream"] is None:
-            yield Change(Kind.FREE, f"{name}.stream", f"stream of {new['stream']}", (f"{apply} on",))
+            yield DesignChange(Impact.FREE, f"{name}.stream", f"stream of {new['stream']}", (f"{apply} on",))
         elif read or new["stream"] is not None:
             who = f", which consumers of {', '.join(read)} read" if read else ""
-            yield Change(
-                Kind.UNSAFE,
+            yield DesignChange(
+                Impact.UNSAFE,
                 f"{name}.stream",
                 f"the stream changes from {old['stream']} to {new['stream'] or 'none'}{who}",
                 (
@@ -121,13 +121,13 @@ def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> 
                 ),
             )
         else:
-            yield Change(Kind.FREE, f"{name}.stream", "no stream any more", ("switch it off by hand",))
+            yield DesignChange(Impact.FREE, f"{name}.stream", "no stream any more", ("switch it off by hand",))
     if old["point_in_time_recovery"] != new["point_in_time_recovery"]:
         if new["point_in_time_recovery"]:
-            yield Change(Kind.FREE, f"{name}.point_in_time_recovery", "switched on", (f"{apply} on",))
+            yield DesignChange(Impact.FREE, f"{name}.point_in_time_recovery", "switched on", (f"{apply} on",))
         else:
-            yield Change(
-                Kind.UNSAFE,
+            yield DesignChange(
+                Impact.UNSAFE,
                 f"{name}.point_in_time_recovery",
                 "switched off, which throws the history away",
                 ("keep a backup first",),
@@ -136,15 +136,15 @@ def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> 
         if old[member] != new[member]:
             place = f"{name}.{member}"
             if new[member]:
-                yield Change(Kind.FREE, place, "switched on", (f"{apply} on",))
+                yield DesignChange(Impact.FREE, place, "switched on", (f"{apply} on",))
             else:
-                yield Change(Kind.UNSAFE, place, f"switched off: {loss}", (step,))
+                yield DesignChange(Impact.UNSAFE, place, f"switched off: {loss}", (step,))
     if old["tags"] != new["tags"]:
-        yield Change(Kind.FREE, f"{name}.tags", "changed")
+        yield DesignChange(Impact.FREE, f"{name}.tags", "changed")
     yield from _type_attribute(f"{name}.type_attribute", old, new)
 
 
-def _type_attribute(place: str, old: Described, new: Described) -> Iterator[Change]:
+def _type_attribute(place: str, old: Described, new: Described) -> Iterator[DesignChange]:
     before, after = old["type_attribute"], new["type_attribute"]
     if before == after:
         return
@@ -155,10 +155,10 @@ def _type_attribute(place: str, old: Described, new: Described) -> Iterator[Chan
         if field["attribute"] == after
     ]
     if after is None:
-        yield Change(Kind.FREE, place, f"{before} is no longer written; keys tell items apart")
+        yield DesignChange(Impact.FREE, place, f"{before} is no longer written; keys tell items apart")
     elif taken:
-        yield Change(
-            Kind.BACKFILL,
+        yield DesignChange(
+            Impact.BACKFILL,
             place,
             f"{after} tells items apart, and has other values so far, of {' and '.join(taken)}: such items are not "
             "recognised",
@@ -168,28 +168,30 @@ def _type_attribute(place: str, old: Described, new: Described) -> Iterator[Chan
             ),
         )
     elif before is not None:
-        yield Change(
-            Kind.BACKFILL,
+        yield DesignChange(
+            Impact.BACKFILL,
             place,
             f"the type of an item moves from {before} to {after}",
             ("deploy the new version, then `store.repair(table, dry_run=False)`",),
         )
     else:
-        yield Change(Kind.FREE, place, f"{after} tells items apart; those without it are told apart by their keys")
+        yield DesignChange(
+            Impact.FREE, place, f"{after} tells items apart; those without it are told apart by their keys"
+        )
 
 
 # -- indexes --------------------------------------------------------------------------------------------------------
 
 
-def _indexes(name: str, old: Described, new: Described, collections: Described) -> Iterator[Change]:
+def _indexes(name: str, old: Described, new: Described, collections: Described) -> Iterator[DesignChange]:
     before, after = old["indexes"], new["indexes"]
     for index in {**before, **after}:
         place = f"{name}.{index}"
         if index not in after:
             users = _users(old, index, collections)
             grave = f", by which {', '.join(users)} read" if users else ""
-            yield Change(
-                Kind.UNSAFE if users else Kind.FREE,
+            yield DesignChange(
+                Impact.UNSAFE if users else Impact.FREE,
                 place,
                 f"index removed{grave}",
                 ("deploy the version that does not read it, everywhere", "then delete the index"),
@@ -200,10 +202,10 @@ def _indexes(name: str, old: Described, new: Described, collections: Described) 
             yield from _changed_index(place, before[index], after[index], old, new)
 
 
-def _added_index(place: str, index: Described) -> Change:
+def _added_index(place: str, index: Described) -> DesignChange:
     if not index["global"]:
-        return Change(
-            Kind.RE_KEY,
+        return DesignChange(
+            Impact.RE_KEY,
             place,
             "local index added, which only a new table can have",
             (
@@ -211,8 +213,8 @@ def _added_index(place: str, index: Described) -> Change:
                 "make a new table with it, write to both, copy, and switch over",
             ),
         )
-    return Change(
-        Kind.NEW_INDEX,
+    return DesignChange(
+        Impact.NEW_INDEX,
         place,
         f"index on {' and '.join([*index['partition'], *index['sort']])} added",
         (
@@ -224,7 +226,9 @@ def _added_index(place: str, index: Described) -> Change:
     )
 
 
-def _changed_index(place: str, before: Described, after: Described, old: Described, new: Described) -> Iterator[Change]:
+def _changed_index(
+    place: str, before: Described, after: Described, old: Described, new: Described
+) -> Iterator[DesignChange]:
     key = [*before["partition"], *before["sort"]]
     same_types = all(old["types"].get(name) == new["types"].get(name) for name in key)
     what = []
@@ -239,15 +243,15 @@ def _changed_index(place: str, before: Described, after: Described, old: Describ
     if not what:
         return
     if not (before["global"] and after["global"]):
-        yield Change(
-            Kind.RE_KEY,
+        yield DesignChange(
+            Impact.RE_KEY,
             place,
             f"local index: {'; '.join(what)}, for which the table has to be made anew",
             ("make a new table with it, write to both, copy, and switch over",),
         )
         return
-    yield Change(
-        Kind.NEW_INDEX,
+    yield DesignChange(
+        Impact.NEW_INDEX,
         place,
         "; ".join(what),
         (

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from tablewright.design.diff.change import Described, Kind
+from tablewright.design.diff.change import Described, Impact
 from tablewright.design.diff.limit_changes import EXACT, is_exact, looser, tighter
 from tablewright.design.diff.union_changes import taker
 from tablewright.design.diff.value_types import Alternative, Type, tag_of
 
-__all__ = ["MORE", "Difference", "Models", "differences", "field_differences"]
+__all__ = ["MORE", "Models", "TypeDifference", "differences", "field_differences"]
 
 MORE = "accepts more"
 _WORDS = {
@@ -51,10 +51,10 @@ _LENGTHS = {"UUID": 36, "date": 10, "datetime": 27}
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TypeDifference:
     """What a change of a type means for stored values: at the field itself, or at a member of a model in it."""
 
-    kind: Kind
+    kind: Impact
     what: str
     path: tuple[str, ...] = ()
 
@@ -65,32 +65,34 @@ class Models:
     def __init__(self, old: Described, new: Described) -> None:
         self.old = old
         self.new = new
-        self.compared: dict[tuple[str, str], tuple[Difference, ...]] = {}
+        self.compared: dict[tuple[str, str], tuple[TypeDifference, ...]] = {}
 
 
-def field_differences(old: Described, new: Described, models: Models) -> Iterator[Difference]:
+def field_differences(old: Described, new: Described, models: Models) -> Iterator[TypeDifference]:
     """Of a field, or of a member of a model: its type, and what it means that it is absent."""
     before = [each for each in old["type"] if each["kind"] != "None"]
     after = [each for each in new["type"] if each["kind"] != "None"]
     yield from differences(before, after, models)
     takes_none = len(after) < len(new["type"]) or any(each["kind"] == "any" for each in after)
     if old.get("nulls") and not takes_none:
-        yield Difference(Kind.UNSAFE, "None is stored so far, and not accepted now")
+        yield TypeDifference(Impact.UNSAFE, "None is stored so far, and not accepted now")
     yield from _absence(old["absent"], new["absent"])
 
 
-def _absence(old: object, new: object) -> Iterator[Difference]:
-    if old == new or old == "?":
+def _absence(old: object, new: object) -> Iterator[TypeDifference]:
+    if old == new:
         return
     if new == "refused":
-        yield Difference(Kind.BACKFILL, "has no default any more: items without it are refused when they are read")
+        yield TypeDifference(
+            Impact.BACKFILL, "has no default any more: items without it are refused when they are read"
+        )
     elif old == "refused":
-        yield Difference(Kind.FREE, "may be absent now")
+        yield TypeDifference(Impact.FREE, "may be absent now")
     elif old in ("None", "empty"):
         was = "None" if old == "None" else "an empty set"
-        yield Difference(Kind.BACKFILL, f"items that have {was} lack it, and are read with {_default(new)} now")
-    elif old != "default":
-        yield Difference(Kind.FREE, f"another default: items that lack it are read with {_default(new)} now")
+        yield TypeDifference(Impact.BACKFILL, f"items that have {was} lack it, and are read with {_default(new)} now")
+    else:
+        yield TypeDifference(Impact.FREE, f"another default: items that lack it are read with {_default(new)} now")
 
 
 def _default(absent: object) -> str:
@@ -102,58 +104,54 @@ def _default(absent: object) -> str:
 # -- types ----------------------------------------------------------------------------------------------------------
 
 
-def differences(old: Type, new: Type, models: Models) -> Iterator[Difference]:
+def differences(old: Type, new: Type, models: Models) -> Iterator[TypeDifference]:
     """From one type to another."""
     before, after = {tag_of(each) for each in old}, {tag_of(each) for each in new}
     read = before if "?" in after else before & after
     if read != before and "?" not in before:
-        yield Difference(Kind.UNSAFE, f"stored as {_or(before)} so far, as {_or(after)} now")
+        yield TypeDifference(Impact.UNSAFE, f"stored as {_or(before)} so far, as {_or(after)} now")
     used: list[Alternative] = []
     for alternative in old:
         if tag_of(alternative) not in read and tag_of(alternative) != "?":
             continue
         best, found = _best(alternative, new, models)
-        if alternative["kind"] == "?":
-            used += [each for each in new if tag_of(each) == tag_of(alternative)]
         used += [] if best is None else [best]
         yield from found
         other = taker(alternative, best, new, models.old, models.new)
         if other and not taker(alternative, alternative, old, models.old, models.old):
-            yield Difference(Kind.UNSAFE, f"some are read as {_shown(other)} now, and were {_shown(alternative)}")
+            yield TypeDifference(Impact.UNSAFE, f"some are read as {_shown(other)} now, and were {_shown(alternative)}")
     if any(each not in used for each in new):
-        yield Difference(Kind.FREE, MORE)
+        yield TypeDifference(Impact.FREE, MORE)
 
 
-def _best(alternative: Alternative, new: Type, models: Models) -> tuple[Alternative | None, list[Difference]]:
+def _best(alternative: Alternative, new: Type, models: Models) -> tuple[Alternative | None, list[TypeDifference]]:
     """The alternative of a type that reads what another one has stored, with the least difference."""
-    order = list(Kind)
+    order = list(Impact)
 
-    def gravity(pair: tuple[Alternative, list[Difference]]) -> tuple[int, int, bool]:
+    def gravity(pair: tuple[Alternative, list[TypeDifference]]) -> tuple[int, int, bool]:
         other, found = pair
-        gravest = max((order.index(each.kind) for each in found), default=-1)
+        most_severe = max((order.index(each.kind) for each in found), default=-1)
         # Of models that are alike, the one of the same name is the same.
-        return gravest, len(found), other != alternative
+        return most_severe, len(found), other != alternative
 
     tried = [(each, list(_alternative(alternative, each, models))) for each in new]
     return min(tried, key=gravity, default=(None, []))
 
 
-def _alternative(old: Alternative, new: Alternative, models: Models) -> Iterator[Difference]:
+def _alternative(old: Alternative, new: Alternative, models: Models) -> Iterator[TypeDifference]:
     match old["kind"], new["kind"]:
-        case "?", _:
-            yield from _unknown(old, new, models)
         case "any", "any":
             return
         case _, "any":
-            yield Difference(Kind.FREE, MORE)
+            yield TypeDifference(Impact.FREE, MORE)
         case "any", _:
-            yield Difference(Kind.UNSAFE, f"accepts {_shown(new)} only, and anything so far")
+            yield TypeDifference(Impact.UNSAFE, f"accepts {_shown(new)} only, and anything so far")
         case "choice", "choice":
             yield from _choices(old, new)
         case "choice", _:
             yield from _from_choice(old, new)
         case _, "choice":
-            yield Difference(Kind.UNSAFE, f"accepts {_shown(new)} only, and {_shown(old)} so far")
+            yield TypeDifference(Impact.UNSAFE, f"accepts {_shown(new)} only, and {_shown(old)} so far")
         case "model", "model":
             yield from _models(old, new, models)
         case "model", "map":
@@ -167,19 +165,19 @@ def _alternative(old: Alternative, new: Alternative, models: Models) -> Iterator
             yield from _as_stored(old, new)
         case "int", "float" if is_exact(old):
             yield from _limits(old, new)
-            yield Difference(Kind.FREE, MORE)
+            yield TypeDifference(Impact.FREE, MORE)
         case "int", "float":
-            yield Difference(Kind.UNSAFE, f"whole numbers above {EXACT:,} are rounded when they are read")
+            yield TypeDifference(Impact.UNSAFE, f"whole numbers above {EXACT:,} are rounded when they are read")
         case _:
-            yield Difference(Kind.UNSAFE, f"{_shown(old)} so far, {_shown(new)} now")
+            yield TypeDifference(Impact.UNSAFE, f"{_shown(old)} so far, {_shown(new)} now")
 
 
-def _parts(old: Alternative, new: Alternative, models: Models) -> Iterator[Difference]:
+def _parts(old: Alternative, new: Alternative, models: Models) -> Iterator[TypeDifference]:
     """What is inside of containers of one kind."""
     if old["kind"] == "other" and old["name"] != new["name"]:
-        yield Difference(Kind.UNSAFE, f"{_shown(old)} so far, {_shown(new)} now")
+        yield TypeDifference(Impact.UNSAFE, f"{_shown(old)} so far, {_shown(new)} now")
     if new.get("class") is not None and old.get("class") != new["class"]:
-        yield Difference(Kind.UNSAFE, f"accepts what {new['class']} accepts, and {_shown(old)} so far")
+        yield TypeDifference(Impact.UNSAFE, f"accepts what {new['class']} accepts, and {_shown(old)} so far")
     for part, words in (("items", "its members"), ("values", "its values")):
         if part in old and part in new:
             yield from _inside(words, differences(old[part], new[part], models))
@@ -187,57 +185,57 @@ def _parts(old: Alternative, new: Alternative, models: Models) -> Iterator[Diffe
         yield from _inside("its keys", _key_differences(old["keys"], new["keys"], models))
 
 
-def _key_differences(old: Type, new: Type, models: Models) -> Iterator[Difference]:
+def _key_differences(old: Type, new: Type, models: Models) -> Iterator[TypeDifference]:
     """The keys of a map are stored as text, whatever they are."""
     if old != new and {"kind": "str"} in new:
-        yield Difference(Kind.FREE, MORE)
+        yield TypeDifference(Impact.FREE, MORE)
     else:
         yield from differences(old, new, models)
 
 
-def _inside(words: str, found: Iterator[Difference]) -> Iterator[Difference]:
+def _inside(words: str, found: Iterator[TypeDifference]) -> Iterator[TypeDifference]:
     """Differences inside of a container; a member of a model has a place of its own."""
     for each in found:
         yield each if each.path or each.what == MORE else replace(each, what=f"{words}: {each.what}")
 
 
-def _tuples(old: Alternative, new: Alternative, models: Models) -> Iterator[Difference]:
+def _tuples(old: Alternative, new: Alternative, models: Models) -> Iterator[TypeDifference]:
     if new["kind"] == "list":
         for items in old["items"]:
             yield from _inside("its members", differences(items, new["items"], models))
         length = len(old["items"])
         yield from _limits({**old, "limits": {"least length": length, "most length": length}}, new)
     elif len(old["items"]) != len(new["items"]):
-        yield Difference(Kind.UNSAFE, f"has {len(old['items'])} members so far, and {len(new['items'])} now")
+        yield TypeDifference(Impact.UNSAFE, f"has {len(old['items'])} members so far, and {len(new['items'])} now")
     else:
         for number, (before, after) in enumerate(zip(old["items"], new["items"], strict=True), 1):
             yield from _inside(f"its member {number}", differences(before, after, models))
 
 
-def _choices(old: Alternative, new: Alternative) -> Iterator[Difference]:
+def _choices(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
     if tag_of(old) != tag_of(new):
-        yield Difference(Kind.UNSAFE, f"accepts {_shown(new)} only")
+        yield TypeDifference(Impact.UNSAFE, f"accepts {_shown(new)} only")
         return
     gone = [value for value in old["values"] if value not in new["values"]]
     if gone:
-        yield Difference(Kind.UNSAFE, f"no longer accepts {', '.join(gone)}")
+        yield TypeDifference(Impact.UNSAFE, f"no longer accepts {', '.join(gone)}")
     if any(value not in old["values"] for value in new["values"]):
-        yield Difference(Kind.FREE, MORE)
+        yield TypeDifference(Impact.FREE, MORE)
 
 
-def _from_choice(old: Alternative, new: Alternative) -> Iterator[Difference]:
+def _from_choice(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
     """A few values that any value of a kind is among now."""
     whole = all("." not in value for value in old["values"])
     reads = {"S": {"str"}, "N": {"Decimal", "float"} | ({"int"} if whole else set()), "BOOL": {"bool"}, "B": {"bytes"}}
     if new["kind"] not in reads.get(tag_of(old), ()) or "class" in new:
-        yield Difference(Kind.UNSAFE, f"{_shown(old)} so far, {_shown(new)} now")
+        yield TypeDifference(Impact.UNSAFE, f"{_shown(old)} so far, {_shown(new)} now")
         return
     limits = new.get("limits", {})
     known = _limits_of([json.loads(value)[tag_of(old)] for value in old["values"]], tag_of(old), limits)
     narrow = tighter(known, limits, whole=False)
     if narrow:
-        yield Difference(Kind.UNSAFE, f"accepts less: {', '.join(narrow)}")
-    yield Difference(Kind.FREE, MORE)
+        yield TypeDifference(Impact.UNSAFE, f"accepts less: {', '.join(narrow)}")
+    yield TypeDifference(Impact.FREE, MORE)
 
 
 def _limits_of(values: Sequence[str], tag: str, wanted: Described) -> dict[str, Any]:
@@ -254,31 +252,31 @@ def _limits_of(values: Sequence[str], tag: str, wanted: Described) -> dict[str, 
     return known
 
 
-def _as_stored(old: Alternative, new: Alternative) -> Iterator[Difference]:
+def _as_stored(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
     """What another type has stored is read as it is stored."""
     length = _LENGTHS.get(old["kind"])
     if length is not None:
         old = {**old, "limits": {"least length": length, "most length": length}}
     yield from _limits(old, new)
     if "class" in new:
-        yield Difference(Kind.UNSAFE, f"accepts what {new['class']} accepts, and {_shown(old)} so far")
-    yield Difference(Kind.FREE, MORE)
+        yield TypeDifference(Impact.UNSAFE, f"accepts what {new['class']} accepts, and {_shown(old)} so far")
+    yield TypeDifference(Impact.FREE, MORE)
 
 
-def _limits(old: Alternative, new: Alternative) -> Iterator[Difference]:
+def _limits(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
     before, after = old.get("limits", {}), new.get("limits", {})
     whole = old["kind"] == "int"
     narrow = tighter(before, after, whole=whole)
     if narrow:
-        yield Difference(Kind.UNSAFE, f"accepts less: {', '.join(narrow)}")
+        yield TypeDifference(Impact.UNSAFE, f"accepts less: {', '.join(narrow)}")
     elif looser(before, after, whole=whole):
-        yield Difference(Kind.FREE, MORE)
+        yield TypeDifference(Impact.FREE, MORE)
 
 
 # -- models ---------------------------------------------------------------------------------------------------------
 
 
-def _models(old: Alternative, new: Alternative, models: Models) -> Iterator[Difference]:
+def _models(old: Alternative, new: Alternative, models: Models) -> Iterator[TypeDifference]:
     names = (old["name"], new["name"])
     if names not in models.compared:
         # A model that is part of itself is compared where it stands first.
@@ -286,72 +284,42 @@ def _models(old: Alternative, new: Alternative, models: Models) -> Iterator[Diff
         before, after = models.old[old["name"]], models.new[new["name"]]
         found = list(_members(before["members"], after["members"], models))
         if after.get("closed") and not before.get("closed"):
-            found.append(Difference(Kind.UNSAFE, f"{new['name']} refuses members that it does not know, and did not"))
+            found.append(
+                TypeDifference(Impact.UNSAFE, f"{new['name']} refuses members that it does not know, and did not")
+            )
         models.compared[names] = tuple(found)
     yield from models.compared[names]
 
 
-def _members(old: Described, new: Described, models: Models) -> Iterator[Difference]:
+def _members(old: Described, new: Described, models: Models) -> Iterator[TypeDifference]:
     for name in {**old, **new}:
         if name in old and name in new:
             found = field_differences(old[name], new[name], models)
             yield from (replace(each, path=(name, *each.path)) for each in found)
         elif name in old:
             what = "removed from a nested model: what is stored there is lost at the next write, or refused"
-            yield Difference(Kind.UNSAFE, what, (name,))
+            yield TypeDifference(Impact.UNSAFE, what, (name,))
         elif new[name]["absent"] == "refused":
             what = "added without a default: stored items lack it, and are refused when they are read"
-            yield Difference(Kind.BACKFILL, what, (name,))
+            yield TypeDifference(Impact.BACKFILL, what, (name,))
         else:
-            yield Difference(Kind.FREE, "added", (name,))
+            yield TypeDifference(Impact.FREE, "added", (name,))
 
 
-def _model_as_map(old: Alternative, new: Alternative, models: Models) -> Iterator[Difference]:
+def _model_as_map(old: Alternative, new: Alternative, models: Models) -> Iterator[TypeDifference]:
     """A model that is read as a map: its names are keys, its members values."""
     yield from _inside("its keys", differences([{"kind": "str"}], new["keys"], models))
     names = (old["name"], repr(new))
     if names not in models.compared:
         models.compared[names] = ()
-        found: list[Difference] = []
+        found: list[TypeDifference] = []
         for name, member in models.old[old["name"]]["members"].items():
             stored = [each for each in member["type"] if each["kind"] != "None" or member.get("nulls")]
-            refused = [each for each in differences(stored, new["values"], models) if each.kind is not Kind.FREE]
+            refused = [each for each in differences(stored, new["values"], models) if each.kind is not Impact.FREE]
             found += [replace(each, path=(name, *each.path)) for each in refused]
         models.compared[names] = tuple(found)
     yield from models.compared[names]
-    yield Difference(Kind.FREE, MORE)
-
-
-# -- what is not known of an older snapshot ---------------------------------------------------------------------------
-
-
-def _unknown(old: Alternative, new: Alternative, models: Models) -> Iterator[Difference]:
-    if tag_of(new) not in (tag_of(old), "?"):
-        yield Difference(Kind.UNSAFE, f"stored as {tag_of(old)} so far, as {tag_of(new)} now")
-        return
-    if new["kind"] == "choice":
-        yield Difference(Kind.UNSAFE, f"accepts {_shown(new)} only, and was free before")
-        return
-    if tag_of(new) != tag_of(old):
-        yield Difference(Kind.FREE, MORE)
-    elif new["kind"] != "any":
-        # Of limits, the first format had those at the top; of one that it does not have it says nothing.
-        known = {name: limit for name, limit in new.get("limits", {}).items() if name in old.get("limits", {})}
-        yield from _limits(old, {**new, "limits": known})
-    inside = {each["name"] for each in _models_in(new)}
-    if "members" in old and len(inside) == 1:
-        yield from _members(old["members"], models.new[inside.pop()]["members"], models)
-
-
-def _models_in(alternative: Alternative) -> Iterator[Alternative]:
-    if alternative["kind"] == "model":
-        yield alternative
-        return
-    for part in ("items", "keys", "values"):
-        inner = alternative.get(part, []) if alternative["kind"] != "choice" else []
-        for each in inner:
-            for one in each if isinstance(each, list) else [each]:
-                yield from _models_in(one)
+    yield TypeDifference(Impact.FREE, MORE)
 
 
 # -- words ----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ __all__ = ["taker"]
 
 # Values that are stored as what they are; a map of such values is a better fit for a map than any model.
 _AS_STORED = frozenset({"str", "int", "bool"})
-_ALL = frozenset({"any", "?", "other"})
+_ALL = frozenset({"any", "other"})
 
 
 def taker(
@@ -105,4 +105,4 @@ class _Overlap:
 
 def _is_always_there(member: Described) -> bool:
     """Whether a model that is stored has a member: all of them have, but for None, and what is like it."""
-    return all(each["kind"] not in ("None", "set", "any", "?") for each in member["type"])
+    return all(each["kind"] not in ("None", "set", "any") for each in member["type"])

@@ -27,7 +27,7 @@ def leading_keys(
         )
     (attribute,) = attributes
     spec = schema.fields.get(tenant.field)
-    rule = schema.rules.get(attribute)
+    rule = schema.key_rules.get(attribute)
     if spec is None or spec.types & {"N", "B"}:
         raise DesignError(
             f"{name} cannot be limited to a tenant: {schema.entity.__name__} has no text field {tenant.field!r}"
@@ -36,7 +36,7 @@ def leading_keys(
         if spec.attribute == attribute:
             return (tenant.text,)
     else:
-        stored = schema.stored(fixed)
+        stored = schema.encode_values(fixed)
         texts = [
             _with_tenant(rule.template, parts, spec.attribute, stored, tenant) for parts in _lengths(rule.template)
         ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Grant, Resource
-from tablewright.design.infra.table_requests import check_place, table_name
+from tablewright.design.table_names import check_place, table_name
 
 __all__ = ["arns", "document", "words"]
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tablewright.design.cost.index_reads import lacks
 from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.leading_keys import leading_keys
+from tablewright.design.index_coverage import lacks
 from tablewright.model import Collection, Query, Schema
-from tablewright.model.collection import Gather
+from tablewright.model.collection import CollectionQuery
 from tablewright.model.patterns import Get
 
 __all__ = ["of_read", "same_items"]
 
 
 def of_read(
-    name: str, owner: Schema | type[Collection], pattern: Get | Query | Gather, tenant: Tenant | None
+    name: str, owner: Schema | type[Collection], pattern: Get | Query | CollectionQuery, tenant: Tenant | None
 ) -> Iterator[Grant]:
     schema = owner if isinstance(owner, Schema) else owner.members_[0].schema
     table = schema.table
@@ -41,7 +41,7 @@ def of_read(
         yield Grant(action, Resource(table), f"{name}: {reason}" if reason else name, leading)
 
 
-def _batches(owner: Schema | type[Collection], pattern: Get | Query | Gather) -> Iterator[tuple[str, str]]:
+def _batches(owner: Schema | type[Collection], pattern: Get | Query | CollectionQuery) -> Iterator[tuple[str, str]]:
     """Why a read takes BatchGetItem on the table, beside what it is."""
     schemas = [owner] if isinstance(owner, Schema) else [member.schema for member in owner.members_]
     if isinstance(pattern, Get) and pattern.index is None and pattern.many:
@@ -51,7 +51,7 @@ def _batches(owner: Schema | type[Collection], pattern: Get | Query | Gather) ->
     large = {spec.name for schema in schemas for spec in schema.large}
     if isinstance(pattern, Query) and pattern.project:
         large &= set(pattern.project)
-    if large and pattern.whole:
+    if large and pattern.load_large:
         yield "BatchGetItem", "items whose large values were replaced meanwhile"
 
 
@@ -72,7 +72,7 @@ def _is_by_unique_field(schema: Schema, index: str) -> bool:
     """Whether what an index is asked for is a unique field and nothing else, however its key is made of it."""
     asked: set[str] = set()
     for attribute in schema.table.index(index).partition:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         asked |= {attribute} if rule is None else rule.template.required
     return any(asked == {spec.attribute} for spec in schema.unique)
 

@@ -29,8 +29,8 @@ def grants(design: Design, role: str, tenant: Tenant | None = None) -> list[Gran
     for name in design.roles[role]:
         if name in design.writes:
             write = design.writes[name]
-            for touch in write.touches:
-                found += of_touch(write, touch, tenant, touch.entity in indirect)
+            for item_write in write.item_writes:
+                found += of_touch(write, item_write, tenant, item_write.entity in indirect)
             for entity in write.checks:
                 found += of_check(name, schema_of(entity), tenant, entity in indirect)
         else:
@@ -96,10 +96,10 @@ def notes_table(design: Design, reaction: Reaction) -> Table:
     own = schema_of(reaction.entity).table
     names = design.roles.get(reaction.name, ())
     written = [
-        schema_of(touch.entity).table
+        schema_of(item_write.entity).table
         for name in names
         if name in design.writes
-        for touch in design.writes[name].touches
+        for item_write in design.writes[name].item_writes
     ]
     for table in (*written, *design.tables):
         if table is not own and can_have_notes(table):

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.leading_keys import leading_keys
-from tablewright.model import Schema, Touch, Write, schema_of
+from tablewright.model import ItemWrite, Schema, Write, schema_of
 
 __all__ = ["of_check", "of_touch"]
 
 
-def of_touch(write: Write, touch: Touch, tenant: Tenant | None, indirect: bool) -> Iterator[Grant]:
-    schema = schema_of(touch.entity)
+def of_touch(write: Write, item_write: ItemWrite, tenant: Tenant | None, indirect: bool) -> Iterator[Grant]:
+    schema = schema_of(item_write.entity)
     place = Resource(schema.table)
-    needed = list(_actions(schema, touch, write.is_batch))
-    if indirect and touch.action in ("update", "delete"):
-        needed.append(("GetItem", f"the {touch.entity.__name__} that an index leads to"))
+    needed = list(_actions(schema, item_write, write.is_batch))
+    if indirect and item_write.action in ("update", "delete"):
+        needed.append(("GetItem", f"the {item_write.entity.__name__} that an index leads to"))
     leading: tuple[str, ...] = ()
     if tenant is not None:
         if schema.unique or schema.numbered:
             raise DesignError(
-                f"{write.name} cannot be limited to a tenant: {touch.entity.__name__} has unique or numbered fields, "
-                "whose guards and counters are items of all tenants; leave it to another role"
+                f"{write.name} cannot be limited to a tenant: {item_write.entity.__name__} has unique or numbered "
+                "fields, whose guards and counters are items of all tenants; leave it to another role"
             )
         leading = leading_keys(write.name, schema, None, {}, tenant)
     for action, reason in needed:
@@ -38,9 +38,9 @@ def of_check(write: str, schema: Schema, tenant: Tenant | None, indirect: bool) 
         yield Grant("GetItem", Resource(schema.table), reason, leading)
 
 
-def _actions(schema: Schema, touch: Touch, in_batch: bool) -> Iterator[tuple[str, str]]:
-    """The actions that a store takes for a touch, each with the reason where it is not the write itself."""
-    name = touch.entity.__name__
+def _actions(schema: Schema, item_write: ItemWrite, in_batch: bool) -> Iterator[tuple[str, str]]:
+    """The actions that a store takes for an item write, each with the reason where it is not the write itself."""
+    name = item_write.entity.__name__
     if _is_record(schema):
         # ``execute_once`` looks for the response of a duplicate, and stores the response with the effect.
         for action in ("PutItem", "GetItem"):
@@ -49,20 +49,20 @@ def _actions(schema: Schema, touch: Touch, in_batch: bool) -> Iterator[tuple[str
         yield "BatchWriteItem", ""
         if schema.large:
             yield "BatchGetItem", f"large values that {name} has"
-    elif touch.action in ("create", "put"):
+    elif item_write.action in ("create", "put"):
         yield "PutItem", ""
-        if touch.action == "put" and schema.unique:
+        if item_write.action == "put" and schema.unique:
             yield "DeleteItem", f"guards of unique fields of {name}"
         if schema.numbered:
             yield "GetItem", f"counters of {name}"
             yield "UpdateItem", f"counters of {name}"
-    elif touch.action == "delete":
+    elif item_write.action == "delete":
         yield "DeleteItem", ""
         if schema.unique:
             yield "GetItem", f"which unique values the {name} has"
     else:
         yield "UpdateItem", ""
-        yield from _actions_of_update(schema, touch)
+        yield from _actions_of_update(schema, item_write)
 
 
 def _is_record(schema: Schema) -> bool:
@@ -71,9 +71,9 @@ def _is_record(schema: Schema) -> bool:
     return "tablewright.store.write.idempotent_write.IdempotencyRecord" in names
 
 
-def _actions_of_update(schema: Schema, touch: Touch) -> Iterator[tuple[str, str]]:
-    name = touch.entity.__name__
-    changed = {schema.place(path, name).steps[0] for path in (*touch.sets, *touch.appends)}
+def _actions_of_update(schema: Schema, item_write: ItemWrite) -> Iterator[tuple[str, str]]:
+    name = item_write.entity.__name__
+    changed = {schema.locate(path, name).parts[0] for path in (*item_write.sets, *item_write.appends)}
     key = schema.table.key
     identity = {source for attribute in key for source in schema.sources(attribute)}
     guards = {spec.attribute for spec in schema.unique}
@@ -83,15 +83,15 @@ def _actions_of_update(schema: Schema, touch: Touch) -> Iterator[tuple[str, str]
     known = {
         part.name
         for attribute in key
-        for part in (schema.rules[attribute].template.fields if attribute in schema.rules else ())
+        for part in (schema.key_rules[attribute].template.fields if attribute in schema.key_rules else ())
         if part.reversible
-    } | {attribute for attribute in key if attribute not in schema.rules}
+    } | {attribute for attribute in key if attribute not in schema.key_rules}
     sources: set[str] = set()
-    for attribute in schema.rules:
+    for attribute in schema.key_rules:
         if attribute not in key and schema.sources(attribute) & changed:
             sources |= schema.sources(attribute)
     # A field that is set need not be known; one that is appended to, or set inside, has to be.
-    whole = {schema.place(path, name).steps[0] for path in touch.sets if "." not in path}
+    whole = {schema.locate(path, name).parts[0] for path in item_write.sets if "." not in path}
     needed = sources - whole
     if guards & changed:
         needed |= guards

@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from tablewright.design.infra.table_requests import Deployment, Request, requests
+from tablewright.design.infra.table_requests import AwsRequest, Deployment, requests
 from tablewright.model import Design
 
 __all__ = ["commands", "script"]
@@ -48,7 +48,7 @@ def script(design: Design, deployment: Deployment) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _arguments(request: Request, region: str) -> list[str]:
+def _arguments(request: AwsRequest, region: str) -> list[str]:
     command = ["aws", request.service, _kebab(request.operation)]
     for member, value in request.body.items():
         if value is True:

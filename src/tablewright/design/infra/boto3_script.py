@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pprint import pformat
 from textwrap import indent
 
-from tablewright.design.infra.table_requests import Deployment, Request, requests
+from tablewright.design.infra.table_requests import AwsRequest, Deployment, requests
 from tablewright.model import Design
 
 __all__ = ["script"]
@@ -62,7 +62,7 @@ def script(design: Design, deployment: Deployment) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _call(request: Request) -> Iterator[str]:
+def _call(request: AwsRequest) -> Iterator[str]:
     client = "dynamodb" if request.service == "dynamodb" else "autoscaling"
     yield f"    {client}.{_METHODS[request.operation]}("
     for member, value in request.body.items():

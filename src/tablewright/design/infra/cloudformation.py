@@ -15,16 +15,8 @@ from typing import Any
 
 from tablewright.design import iam
 from tablewright.design.design_loading import DesignError
-from tablewright.design.infra.table_requests import (
-    Deployment,
-    bare_name,
-    check_names,
-    create_table,
-    design_environment,
-    environment_of,
-    logical_names,
-    scaled,
-)
+from tablewright.design.infra.table_requests import Deployment, create_table, scaled
+from tablewright.design.table_names import bare_name, check_names, design_environment, environment_of, logical_names
 from tablewright.model import Design, Table
 
 __all__ = ["template"]

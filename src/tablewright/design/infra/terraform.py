@@ -10,16 +10,8 @@ import json
 import re
 from typing import Any
 
-from tablewright.design.infra.table_requests import (
-    Deployment,
-    Scaled,
-    bare_name,
-    check_names,
-    create_table,
-    design_environment,
-    environment_of,
-    scaled,
-)
+from tablewright.design.infra.table_requests import Deployment, Scaled, create_table, scaled
+from tablewright.design.table_names import bare_name, check_names, design_environment, environment_of
 from tablewright.model import Design, Table
 
 __all__ = ["configuration"]

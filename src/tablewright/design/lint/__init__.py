@@ -9,7 +9,7 @@ Rules are in small modules by what they look at; each is documented in docs/lint
     reading      access patterns and indexes        writing      writes, events and counters
     partitions   how load spreads                   limits       sizes and numbers that DynamoDB bounds
     figures      units and prices that are stated
-    view, kinds  what the rules look at             findings     rules, and what they give
+    context, kinds  what the rules look at             findings     rules, and what they give
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tablewright.design.lint import (
+    claim_rules,
     composed_key_rules,
-    figure_rules,
+    hot_partition_rules,
     key_value_rules,
     limit_rules,
-    partition_rules,
     read_rules,
     write_rules,
 )
-from tablewright.design.lint.design_view import View
-from tablewright.design.lint.lint_findings import RULES, Finding, Found, Rule, Severity, rule
+from tablewright.design.lint.lint_context import LintContext
+from tablewright.design.lint.lint_findings import RULES, LintFinding, Occurrence, Rule, Severity, rule
 from tablewright.model import Design, ModelError
 
-__all__ = ["FAMILIES", "RULES", "Finding", "Found", "Rule", "Severity", "lint", "refused", "rule"]
+__all__ = ["FAMILIES", "RULES", "LintFinding", "Occurrence", "Rule", "Severity", "lint", "refused", "rule"]
 
-FAMILIES = (key_value_rules, composed_key_rules, read_rules, write_rules, partition_rules, limit_rules, figure_rules)
+FAMILIES = (key_value_rules, composed_key_rules, read_rules, write_rules, hot_partition_rules, limit_rules, claim_rules)
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "advice")
 
 
-def lint(design: Design) -> list[Finding]:
+def lint(design: Design) -> list[LintFinding]:
     """Everything that is wrong with a design, the worst first."""
-    view = View(design)
+    context = LintContext(design)
     reasons = {(accepted.rule, accepted.place): accepted.reason for accepted in design.accepted}
     findings = [
-        Finding(
+        LintFinding(
             known.id,
             found.severity or known.severity,
             design.name,
@@ -52,47 +52,50 @@ def lint(design: Design) -> list[Finding]:
             reasons.get((known.id, found.place)),
         )
         for rule_ in RULES.values()
-        for known, found in _find(rule_, view)
+        for known, found in _find(rule_, context)
     ]
     findings += _unused(design, findings)
     return sorted(dict.fromkeys(findings), key=lambda finding: _ORDER.index(finding.severity))
 
 
-def _find(known: Rule, view: View) -> Iterator[tuple[Rule, Found]]:
+def _find(known: Rule, context: LintContext) -> Iterator[tuple[Rule, Occurrence]]:
     """What a rule finds; that it cannot be judged, where the size of an item cannot be told."""
     try:
-        for found in known.find(view):
+        for found in known.find(context):
             yield known, found
     except ModelError as error:
         place, _, message = str(error).partition(": ")
         told = f"The size of an item is needed for load and units, and there is none: {message.rpartition('; ')[0]}."
-        yield RULES["no-sample"], Found(place, told, "Declare its Volume, or give the field Field(examples=[...]).")
+        yield (
+            RULES["no-sample"],
+            Occurrence(place, told, "Declare its Volume, or give the field Field(examples=[...])."),
+        )
 
 
 @rule("no-sample", "An entity whose size cannot be told", "warning")
-def _no_sample(_: View) -> Iterator[Found]:
+def _no_sample(_: LintContext) -> Iterator[Occurrence]:
     """Rules about load and units cannot be judged; see ``_find``, which stumbles over it."""
     return iter(())
 
 
 @rule("refused", "A declaration that contradicts itself", "error")
-def _refused(_: View) -> Iterator[Found]:
+def _refused(_: LintContext) -> Iterator[Occurrence]:
     """The model raises a ModelError, so there is no design to look at; see ``refused``."""
     return iter(())
 
 
 @rule("unused-acceptance", "An accepted finding that there is none of", "warning")
-def _unused_acceptance(_: View) -> Iterator[Found]:
+def _unused_acceptance(_: LintContext) -> Iterator[Occurrence]:
     """What was accepted is gone, or was never found; see ``lint``, which knows what was."""
     return iter(())
 
 
-def _unused(design: Design, findings: list[Finding]) -> Iterator[Finding]:
+def _unused(design: Design, findings: list[LintFinding]) -> Iterator[LintFinding]:
     found = {(finding.rule, finding.place) for finding in findings}
     for accepted in design.accepted:
         if (accepted.rule, accepted.place) not in found:
             known = accepted.rule in RULES
-            yield Finding(
+            yield LintFinding(
                 "unused-acceptance",
                 RULES["unused-acceptance"].severity,
                 design.name,
@@ -103,7 +106,7 @@ def _unused(design: Design, findings: list[Finding]) -> Iterator[Finding]:
             )
 
 
-def refused(design: str, error: ModelError, where: str | None) -> Finding:
+def refused(design: str, error: ModelError, where: str | None) -> LintFinding:
     """The finding that a refused declaration is."""
     known = RULES.get(error.rule or "refused", RULES["refused"])
     place, colon, message = str(error).partition(": ")
@@ -111,4 +114,4 @@ def refused(design: str, error: ModelError, where: str | None) -> Finding:
     what, semicolon, repair = message.rpartition("; ")
     if not semicolon:
         what, repair = message, "Change the declaration; the model refuses it as it is."
-    return Finding(known.id, "error", design, place, what, repair[:1].upper() + repair[1:], where)
+    return LintFinding(known.id, "error", design, place, what, repair[:1].upper() + repair[1:], where)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablewright.design.cost.capacity_units import actions, is_transaction
-from tablewright.design.lint.design_view import View
-from tablewright.design.lint.lint_findings import Found, rule
-from tablewright.design.lint.value_kinds import WIDEST_CHARACTER, has_length
+from tablewright.design.cost.capacity_estimate import actions, is_transaction
+from tablewright.design.lint.field_traits import WIDEST_CHARACTER, has_length
+from tablewright.design.lint.lint_context import LintContext
+from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.model.keys.key_template import Field
 from tablewright.model.values.attribute_codec import Epoch
 
@@ -23,91 +23,91 @@ LARGEST_TRANSACTION = 4 * 1024**2
 
 
 @rule("unbounded-list", "A list that grows inside an item", "warning")
-def unbounded_list(view: View) -> Iterator[Found]:
+def unbounded_list(context: LintContext) -> Iterator[Occurrence]:
     """An item has at most 400 KB, and every write pays for all of it."""
-    for schema in view.schemas:
-        touches = view.touches_of(schema)
-        appended = {path: write.name for write, touch in touches for path in touch.appends}
+    for schema in context.schemas:
+        item_writes = context.item_writes_of(schema)
+        appended = {path: write.name for write, item_write in item_writes for path in item_write.appends}
         for name, info in schema.entity.model_fields.items():
             if has_length(info.annotation, tuple(info.metadata)):
                 continue
             grows = f"{appended[name]} appends to it" if name in appended else "nothing bounds it"
-            yield Found(
+            yield Occurrence(
                 f"{schema.entity.__name__}.{name}",
                 f"{name} is kept inside the item, and {grows}. An item has at most 400 KB: a write that would pass "
                 "that fails, and until then each write and read pays for the whole list.",
                 f"Bound it ({name}: list[...] = Field(max_length=100)), or keep its members as items of their own "
                 "under the same partition key.",
-                view.where(schema.entity),
-                None if name in appended or not touches else "advice",
+                context.where(schema.entity),
+                None if name in appended or not item_writes else "advice",
             )
 
 
 @rule("item-size", "An item that is larger than DynamoDB takes", "warning")
-def item_size(view: View) -> Iterator[Found]:
+def item_size(context: LintContext) -> Iterator[Occurrence]:
     """Each field is within its limit, and the item is not; or it is said to be so large itself."""
-    for schema in view.schemas:
-        volume = view.design.volume.get(schema.entity)
+    for schema in context.schemas:
+        volume = context.design.volume.get(schema.entity)
         if volume is not None and volume.size > LARGEST_ITEM:
-            yield Found(
+            yield Occurrence(
                 schema.entity.__name__,
                 f"{schema.entity.__name__} is said to have {volume.size:,} bytes on average, and DynamoDB refuses an "
                 "item of more than 400 KB (409,600 bytes): there is no such item.",
                 "Correct Volume(size=...); what a Large field has outside of the item does not count.",
-                view.where(schema.entity),
+                context.where(schema.entity),
                 "error",
             )
         kept = [spec for spec in schema.fields.values() if spec not in schema.large]
-        sizes = {spec.name: view.kind(schema, spec.name).most_bytes or 0 for spec in kept}
+        sizes = {spec.name: context.traits(schema, spec.name).most_bytes or 0 for spec in kept}
         most = sum(sizes.values()) + sum(len(spec.attribute.encode()) for spec in kept)
         if most <= LARGEST_ITEM:
             continue
         largest = max(sizes, key=lambda name: sizes[name])
         certain = most // WIDEST_CHARACTER > LARGEST_ITEM
-        yield Found(
+        yield Occurrence(
             f"{schema.entity.__name__}.{largest}",
             f"At the limits that it declares, a {schema.entity.__name__} has up to {most // 1024:,} KB"
             + ("" if certain else ", if its characters take four bytes each")
             + f", most of them in {largest}. DynamoDB refuses an item of more than 400 KB.",
             f"Lower max_length, or keep it elsewhere when the item is large: {largest}: Annotated[..., Large()].",
-            view.where(schema.entity),
+            context.where(schema.entity),
             None if certain else "advice",
         )
 
 
 @rule("key-size", "A key that can get too long", "warning")
-def key_size(view: View) -> Iterator[Found]:
+def key_size(context: LintContext) -> Iterator[Occurrence]:
     """2,048 bytes for a partition key, 1,024 for a sort key."""
-    for schema in view.schemas:
-        partitions = {name for key in view.keys(schema) for name in key.partition}
+    for schema in context.schemas:
+        partitions = {name for key in context.keys(schema) for name in key.partition}
         for attribute in schema.table.key_attributes:
             limit = LONGEST_PARTITION_KEY if attribute in partitions else LONGEST_SORT_KEY
-            shape = view.shape(schema, attribute)
+            shape = context.key_pattern(schema, attribute)
             if shape is None:
                 continue
             literal = len("".join(str(part) for part in shape.parts if not isinstance(part, Field)))
-            sizes = [view.kind(schema, name).most_bytes or 0 for name in shape.fields]
+            sizes = [context.traits(schema, name).most_bytes or 0 for name in shape.fields]
             if literal + sum(sizes) > limit:
                 certain = literal + sum(sizes) // WIDEST_CHARACTER > limit
-                yield Found(
+                yield Occurrence(
                     f"{schema.entity.__name__}.{attribute}",
                     f"At the limits of its fields, {shape} has up to {literal + sum(sizes):,} bytes"
                     + ("" if certain else ", if its characters take four bytes each")
                     + f", and this key takes {limit:,}. The write of such an item fails.",
                     f"Lower max_length of {' and '.join(shape.fields)}, or key by a hash of it.",
-                    view.where(schema.entity),
+                    context.where(schema.entity),
                     None if certain else "advice",
                 )
 
 
 @rule("collection-size", "A partition of a table with local indexes that outgrows 10 GB", "warning")
-def collection_size(view: View) -> Iterator[Found]:
+def collection_size(context: LintContext) -> Iterator[Occurrence]:
     """With a local index, all items of a partition key have 10 GB together."""
-    for table in view.design.tables:
+    for table in context.design.tables:
         if all(index.is_global for index in table.indexes):
             continue
         for schema in table.entities:
-            volume = view.design.volume.get(schema.entity)
+            volume = context.design.volume.get(schema.entity)
             distinct = None if volume is None else volume.distinct.get(table.partition)
             told = "how large its partitions get is not declared"
             if volume is not None and distinct:
@@ -115,21 +115,21 @@ def collection_size(view: View) -> Iterator[Found]:
                 if held <= LARGEST_COLLECTION:
                     continue
                 told = f"its partitions have {held / 1024**3:,.0f} GB on average"
-            yield Found(
+            yield Occurrence(
                 f"{schema.entity.__name__}.{table.partition}",
                 f"Table {table.name} has a local index, so all items of one partition key have at most 10 GB "
                 f"together, and writes beyond that fail; {told}.",
                 "Use a GlobalIndex, which has no such limit, or declare Volume(..., distinct={"
                 f'"{table.partition}": ...}}).',
-                view.where(schema.entity),
+                context.where(schema.entity),
                 None if volume is not None and distinct else "advice",
             )
 
 
 @rule("too-many-indexes", "More indexes than a table may have", "error")
-def too_many_indexes(view: View) -> Iterator[Found]:
+def too_many_indexes(context: LintContext) -> Iterator[Occurrence]:
     """20 global and 5 local ones, and 100 attributes that are listed for them."""
-    for table in view.design.tables:
+    for table in context.design.tables:
         own = [index for index in table.indexes if index.is_global]
         local = [index for index in table.indexes if not index.is_global]
         listed = sum(len(index.include or ()) for index in table.indexes)
@@ -139,7 +139,7 @@ def too_many_indexes(view: View) -> Iterator[Found]:
             (listed, MOST_PROJECTED, "attributes in include of its indexes"),
         ):
             if many > most:
-                yield Found(
+                yield Occurrence(
                     table.name,
                     f"Table {table.name} has {many} {what}, and DynamoDB allows {most}: it cannot be created.",
                     "Let entities share indexes: GSI1PK and GSI1SK mean something else in each of them."
@@ -149,18 +149,18 @@ def too_many_indexes(view: View) -> Iterator[Found]:
 
 
 @rule("transaction-size", "A transaction of more than 100 actions", "error")
-def transaction_size(view: View) -> Iterator[Found]:
+def transaction_size(context: LintContext) -> Iterator[Occurrence]:
     """100 actions and 4 MB; guards, counters and checks are actions as well."""
-    for write in view.design.writes.values():
+    for write in context.design.writes.values():
         asked = actions(write)
-        volumes = [(touch, view.design.volume.get(touch.entity)) for touch in write.touches]
-        size = sum(touch.count * volume.size for touch, volume in volumes if volume is not None)
+        volumes = [(item_write, context.design.volume.get(item_write.entity)) for item_write in write.item_writes]
+        size = sum(item_write.count * volume.size for item_write, volume in volumes if volume is not None)
         if not is_transaction(write):
             continue
         if asked.total > MOST_IN_TRANSACTION or size > LARGEST_TRANSACTION:
             also = [f"{many} {what}" for many, what in ((asked.kept, "guards and counters"), (asked.checks, "checks"))]
             kept = "".join(f" and {text}" for text in also if not text.startswith("0 "))
-            yield Found(
+            yield Occurrence(
                 write.name,
                 f"{write.name} touches {asked.items} items{kept}, of {size / 1024**2:,.1f} MB, in one transaction. "
                 "DynamoDB takes 100 actions and 4 MB: at its largest it always fails.",
@@ -169,20 +169,20 @@ def transaction_size(view: View) -> Iterator[Found]:
 
 
 @rule("ttl-seconds", "A time to live that is not in seconds", "error")
-def ttl_seconds(view: View) -> Iterator[Found]:
+def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
     """DynamoDB reads the attribute as seconds since 1970; anything else never expires, or at once."""
-    for table in view.design.tables:
+    for table in context.design.tables:
         if table.ttl is None:
             continue
         for schema in table.entities:
             spec = schema.by_attribute.get(table.ttl)
             if spec is None or spec is schema.expiry:
                 continue
-            kind = view.kind(schema, spec.name)
+            kind = context.traits(schema, spec.name)
             markers = [marker for marker in spec.markers if isinstance(marker, Epoch)]
             seconds = any(marker.unit.total_seconds() == 1 for marker in markers)
             unmarked = seconds or kind.types <= {int}
-            yield Found(
+            yield Occurrence(
                 f"{schema.entity.__name__}.{spec.name}",
                 f"{spec.name} is the time to live of table {table.name}, "
                 + (
@@ -191,11 +191,11 @@ def ttl_seconds(view: View) -> Iterator[Found]:
                     else "but not stored as seconds since 1970: DynamoDB ignores it, and nothing ever expires."
                 ),
                 f"Declare it as {spec.name}: ExpiresAt = None, or Annotated[ExpiresAt, Expiry(timedelta(...))].",
-                view.where(schema.entity),
+                context.where(schema.entity),
                 "warning" if unmarked else None,
             )
         if not any(table.ttl in schema.by_attribute for schema in table.entities) and table.entities:
-            yield Found(
+            yield Occurrence(
                 table.name,
                 f"Table {table.name} has {table.ttl} as its time to live, but none of its entities has that attribute: "
                 "nothing ever expires.",

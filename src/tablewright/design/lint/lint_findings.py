@@ -1,10 +1,10 @@
 """What lint is made of: rules, and the findings that they give.
 
-A rule is a function from a view of a design to what it finds, registered with its id:
+A rule is a function from a context of a design to what it finds, registered with its id:
 
     @rule("unused-index", "An index that no pattern reads", "warning")
-    def unused_index(view: View) -> Iterator[Found]:
-        yield Found("Calls/byProvider", "what is wrong, in a sentence or two", "the repair")
+    def unused_index(context: LintContext) -> Iterator[Occurrence]:
+        yield Occurrence("Calls/byProvider", "what is wrong, in a sentence or two", "the repair")
 
 A severity says what to do about a finding. An error gives wrong answers or loses data; a warning costs, or will; an
 advice is worth a look. ``ModelError``s that name a rule are findings of that rule, made before lint could look.
@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from tablewright.design.lint.design_view import View
+    from tablewright.design.lint.lint_context import LintContext
 
 Severity = Literal["error", "warning", "advice"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Occurrence:
     """What a rule says about one place."""
 
     # Entity.field, Entity.pattern, table/index, or the name of a write, a need, a reaction or a claim.
@@ -43,11 +43,11 @@ class Rule:
     id: str
     title: str
     severity: Severity
-    find: Callable[[View], Iterator[Found]]
+    find: Callable[[LintContext], Iterator[Occurrence]]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """A mistake in a design."""
 
     rule: str
@@ -67,10 +67,10 @@ RULES: dict[str, Rule] = {}
 
 def rule(
     id: str, title: str, severity: Severity
-) -> Callable[[Callable[[View], Iterator[Found]]], Callable[[View], Iterator[Found]]]:
+) -> Callable[[Callable[[LintContext], Iterator[Occurrence]]], Callable[[LintContext], Iterator[Occurrence]]]:
     """Registers a rule."""
 
-    def register(find: Callable[[View], Iterator[Found]]) -> Callable[[View], Iterator[Found]]:
+    def register(find: Callable[[LintContext], Iterator[Occurrence]]) -> Callable[[LintContext], Iterator[Occurrence]]:
         if id in RULES:
             raise ValueError(f"there are two rules {id!r}")
         RULES[id] = Rule(id, title, severity, find)

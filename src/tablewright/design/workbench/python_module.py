@@ -21,7 +21,7 @@ _STANDARD = {
     "Annotated": "from typing import Annotated",
     "Any": "from typing import Any",
 }
-_OURS = ("Attr", "Design", "Entity", "Get", "GlobalIndex", "Keys", "LocalIndex", "Query", "Table")
+_OURS = ("AttributeName", "Design", "Entity", "Get", "GlobalIndex", "Keys", "LocalIndex", "Query", "Table")
 _NAMINGS: tuple[Callable[[str], str], ...] = (snake_case, camel_case, pascal_case)
 # Names that mean something in an entity, as a type in it, or in the module.
 _TYPES = ("bool", "bytes", "dict", "int", "list", "set", "str", *_STANDARD)
@@ -151,7 +151,7 @@ def _field(attribute: Attribute, name: str, naming: Callable[[str], str]) -> str
     if not attribute.always and annotation != "Any":
         annotation += " | None"
     if naming(name) != attribute.name:
-        annotation = f"Annotated[{annotation}, Attr({_text(attribute.name)})]"
+        annotation = f"Annotated[{annotation}, AttributeName({_text(attribute.name)})]"
     return f"{name}: {annotation}" + ("" if attribute.always else " = None")
 
 

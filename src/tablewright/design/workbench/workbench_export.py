@@ -10,9 +10,9 @@ from typing import Any
 
 from tablewright.design.design_loading import DesignError
 from tablewright.design.diff.snapshot import declared_entities
-from tablewright.design.report.sample_entities import samples
+from tablewright.design.sample_entities import samples
+from tablewright.dynamo import Item
 from tablewright.model import Design, Index, Schema, Table
-from tablewright.model.schema import Item
 
 __all__ = ["model"]
 
@@ -80,8 +80,8 @@ def _lost(schema: Schema) -> list[str]:
         "is when it expires": [schema.expiry] if schema.expiry is not None else [],
     }
     found = [f"that {' and '.join(spec.name for spec in specs)} {what}" for what, specs in marked.items() if specs]
-    found += [f"in which states {attribute} is there" for attribute, rule in schema.rules.items() if rule.when]
-    found += [f"that {attribute} is sharded" for attribute, rule in schema.rules.items() if rule.is_spread]
+    found += [f"in which states {attribute} is there" for attribute, rule in schema.key_rules.items() if rule.when]
+    found += [f"that {attribute} is sharded" for attribute, rule in schema.key_rules.items() if rule.is_spread]
     return found + (["its older shapes"] if schema.upgrades is not None else [])
 
 
@@ -159,13 +159,13 @@ def _attributes(table: Table, schemas: list[Schema], items: dict[str, list[Item]
 
 def _facet(table: Table, schema: Schema, items: list[Item]) -> dict[str, Any]:
     def alias(attribute: str) -> str:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         return attribute if rule is None else rule.template.text
 
     aliases = {"PartitionKeyAlias": alias(table.partition)}
     if table.sort is not None:
         aliases["SortKeyAlias"] = alias(table.sort)
-    names = dict.fromkeys([*schema.by_attribute, *schema.rules, *(name for item in items for name in item)])
+    names = dict.fromkeys([*schema.by_attribute, *schema.key_rules, *(name for item in items for name in item)])
     return {
         "FacetName": schema.entity.__name__,
         "KeyAttributeAlias": aliases,

@@ -11,22 +11,17 @@ Parentheses leave no trace here: the parser has dealt with them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-PathPart = str | int
+# A path is an operand, and so a node of the tree.
+from tablewright.dynamo.document_paths import Path as Path
+from tablewright.dynamo.document_paths import PathPart as PathPart
 
 
 class NameRef(str):
     """A ``#placeholder`` as a step of a path whose name has not been looked up yet."""
 
     __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A document path: ``a.b[0]`` is ``("a", "b", 0)``."""
-
-    parts: tuple[PathPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +38,23 @@ class Literal:
     value: dict[str, Any]
 
 
+class _Condition:
+    """What conditions have in common: ``&``, ``|`` and ``~`` combine them."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Condition) -> And:
+        return And((cast("Condition", self), other))
+
+    def __or__(self, other: Condition) -> Or:
+        return Or((cast("Condition", self), other))
+
+    def __invert__(self) -> Not:
+        return Not(cast("Condition", self))
+
+
 @dataclass(frozen=True, slots=True)
-class Function:
+class Function(_Condition):
     """``size(a)``, ``begins_with(a, :v)``, ``if_not_exists(a, :v)`` and the others."""
 
     name: str
@@ -64,7 +74,7 @@ Operand = Path | Placeholder | Literal | Function | Arithmetic
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(_Condition):
     """The operator is one of ``= <> < <= > >=``."""
 
     operator: str
@@ -73,30 +83,30 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class Between(_Condition):
     operand: Operand
     low: Operand
     high: Operand
 
 
 @dataclass(frozen=True, slots=True)
-class In:
+class In(_Condition):
     operand: Operand
     options: tuple[Operand, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class And:
+class And(_Condition):
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Or:
+class Or(_Condition):
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(_Condition):
     part: Condition
 
 

@@ -16,14 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from tablewright.dynamo.attribute_values import (
-    MAX_NAME_BYTES,
-    NAME_TOO_LARGE,
-    NESTED_TOO_DEEPLY,
-    AttributeValue,
-    text_size,
-)
+from tablewright.dynamo.attribute_values import AttributeValue
 from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo.item_size import text_size
+from tablewright.dynamo.value_checks import MAX_NAME_BYTES, NAME_TOO_LARGE, NESTED_TOO_DEEPLY
 
 _KEY = re.compile(r"[#:][A-Za-z0-9_]+", re.ASCII)
 _MAX_KEY_BYTES = 255

@@ -13,32 +13,16 @@ those of functions and arithmetic with each request's values.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
-from tablewright.dynamo.attribute_values import (
-    MAX_ITEM_SIZE,
-    NUMBER_OVERFLOW,
-    AttributeValue,
-    Item,
-    canonical_number,
-    value_size,
-)
+from tablewright.dynamo.attribute_values import AttributeValue, Item
+from tablewright.dynamo.document_paths import getter, lookup
 from tablewright.dynamo.errors import ValidationException
 from tablewright.dynamo.expressions import condition_checks
 from tablewright.dynamo.expressions.compile_cache import kept
 from tablewright.dynamo.expressions.condition_checks import Test, Values
-from tablewright.dynamo.expressions.document_paths import (
-    clash,
-    getter,
-    lookup,
-    name_problem,
-    nested,
-    resolved,
-    top_level,
-    word_problem,
-)
 from tablewright.dynamo.expressions.nodes import (
     Action,
     AddAction,
@@ -55,7 +39,10 @@ from tablewright.dynamo.expressions.nodes import (
     SetAction,
 )
 from tablewright.dynamo.expressions.parser import Invalid, Parser, Section, check_size
+from tablewright.dynamo.expressions.path_checks import clash, name_problem, nested, resolved, top_level, word_problem
 from tablewright.dynamo.expressions.projection import Projection
+from tablewright.dynamo.item_size import MAX_ITEM_SIZE, value_size
+from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number
 
 _KIND = "UpdateExpression"
 _SETS = frozenset({"SS", "NS", "BS"})
@@ -76,7 +63,7 @@ TOO_LARGE_TO_UPDATE = "Item size to update has exceeded the maximum allowed size
 _FEW_LISTS = 8
 _BAD_PATH = "The document path provided in the update expression is invalid for update"
 
-# Exact for any two numbers DynamoDB can hold: 1E+125 and 1E-130 are 256 digits apart.
+# Exact for any two numbers DynamoDB can store: 1E+125 and 1E-130 are 256 digits apart.
 _EXACT = decimal.Context(prec=400, Emax=9999, Emin=-9999, traps=[])
 
 Evaluator = Callable[[Item, Values], AttributeValue]
@@ -143,35 +130,50 @@ class Update:
 
     def apply(self, item: Item, values: Values) -> Item:
         """The item after the update; ``item`` itself, a mere key when it is new, is not changed."""
-        results = [evaluate and evaluate(item, values) for evaluate in self._evaluators]
-        draft = _Draft(item)
-        for (action, parts), result in zip(self._actions, results, strict=True):
-            container = draft.container(parts)
-            if isinstance(action, SetAction):
-                assert result is not None
-                draft.write(container, parts[-1], result)
-            elif isinstance(action, RemoveAction):
-                draft.remove(container, parts[-1])
-            else:
-                value = condition_checks.constant(action.value, values)
-                assert value is not None
-                old = lookup(item, parts)
-                if old is not None and old.keys() != value.keys():
-                    raise ValidationException(_WRONG_TYPE)
-                if isinstance(action, AddAction):
-                    draft.write(container, parts[-1], value if old is None else added(old, value))
-                elif old is not None:
-                    remaining = subtracted(old, value)
-                    if remaining is None:
-                        draft.remove(container, parts[-1])
-                    else:
-                        draft.write(container, parts[-1], remaining)
-        return draft.finish()
+        return _applied(item, values, self._actions, self._evaluators)
 
     def updated(self, item: Item) -> Item:
         """What the update touches, of the old item for UPDATED_OLD or of the new one for UPDATED_NEW."""
         assert self._touched is not None, "the values of this update have not been checked"
         return self._touched.apply(item)
+
+
+def apply_actions(item: Item, actions: Sequence[Action]) -> Item:
+    """The item after actions that carry their values; what is wrong with the actions themselves is not checked."""
+    evaluators = [_evaluator(action.value, {}) if isinstance(action, SetAction) else None for action in actions]
+    return _applied(item, {}, [(action, action.path.parts) for action in actions], evaluators)
+
+
+def _applied(
+    item: Item,
+    values: Values,
+    actions: Sequence[tuple[Action, tuple[PathPart, ...]]],
+    evaluators: Sequence[Evaluator | None],
+) -> Item:
+    results = [evaluate and evaluate(item, values) for evaluate in evaluators]
+    draft = _Draft(item)
+    for (action, parts), result in zip(actions, results, strict=True):
+        container = draft.container(parts)
+        if isinstance(action, SetAction):
+            assert result is not None
+            draft.write(container, parts[-1], result)
+        elif isinstance(action, RemoveAction):
+            draft.remove(container, parts[-1])
+        else:
+            value = condition_checks.constant(action.value, values)
+            assert value is not None
+            old = lookup(item, parts)
+            if old is not None and old.keys() != value.keys():
+                raise ValidationException(_WRONG_TYPE)
+            if isinstance(action, AddAction):
+                draft.write(container, parts[-1], value if old is None else added(old, value))
+            elif old is not None:
+                remaining = subtracted(old, value)
+                if remaining is None:
+                    draft.remove(container, parts[-1])
+                else:
+                    draft.write(container, parts[-1], remaining)
+    return draft.finish()
 
 
 def compile_update(text: str, names: Mapping[str, str] | None = None) -> Update:

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tablewright.dynamo.attribute_values import AttributeValue, Item, checked
-from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo import AttributeValue, Item, RequestValidationException, ValidationException, checked
 from tablewright.dynamo.expressions.condition_checks import Values, compare
 from tablewright.dynamo.expressions.conditions import Condition, condition_from_node
 from tablewright.dynamo.expressions.key_condition import Bound

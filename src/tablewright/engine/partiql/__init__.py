@@ -8,7 +8,7 @@
     writes                        INSERT, UPDATE, DELETE and EXISTS as writes to one item
     execute, batch, transaction   the three operations
 
-Below this package nothing knows of PartiQL: a SELECT is a ``Reading``, a write is a ``Write``, and
+Below this package nothing knows of PartiQL: a SELECT is a ``PageRead``, a write is a ``Write``, and
 conditions and updates are programs of the expression language.
 """
 

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablewright.dynamo.attribute_values import Item, checked_item
-from tablewright.dynamo.errors import DynamoError, ResourceNotFoundException, ValidationException
+from tablewright.dynamo import (
+    DynamoError,
+    Item,
+    ResourceNotFoundException,
+    ValidationException,
+    checked_item,
+    write_units,
+)
 from tablewright.engine.database import Database
-from tablewright.engine.items.consumed_capacity import Meter, write_units
+from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.partiql import select
 from tablewright.engine.partiql.execute_statement import run_write
 from tablewright.engine.partiql.statements import Insert, Select, Statement, Values, bind

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablewright.dynamo.attribute_values import Item
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import Item, ValidationException
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import Write

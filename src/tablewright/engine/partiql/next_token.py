@@ -15,9 +15,8 @@ from hashlib import sha256
 
 import orjson
 
-from tablewright.dynamo.attribute_values import AttributeValue, Item
-from tablewright.dynamo.errors import ValidationException
-from tablewright.engine.items.query_scan import Source
+from tablewright.dynamo import AttributeValue, Item, ValidationException
+from tablewright.engine.items.page_reader import Source
 
 _CHECKSUM_BYTES = 8
 _DIGEST_BYTES = 16

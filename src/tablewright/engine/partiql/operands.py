@@ -6,10 +6,9 @@ value (``root``, ``root[0]``, ``root[0].name``).
 
 from __future__ import annotations
 
-from tablewright.dynamo.attribute_values import MAX_NESTING, AttributeValue, canonical_number
-from tablewright.dynamo.errors import ValidationException
-from tablewright.dynamo.expressions.document_paths import MAX_INDEX, MAX_PATH_DEPTH
+from tablewright.dynamo import MAX_NESTING, AttributeValue, ValidationException, canonical_number
 from tablewright.dynamo.expressions.nodes import Literal, Path, PathPart, Placeholder
+from tablewright.dynamo.expressions.path_checks import MAX_INDEX, MAX_PATH_DEPTH
 from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.statements import placeholder
 from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree

@@ -6,7 +6,7 @@ in words of its own; those often end with the place in the statement.
 
 from __future__ import annotations
 
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import ValidationException
 from tablewright.engine.partiql.syntax.statement_lexer import Token
 
 

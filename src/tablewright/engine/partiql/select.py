@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.dynamo.attribute_values import Item
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import Item, ValidationException
 from tablewright.dynamo.expressions import Condition, condition_from_node
 from tablewright.dynamo.expressions.placeholders import hash_order
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import check_key_paths
-from tablewright.engine.items.query_scan import Reading, Source, meter_page, read_page
+from tablewright.engine.items.page_reader import PageRead, Source, meter_page, read_page
 from tablewright.engine.partiql import where_keys
 from tablewright.engine.partiql.next_token import Position, check_position
 from tablewright.engine.partiql.statements import Select, Values
@@ -56,9 +55,9 @@ def run(
     for program in (statement.columns, statement.where):
         if program is not None:
             check_key_paths(source.table, program)
-    reading = Reading(source, forward=forward, values=values, projection=statement.columns)
-    reading.whole_items = _needs_whole_items(source, statement)
-    reading.condition = _condition(statement, source, parts, reading.whole_items)
+    read = PageRead(source, forward=forward, values=values, projection=statement.columns)
+    read.whole_items = _needs_whole_items(source, statement)
+    read.condition = _condition(statement, source, parts, read.whole_items)
     stretches = [(b"", None)] if parts is None else [(part.low, part.high) for part in parts]
     position = start or Position()
     check_position(position, source, len(stretches))
@@ -68,17 +67,17 @@ def run(
         if number >= position.range + _RANGES_PER_PAGE or size >= _PAGE_BYTES:
             result.next = Position(number)
             break
-        reading.low, reading.high = stretches[number]
-        reading.limit = None if limit is None else limit - scanned
+        read.low, read.high = stretches[number]
+        read.limit = None if limit is None else limit - scanned
         if number == position.range and position.after is not None:
             behind = source.position(position.after)
             if forward:
-                reading.low = max(reading.low, behind + b"\x00")
+                read.low = max(read.low, behind + b"\x00")
             else:
-                reading.high = behind if reading.high is None else min(reading.high, behind)
-        page = read_page(db, reading)
+                read.high = behind if read.high is None else min(read.high, behind)
+        page = read_page(db, read)
         if meter is not None:
-            meter_page(meter, reading, page, consistent)
+            meter_page(meter, read, page, consistent)
         result.items.extend(page.items)
         scanned += page.scanned
         size += page.size

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tablewright.dynamo.attribute_values import AttributeValue, Item
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo import AttributeValue, Item, ValidationException
 from tablewright.dynamo.expressions import Condition as Program
 from tablewright.dynamo.expressions import condition_checks
 from tablewright.dynamo.expressions.nodes import And, Between, Compare, Condition, Function, In, Operand, Or, Path
-from tablewright.engine.items.query_scan import Source, bounds
+from tablewright.engine.items.key_range import key_range
+from tablewright.engine.items.page_reader import Source
 from tablewright.engine.partiql.statements import Values
 from tablewright.engine.storage.key_encoding import scalar_bytes
 from tablewright.engine.tables.table_schema import Key, Table
@@ -138,10 +138,10 @@ def ranges(source: Source, where: Program | None, values: Values) -> list[Range]
 
 def _bounds(key: Key, partition: KeyTerm, branch: Branch) -> tuple[bytes, bytes | None]:
     equal = {partition.name: partition.operands[0]}
-    low, high = bounds(key, equal, ())
+    low, high = key_range(key, equal, ())
     for term in branch.terms:
         if term.name in key.sort:
-            start, end = bounds(key, equal, [(term.name, term.operator, term.operands)])
+            start, end = key_range(key, equal, [(term.name, term.operator, term.operands)])
             low = max(low, start)
             high = end if high is None else high if end is None else min(high, end)
     return low, high if high is None else max(low, high)

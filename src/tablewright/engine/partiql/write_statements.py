@@ -6,18 +6,16 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo.attribute_values import (
+from tablewright.dynamo import (
     MAX_ITEM_SIZE,
     NESTED_TOO_DEEPLY,
     WRITTEN_TOO_DEEPLY,
-    Item,
-    checked_item,
-)
-from tablewright.dynamo.errors import (
     ConditionalCheckFailedException,
     DuplicateItemException,
+    Item,
     RequestValidationException,
     ValidationException,
+    checked_item,
 )
 from tablewright.dynamo.expressions import condition_from_node
 from tablewright.dynamo.expressions.nodes import And

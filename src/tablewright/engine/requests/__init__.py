@@ -16,11 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablewright.dynamo.errors import (
-    RequestValidationException,
-    UnknownOperationException,
-    ValidationException,
-)
+from tablewright.dynamo import RequestValidationException, UnknownOperationException, ValidationException
 from tablewright.engine.requests.backup_inputs import BACKUP_INPUTS
 from tablewright.engine.requests.common_shapes import Input
 from tablewright.engine.requests.input_shapes import Check, Path, Violations

@@ -20,8 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from tablewright.dynamo.attribute_values import text_size
-from tablewright.dynamo.errors import SerializationException, ValidationException
+from tablewright.dynamo import SerializationException, ValidationException, text_size
 
 Check = Callable[[Any], bool]
 

@@ -13,8 +13,7 @@ from binascii import a2b_base64, b2a_base64
 from typing import Any
 from zlib import crc32
 
-from tablewright.dynamo.attribute_values import NESTED_TOO_DEEPLY
-from tablewright.dynamo.errors import RequestValidationException, SerializationException
+from tablewright.dynamo import NESTED_TOO_DEEPLY, RequestValidationException, SerializationException
 from tablewright.engine.requests.input_shapes import JAVA_PACKAGE, Boolean, Check, Map, Scalar, Shape, String
 
 # Documents may nest 32 levels deep; what is deeper than this is refused before Python's stack is at risk.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from tablewright.dynamo.attribute_values import Item, item_size, same_item
+from tablewright.dynamo import Item, item_size, same_item
 from tablewright.engine.backups.on_demand import Backup, all_backups
 from tablewright.engine.database import Database, Row, expiry
 from tablewright.engine.tables.table_schema import Index, Table

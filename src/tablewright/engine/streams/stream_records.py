@@ -15,12 +15,12 @@ from zlib import crc32
 
 import orjson
 
-from tablewright.dynamo.attribute_values import item_size
-from tablewright.dynamo.errors import (
+from tablewright.dynamo import (
     ExpiredIteratorException,
     ResourceNotFoundException,
     TrimmedDataAccessException,
     ValidationException,
+    item_size,
 )
 from tablewright.engine.database import Database
 from tablewright.engine.streams.shards import (

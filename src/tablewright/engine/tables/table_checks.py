@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tablewright.dynamo.errors import LimitExceededException, ValidationException
+from tablewright.dynamo import LimitExceededException, ValidationException
 
 INVALID = "One or more parameter values were invalid: "
 ON_DEMAND = "PAY_PER_REQUEST"

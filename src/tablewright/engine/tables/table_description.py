@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 import orjson
 
-from tablewright.dynamo.attribute_values import item_size
+from tablewright.dynamo import item_size
 from tablewright.engine.database import Database
 from tablewright.engine.tables.table_checks import ON_DEMAND, PROVISIONED, least_warm_throughput
 from tablewright.engine.tables.table_schema import Index, Table
@@ -173,7 +173,7 @@ def new_id(db: Database) -> str:
 # -- showing -------------------------------------------------------------------------------------------------
 
 
-def shown(db: Database, table: Table) -> dict[str, Any]:
+def current_description(db: Database, table: Table) -> dict[str, Any]:
     """The description as DescribeTable answers it."""
     return with_figures(db, table, deepcopy(table.description))
 

@@ -6,11 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from tablewright.dynamo.errors import (
-    AccessDeniedException,
-    ResourceNotFoundException,
-    ValidationException,
-)
+from tablewright.dynamo import AccessDeniedException, ResourceNotFoundException, ValidationException
 from tablewright.engine.database import Database
 from tablewright.engine.tables.table_checks import (
     TABLE_CAPACITY,

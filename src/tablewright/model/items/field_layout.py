@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from tablewright.model.declarations import Attr
+from tablewright.dynamo import AttributeValue, Item
+from tablewright.model.declarations import AttributeName
 from tablewright.model.errors import ModelError
-from tablewright.model.items.field_spec import FieldSpec, Place
-from tablewright.model.keys.key_template import AttributeValue, Item
+from tablewright.model.items.field_spec import FieldLocation, FieldSpec
 from tablewright.model.naming import Naming
 from tablewright.model.table import Table
 from tablewright.model.values.attribute_codec import (
@@ -27,18 +27,18 @@ from tablewright.model.values.attribute_codec import (
     stored_members,
     stored_types,
 )
-from tablewright.model.values.coercion import ANYTHING, given_for
+from tablewright.model.values.coercion import UNTYPED, coercion_for
 
 if TYPE_CHECKING:
     from tablewright.model.entity import Entity
 
-__all__ = ["Places", "encoded", "no_value"]
+__all__ = ["FieldLayout", "encoded", "invalid_value"]
 
 # Paths into a map have no end.
-_MOST_PLACES = 1000
+_MOST_LOCATIONS = 1000
 
 
-class Places:
+class FieldLayout:
     """The fields of an entity, and all that is in them."""
 
     def __init__(self, entity: type[Entity], table: Table, naming: Naming) -> None:
@@ -47,11 +47,11 @@ class Places:
         self.fields = {name: self._field(name, info, naming) for name, info in entity.model_fields.items()}
         self.by_attribute = {spec.attribute: spec for spec in self.fields.values()}
         # By the names that callers give.
-        self._places: dict[str, Place] = {}
+        self._locations: dict[str, FieldLocation] = {}
 
     def _field(self, name: str, info: FieldInfo, naming: Naming) -> FieldSpec:
         markers = tuple(info.metadata)
-        attribute = next((marker.name for marker in markers if isinstance(marker, Attr)), naming(name))
+        attribute = next((marker.name for marker in markers if isinstance(marker, AttributeName)), naming(name))
         types = stored_types(info.annotation, markers)
         encoder = encoder_for(info.annotation, markers)
         may_be_key = attribute in self.table.key_attributes or attribute == self.table.ttl
@@ -64,9 +64,9 @@ class Places:
 
     def path(self, field_path: str) -> str:
         """The path of attributes that a path of fields is stored under."""
-        return ".".join(self.place(field_path, self.entity.__name__).steps)
+        return ".".join(self.locate(field_path, self.entity.__name__).parts)
 
-    def place(self, field_path: str, where: str) -> Place:
+    def locate(self, field_path: str, where: str) -> FieldLocation:
         """Where a path of fields leads; ``where`` names the declaration that uses it, should it lead nowhere."""
         name, *rest = field_path.split(".")
         spec = self.fields.get(name)
@@ -75,14 +75,16 @@ class Places:
             entity = self.entity.__name__
             prefix = "" if where == entity else f"{where}: "
             raise ModelError(f"{prefix}{entity} has no field {name!r}; it has {known}")
-        place = Place((spec.attribute,), spec.encode, spec.types, given_for(self.entity, name, spec.encode))
+        location = FieldLocation(
+            (spec.attribute,), spec.encode, spec.types, coercion_for(self.entity, name, spec.encode)
+        )
         annotation: Any = spec.annotation
         for step in rest:
             model = _model_in(annotation)
             if model is None:
-                if not place.types & {"M", None}:
+                if not location.types & {"M", None}:
                     raise ModelError(f"{where}: {field_path!r} leads into {name!r}, which is neither a model nor a map")
-                place = Place((*place.steps, step), encode, frozenset([None]), ANYTHING)
+                location = FieldLocation((*location.parts, step), encode, frozenset([None]), UNTYPED)
                 annotation = Any
                 continue
             info = model.model_fields.get(step)
@@ -90,23 +92,23 @@ class Places:
                 known = ", ".join(model.model_fields)
                 raise ModelError(f"{where}: {model.__name__} has no field {step!r}; it has {known}")
             stored_name, encoder = next(member[1:3] for member in stored_members(model) if member[0] == step)
-            types, given = stored_types(info.annotation, info.metadata), given_for(model, step, encoder)
-            place = Place((*place.steps, stored_name), encoder, types, given)
+            types, coercion = stored_types(info.annotation, info.metadata), coercion_for(model, step, encoder)
+            location = FieldLocation((*location.parts, stored_name), encoder, types, coercion)
             annotation = info.annotation
             name = step
-        return place
+        return location
 
-    def _placed(self, name: str) -> Place:
+    def _located(self, name: str) -> FieldLocation:
         """The place of a name that a caller gives, which is kept."""
         path = name if name in self.fields else name.replace("__", ".")
-        place = self.place(path, self.entity.__name__)
-        if len(self._places) < _MOST_PLACES:
-            self._places[name] = place
-        return place
+        location = self.locate(path, self.entity.__name__)
+        if len(self._locations) < _MOST_LOCATIONS:
+            self._locations[name] = location
+        return location
 
     # -- values -------------------------------------------------------------------------------------------------
 
-    def stored(self, values: Mapping[str, Any]) -> Item:
+    def encode_values(self, values: Mapping[str, Any]) -> Item:
         """Field values as attributes; None is left out.
 
         Where keys need a part of a field only, it can be given by its path: as ``subject.id`` or ``subject__id``.
@@ -114,17 +116,19 @@ class Places:
         item: Item = {}
         try:
             for name, value in values.items():
-                place = self._places.get(name) or self._placed(name)
+                location = self._locations.get(name) or self._located(name)
                 if value is None:
                     continue
-                own = place.given.own.get(type(value))
-                encoded = place.encode(place.given.take(value)) if own is None else own(value)
+                encode_exact = location.coercion.encoders.get(type(value))
+                encoded = (
+                    location.encode(location.coercion.coerce(value)) if encode_exact is None else encode_exact(value)
+                )
                 if encoded is None:
                     continue
-                if len(place.steps) == 1:
-                    item[place.steps[0]] = encoded
+                if len(location.parts) == 1:
+                    item[location.parts[0]] = encoded
                     continue
-                *outer, last = place.steps
+                *outer, last = location.parts
                 members = item
                 for step in outer:
                     members = members.setdefault(step, {"M": {}})["M"]
@@ -132,21 +136,21 @@ class Places:
         except ModelError:
             raise
         except (TypeError, ValueError) as error:
-            raise no_value(f"{self.entity.__name__}.{name}", value, error) from None
+            raise invalid_value(f"{self.entity.__name__}.{name}", value, error) from None
         return item
 
 
-def encoded(place: Place, value: Any, where: str, *, is_bound: bool = False) -> AttributeValue | None:
+def encoded(location: FieldLocation, value: Any, where: str, *, is_bound: bool = False) -> AttributeValue | None:
     """A value that is given for a place, as it is stored there; what it cannot have is an error that says where."""
-    given = place.given
-    encoder = (given.kinds if is_bound else given.own).get(type(value))
+    coercion = location.coercion
+    encoder = (coercion.bound_encoders if is_bound else coercion.encoders).get(type(value))
     try:
-        return place.encode(given.take(value)) if encoder is None else encoder(value)
+        return location.encode(coercion.coerce(value)) if encoder is None else encoder(value)
     except (TypeError, ValueError) as error:
-        raise no_value(where, value, error) from None
+        raise invalid_value(where, value, error) from None
 
 
-def no_value(place: str, value: Any, error: Exception) -> ModelError:
+def invalid_value(place: str, value: Any, error: Exception) -> ModelError:
     """The error for a value that is given for a field, and that it cannot have."""
     reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
     return ModelError(f"{place}: {value!r} is no value of it: {reason}")

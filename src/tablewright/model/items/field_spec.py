@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tablewright.model.values.attribute_codec import Encoder
-from tablewright.model.values.coercion import Given
+from tablewright.model.values.coercion import Coercion
 
-__all__ = ["FieldSpec", "Place"]
+__all__ = ["FieldLocation", "FieldSpec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class FieldSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a field path leads: the steps to it in an item, and how values there are stored and given."""
+class FieldLocation:
+    """Where a field path leads: the parts of its document path, and how values there are stored and coerced."""
 
-    steps: tuple[str, ...]
+    parts: tuple[str, ...]
     encode: Encoder
     types: frozenset[str | None]
-    given: Given = field(compare=False)
+    coercion: Coercion = field(compare=False)

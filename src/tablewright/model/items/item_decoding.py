@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from tablewright.model.declarations import OUTSIDE
+from tablewright.dynamo import Item
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.errors import ModelError
 from tablewright.model.items.item_validator import reader_of
-from tablewright.model.keys.key_template import Item
 from tablewright.model.values.attribute_codec import decode
 from tablewright.model.values.pydantic_validators import fields_alone, validator_of
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tablewright.model.entity import Entity
     from tablewright.model.schema import Schema
 
-__all__ = ["Decoder", "keep_unknown", "read_in_part", "unknown_of"]
+__all__ = ["Decoder", "keep_unknown_attributes", "partial_entity_error", "unknown_attributes"]
 
 _UNKNOWN = "_unknown"
 
@@ -49,7 +49,7 @@ class Decoder:
         self._read = reader_of(schema.entity, attributes, self._absent)
         # What is not among these belongs to somebody else, and survives.
         own = [schema.table.type_attribute, None if schema.upgrades is None else schema.upgrades.attribute]
-        self._known = frozenset(name for name in [*schema.by_attribute, *schema.rules, *own] if name is not None)
+        self._known = frozenset(name for name in [*schema.by_attribute, *schema.key_rules, *own] if name is not None)
 
     def decode(self, item: Item, *, partial: bool = False) -> Entity:
         """The entity of an item; pydantic's ValidationError when it is none.
@@ -69,7 +69,7 @@ class Decoder:
             entity = self._partial({**self._defaults(outside), **self._values(item)})
         else:
             entity = self._entity(item)
-        keep_unknown(entity, {name: value for name, value in item.items() if name not in self._known})
+        keep_unknown_attributes(entity, {name: value for name, value in item.items() if name not in self._known})
         for name in outside:
             # Nor is it the default, even if the field is no longer declared as large.
             entity.__dict__.pop(name, None)
@@ -105,7 +105,7 @@ class Decoder:
 
     def _outside(self, item: Item) -> list[str]:
         """The fields whose values are kept outside of an item, and have not been put into it."""
-        kept = item.get(OUTSIDE, {}).get("M", ())
+        kept = item.get(BLOB_REFERENCES, {}).get("M", ())
         return [self._by_attribute[name].name for name in kept if name in self._by_attribute and name not in item]
 
     def _defaults(self, without: Iterable[str]) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _meanings_of_absence(schema: Schema) -> dict[str, Callable[[], Any]]:
     return meanings
 
 
-def read_in_part(schema: Schema, name: str) -> ModelError:
+def partial_entity_error(schema: Schema, name: str) -> ModelError:
     """The error for an entity that lacks a field, as a pattern with ``project`` gives it."""
     return ModelError(
         f"this {schema.entity.__name__} was read in part, without {name}; read it whole before you write it"
@@ -154,14 +154,14 @@ def read_in_part(schema: Schema, name: str) -> ModelError:
 # -- what is stored beside the fields -------------------------------------------------------------------------------
 
 
-def unknown_of(entity: Entity) -> Item:
+def unknown_attributes(entity: Entity) -> Item:
     """The attributes that an entity's item has and that are not its own."""
     private = entity.__pydantic_private__
     unknown: Item = {} if private is None else private.get(_UNKNOWN, {})
     return unknown
 
 
-def keep_unknown(entity: Entity, unknown: Item) -> None:
+def keep_unknown_attributes(entity: Entity, unknown: Item) -> None:
     """Give an entity such attributes, to be written back with it.
 
     They are kept where pydantic copies, compares and pickles them. They are no declared private attribute, because

@@ -9,27 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tablewright.dynamo import Item
 from tablewright.model.declarations import Upgrades
 from tablewright.model.errors import ModelError
-from tablewright.model.keys.key_template import Item
 from tablewright.model.values.attribute_codec import decode, encode
 
-__all__ = ["shape_of", "upgraded"]
+__all__ = ["schema_version_of", "upgraded"]
 
 
-def shape_of(upgrades: Upgrades, item: Item) -> int:
+def schema_version_of(upgrades: Upgrades, item: Item) -> int:
     """The number of an item's shape; one that says nothing has the first."""
     return int(item.get(upgrades.attribute, {"N": "1"})["N"])
 
 
 def upgraded(upgrades: Upgrades, item: Item, name: str, key: Iterable[str]) -> Item:
     """The item in the present shape: the same one if it has that already. ``name`` is its entity's."""
-    shape = shape_of(upgrades, item)
-    if shape == upgrades.shape:
+    shape = schema_version_of(upgrades, item)
+    if shape == upgrades.schema_version:
         return item
-    if shape > upgrades.shape:
+    if shape > upgrades.schema_version:
         raise ModelError(
-            f"an item of {name} has shape {shape}, but the newest one declared is {upgrades.shape}; "
+            f"an item of {name} has shape {shape}, but the newest one declared is {upgrades.schema_version}; "
             "it was written by a newer program"
         )
     values = {attribute: decode(value) for attribute, value in item.items()}
@@ -46,7 +46,7 @@ def upgraded(upgrades: Upgrades, item: Item, name: str, key: Iterable[str]) -> I
             result[attribute] = before
         elif (stored := encode(value)) is not None:
             result[attribute] = stored
-    result[upgrades.attribute] = {"N": str(upgrades.shape)}
+    result[upgrades.attribute] = {"N": str(upgrades.schema_version)}
     if any(result.get(attribute) != item.get(attribute) for attribute in key):
         raise ModelError(f"an upgrade of {name} changes the primary key, which only a move can do")
     return result

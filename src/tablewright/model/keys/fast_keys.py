@@ -13,37 +13,38 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from tablewright.dynamo import AttributeValue
 from tablewright.model.errors import ModelError
-from tablewright.model.items.field_spec import Place
-from tablewright.model.keys.key_template import AttributeValue, Field, Part, escape
+from tablewright.model.items.field_spec import FieldLocation
+from tablewright.model.keys.key_template import Field, Part, escape
 from tablewright.model.values.attribute_codec import Encoder
 
 if TYPE_CHECKING:
     from tablewright.model.schema import Schema
 
-__all__ = ["AttributeMaker", "KeyMaker", "attribute_maker", "key_maker", "made"]
+__all__ = ["AttributeBuilder", "KeyBuilder", "attribute_builder", "key_builder", "made"]
 
 # Gives the primary key that field values make up, or None where the maker does not know.
-KeyMaker = Callable[[Mapping[str, Any]], dict[str, AttributeValue] | None]
+KeyBuilder = Callable[[Mapping[str, Any]], dict[str, AttributeValue] | None]
 # The same of one attribute of a key; where it does not know, it may also raise what ``made`` knows.
-AttributeMaker = Callable[[Mapping[str, Any]], AttributeValue | None]
+AttributeBuilder = Callable[[Mapping[str, Any]], AttributeValue | None]
 
 
-def key_maker(schema: Schema) -> KeyMaker:
+def key_builder(schema: Schema) -> KeyBuilder:
     """The maker of the primary keys of an entity."""
     table = schema.table
-    makers: list[tuple[str, AttributeMaker]] = []
+    makers: list[tuple[str, AttributeBuilder]] = []
     used: set[str] = set()
     for attribute in table.key:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         maker = None
         if rule is None or not (rule.shards > 1 or rule.template.optional):
-            maker = attribute_maker(schema, attribute, None if rule is None else rule.template.parts)
+            maker = attribute_builder(schema, attribute, None if rule is None else rule.template.parts)
         if maker is None:
             return lambda values: None
         makers.append((attribute, maker))
         used.update([attribute] if rule is None else rule.template.required)
-    may_be_internal = table.partition not in schema.rules
+    may_be_internal = table.partition not in schema.key_rules
     number = len(used)
 
     def make(values: Mapping[str, Any]) -> dict[str, AttributeValue] | None:
@@ -54,7 +55,7 @@ def key_maker(schema: Schema) -> KeyMaker:
 
 
 def made(
-    makers: Sequence[tuple[str, AttributeMaker]], values: Mapping[str, Any], given: dict[str, AttributeValue]
+    makers: Sequence[tuple[str, AttributeBuilder]], values: Mapping[str, Any], given: dict[str, AttributeValue]
 ) -> dict[str, AttributeValue] | None:
     """What is given, with what makers make of field values; None where one does not know."""
     try:
@@ -68,7 +69,7 @@ def made(
     return given
 
 
-def attribute_maker(schema: Schema, attribute: str, parts: Sequence[Part] | None) -> AttributeMaker | None:
+def attribute_builder(schema: Schema, attribute: str, parts: Sequence[Part] | None) -> AttributeBuilder | None:
     """The maker of a key attribute from these parts of its template, or, if it has none, from the field that is stored
     in it; None where it takes more than that.
     """
@@ -76,12 +77,12 @@ def attribute_maker(schema: Schema, attribute: str, parts: Sequence[Part] | None
     sources = {attribute} if parts is None else {part.name for part in parts if isinstance(part, Field)}
     if not names.keys() >= sources:
         return None
-    places = {source: (names[source], schema.place(names[source], "")) for source in sources}
-    return _as_it_is(*places[attribute]) if parts is None else _templated(parts, places)
+    locations = {source: (names[source], schema.locate(names[source], "")) for source in sources}
+    return _as_it_is(*locations[attribute]) if parts is None else _templated(parts, locations)
 
 
-def _as_it_is(name: str, place: Place) -> AttributeMaker:
-    own = place.given.own
+def _as_it_is(name: str, location: FieldLocation) -> AttributeBuilder:
+    own = location.coercion.encoders
 
     def make(values: Mapping[str, Any]) -> AttributeValue | None:
         value = values[name]
@@ -91,13 +92,13 @@ def _as_it_is(name: str, place: Place) -> AttributeMaker:
     return make
 
 
-def _templated(parts: Sequence[Part], places: Mapping[str, tuple[str, Place]]) -> AttributeMaker:
+def _templated(parts: Sequence[Part], locations: Mapping[str, tuple[str, FieldLocation]]) -> AttributeBuilder:
     pieces = []
     literal = ""
     for part in parts:
         if isinstance(part, Field):
-            name, place = places[part.name]
-            pieces.append((literal, name, _writers(part, place)))
+            name, location = locations[part.name]
+            pieces.append((literal, name, _writers(part, location)))
             literal = ""
         else:
             literal += part.text
@@ -117,9 +118,12 @@ def _templated(parts: Sequence[Part], places: Mapping[str, tuple[str, Place]]) -
     return make
 
 
-def _writers(part: Field, place: Place) -> Mapping[type, Callable[[Any], str]]:
+def _writers(part: Field, location: FieldLocation) -> Mapping[type, Callable[[Any], str]]:
     """How values of a field's own types stand in a key; of some types without being encoded first."""
-    return {kind: _straight(part.form, kind) or _encoded(part, encode) for kind, encode in place.given.own.items()}
+    return {
+        kind: _straight(part.form, kind) or _encoded(part, encode)
+        for kind, encode in location.coercion.encoders.items()
+    }
 
 
 def _straight(form: str, kind: type) -> Callable[[Any], str] | None:

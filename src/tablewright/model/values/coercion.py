@@ -21,11 +21,11 @@ from uuid import UUID
 from pydantic import BaseModel
 from pydantic_core import SchemaValidator
 
-from tablewright.model.keys.key_template import AttributeValue
+from tablewright.dynamo import AttributeValue
 from tablewright.model.values.attribute_codec import Encoder, Epoch, encode
 from tablewright.model.values.pydantic_validators import fields_alone, validator_of
 
-__all__ = ["ANYTHING", "Given", "given_for"]
+__all__ = ["UNTYPED", "Coercion", "coercion_for"]
 
 Node = dict[str, Any]
 
@@ -48,15 +48,15 @@ _CONFIGURED_CHANGES = tuple(f"str_{change}" for change in _CHANGES)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Coercion:
     """How values that are given for a field are taken."""
 
     # The types whose values are the field's own, each with its encoder.
-    own: Mapping[type, Encoder]
+    encoders: Mapping[type, Encoder]
     # The same without regard to what validators make of them.
-    kinds: Mapping[type, Encoder]
+    bound_encoders: Mapping[type, Encoder]
     # Makes any other value the field's own, or raises pydantic's ValidationError.
-    take: Callable[[Any], Any]
+    coerce: Callable[[Any], Any]
 
 
 def _text(value: str) -> AttributeValue:
@@ -68,18 +68,20 @@ def _encoders(types: Iterator[type], encoder: Encoder) -> dict[type, Encoder]:
 
 
 _SCALARS = _encoders(iter(_TYPES.values()), encode)
-ANYTHING = Given(_SCALARS, _SCALARS, lambda value: value)
+UNTYPED = Coercion(_SCALARS, _SCALARS, lambda value: value)
 """Of a place whose type is not known."""
 
 
-def given_for(model: type[BaseModel], name: str, encoder: Encoder) -> Given:
+def coercion_for(model: type[BaseModel], name: str, encoder: Encoder) -> Coercion:
     """How values of a field of a model are taken."""
     fields = _fields_of(model)
     schema = fields.nodes[name]["schema"]
     found = _Kinds(fields, encoder)
     found.add(schema)
-    return Given(
-        {} if found.may_change else found.own, found.kinds, lambda value: _validator(model, name).validate_python(value)
+    return Coercion(
+        {} if found.may_change else found.encoders,
+        found.bound_encoders,
+        lambda value: _validator(model, name).validate_python(value),
     )
 
 
@@ -141,8 +143,8 @@ class _Kinds:
     def __init__(self, fields: _Fields, encoder: Encoder) -> None:
         self._fields = fields
         self._encoder = encoder
-        self.own: dict[type, Encoder] = {}
-        self.kinds: dict[type, Encoder] = {}
+        self.encoders: dict[type, Encoder] = {}
+        self.bound_encoders: dict[type, Encoder] = {}
         self.may_change = False
 
     def add(self, schema: Node) -> None:
@@ -174,17 +176,19 @@ class _Kinds:
 
     def _take(self, types: list[type]) -> None:
         encoders = _encoders(iter(types), self._encoder)
-        self.own |= encoders
-        self.kinds |= encoders
+        self.encoders |= encoders
+        self.bound_encoders |= encoders
 
     def _choose(self, choices: list[Any]) -> None:
         types = {type(choice) for choice in choices if choice is not None}
-        self.kinds |= _encoders(iter(types), self._encoder)
+        self.bound_encoders |= _encoders(iter(types), self._encoder)
         for kind in types:
             # Of a union, another member may take what is not among these.
-            is_taken = kind in self.own
-            self.own[kind] = (
-                self.kinds[kind] if is_taken else self._one_of([choice for choice in choices if type(choice) is kind])
+            is_taken = kind in self.encoders
+            self.encoders[kind] = (
+                self.bound_encoders[kind]
+                if is_taken
+                else self._one_of([choice for choice in choices if type(choice) is kind])
             )
 
     def _one_of(self, choices: list[Any]) -> Encoder:

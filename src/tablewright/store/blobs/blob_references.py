@@ -26,20 +26,18 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo.attribute_values import item_size, value_size
+from tablewright.dynamo import AttributeValue, Item, item_size, value_size
 from tablewright.model import Entity, Large, Schema, schema_of
-from tablewright.model.declarations import OUTSIDE
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.items.item_decoding import keep_unknown, unknown_of
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item
+from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 
 _MAGIC = b"TBWL"
 _LENGTH = 4
 # A key has up to 3 KB, and may be written as \uXXXX; what is longer is no header.
 MOST_OF_HEADER = 64 * 1024
 # What the map of references takes up by itself.
-_FIRST_ROOM = len(OUTSIDE) + 3
+_FIRST_ROOM = len(BLOB_REFERENCES) + 3
 # Twelve digits of size are a terabyte.
 _ANY_SIZE = 10**12 - 1
 
@@ -79,7 +77,7 @@ class Reference:
 def references(item: Mapping[str, AttributeValue]) -> dict[str, Reference]:
     """The references of an item, by attribute; also of those that are in the item itself again."""
     found = {}
-    for attribute, member in item.get(OUTSIDE, {}).get("M", {}).items():
+    for attribute, member in item.get(BLOB_REFERENCES, {}).get("M", {}).items():
         told = member.get("M", {})
         try:
             found[attribute] = Reference(
@@ -92,18 +90,18 @@ def references(item: Mapping[str, AttributeValue]) -> dict[str, Reference]:
 
 def lacking(item: Mapping[str, AttributeValue]) -> dict[str, Reference]:
     """The references of values that are not in the item."""
-    if OUTSIDE not in item:
+    if BLOB_REFERENCES not in item:
         return {}
     return {attribute: reference for attribute, reference in references(item).items() if attribute not in item}
 
 
 def with_references(item: Item, found: Mapping[str, Reference]) -> Item:
     """An item with these references and no others; the same one where that changes nothing."""
-    if not found and OUTSIDE not in item:
+    if not found and BLOB_REFERENCES not in item:
         return item
-    plain = {name: value for name, value in item.items() if name != OUTSIDE}
+    plain = {name: value for name, value in item.items() if name != BLOB_REFERENCES}
     if found:
-        plain[OUTSIDE] = stored_references(found)
+        plain[BLOB_REFERENCES] = stored_references(found)
     return plain
 
 
@@ -119,8 +117,8 @@ def stripped(item: Item) -> Item:
 
 def sizes_outside(entity: Entity) -> dict[str, int]:
     """The bytes that an entity has outside of its item, by field; as of when it was read or written last."""
-    known = unknown_of(entity)
-    if OUTSIDE not in known:
+    known = unknown_attributes(entity)
+    if BLOB_REFERENCES not in known:
         return {}
     by_attribute = schema_of(type(entity)).by_attribute
     return {
@@ -132,9 +130,9 @@ def sizes_outside(entity: Entity) -> dict[str, int]:
 
 def remember(entity: Entity, found: Mapping[str, Reference]) -> None:
     """Let an entity know what of it is outside."""
-    known = unknown_of(entity)
-    if found or OUTSIDE in known:
-        keep_unknown(entity, with_references(known, found))
+    known = unknown_attributes(entity)
+    if found or BLOB_REFERENCES in known:
+        keep_unknown_attributes(entity, with_references(known, found))
 
 
 # -- values and blobs -----------------------------------------------------------------------------------------------
@@ -204,7 +202,7 @@ def to_go(schema: Schema, item: Item, name_length: int) -> list[FieldSpec]:
     size = item_size(item)
     for value, spec in sized:
         gain = value - room
-        if not going and OUTSIDE not in item:
+        if not going and BLOB_REFERENCES not in item:
             gain -= _FIRST_ROOM
         if size > spec.marker(Large).threshold and gain > 0:
             going.append(spec)

@@ -20,12 +20,11 @@ from typing import Any, TypeVar
 
 import orjson
 
-from tablewright.dynamo.attribute_values import item_size
+from tablewright.dynamo import AttributeValue, Item, item_size
+from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
 from tablewright.model import Entity, ModelError, Schema, Table, schema_of
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.items.item_decoding import unknown_of
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item
+from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.model.items.item_decoding import unknown_attributes
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.blobs.blob_references import (
     Blob,
@@ -39,15 +38,14 @@ from tablewright.store.blobs.blob_references import (
     value_in,
     with_references,
 )
-from tablewright.store.blobs.blob_store import Blobs, delete_blobs, get_blobs, name_length, new_name, put_blobs
+from tablewright.store.blobs.blob_requests import delete_blobs, get_blobs, put_blobs
+from tablewright.store.blobs.blob_store import BlobStore, name_length, new_name
 from tablewright.store.context import Context
 from tablewright.store.errors import BlobLost, Conflict, LimitExceeded, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.flow.retry import is_undone, retrying
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_visible
-from tablewright.store.write.attribute_changes import replaced, touched
-from tablewright.store.write.expression_builder import Changes, Condition, equals
 from tablewright.store.write.write_conditions import described, has_version, version_of
 
 T = TypeVar("T")
@@ -119,12 +117,12 @@ class Outside:
         placed.superseded = _superseded(before, placed.references)
         return placed
 
-    def replace(self, schema: Schema, basis: Item, after: Item, changes: Changes) -> Placed:
+    def replace(self, schema: Schema, basis: Item, after: Item, changes: UpdateActions) -> Placed:
         """Place the values of an item that is changed in place, and change the changes accordingly."""
         large = {spec.attribute for spec in schema.large}
-        before, changed = references(basis), touched(changes) & large
-        if not changed <= replaced(changes):
-            names = ", ".join(schema.by_attribute[name].name for name in changed - replaced(changes))
+        before, changed = references(basis), changes.attributes & large
+        if not changed <= changes.replaced:
+            names = ", ".join(schema.by_attribute[name].name for name in changed - changes.replaced)
             raise ModelError(f"{schema.entity.__name__}: {names} is Large, so it can only be set and removed")
         # What another writer has set in the item itself is there, and not outside.
         kept = {name: found for name, found in before.items() if name not in changed and name not in basis}
@@ -137,16 +135,16 @@ class Outside:
                 placed.conditions.append(
                     has_version(schema, version_of(schema, basis)) if vouched else equals(attribute, value)
                 )
-            changes.put.pop(attribute, None)
-            changes.removed.append(attribute)
+            changes.sets.pop(attribute, None)
+            changes.removes.append(attribute)
             self._put(placed, schema, basis, attribute, value, before.get(attribute))
         if placed.references != before:
             if placed.references:
-                changes.put[OUTSIDE] = stored_references(placed.references)
+                changes.sets[BLOB_REFERENCES] = stored_references(placed.references)
             else:
-                changes.removed.append(OUTSIDE)
+                changes.removes.append(BLOB_REFERENCES)
         if changed or placed.references != before:
-            placed.conditions.append(equals(OUTSIDE, basis.get(OUTSIDE)))
+            placed.conditions.append(equals(BLOB_REFERENCES, basis.get(BLOB_REFERENCES)))
         placed.superseded = _superseded(before, placed.references)
         return placed
 
@@ -248,7 +246,7 @@ def discard(context: Context, names: Sequence[str]) -> Flow[None]:
             return
 
 
-def _blobs(context: Context) -> Blobs:
+def _blobs(context: Context) -> BlobStore:
     if context.blobs is None:
         raise StoreError("a value is kept outside of its item, and the store does not know where; give it blobs=...")
     return context.blobs
@@ -260,7 +258,7 @@ def _blobs(context: Context) -> Blobs:
 def at_hand(entity: Entity) -> Values:
     """The values that an entity has of those that are outside, as far as they are what is there."""
     schema, found = schema_of(type(entity)), {}
-    for attribute, reference in references(unknown_of(entity)).items():
+    for attribute, reference in references(unknown_attributes(entity)).items():
         spec = schema.by_attribute.get(attribute)
         if spec is not None and spec.name in entity.__dict__:
             value = spec.encode(entity.__dict__[spec.name])
@@ -314,7 +312,12 @@ def still_shown(
 
 def whole_if_older(context: Context, schema: Schema, item: Item | None) -> Flow[Item | None]:
     """An item with all its values if it has an older shape, as its upgrade may look at them; else as it is."""
-    if item is None or schema.upgrades is None or schema.shape_of(item) == schema.upgrades.shape or not lacking(item):
+    if (
+        item is None
+        or schema.upgrades is None
+        or schema.schema_version_of(item) == schema.upgrades.schema_version
+        or not lacking(item)
+    ):
         return item
     (whole,) = yield from loaded(context, schema.table, [item])
     if whole is None:
@@ -370,7 +373,7 @@ def _again(
 
 
 def _lost(table: Table, item: Item, attribute: str, reference: Reference, reason: str) -> BlobLost:
-    schema = next((schema for schema in table.entities if schema.is_of(item)), None)
+    schema = next((schema for schema in table.entities if schema.matches(item)), None)
     if schema is None:
         return BlobLost(table.name, "", attribute, reference.blob, reason)
     return BlobLost(
@@ -381,7 +384,7 @@ def _lost(table: Table, item: Item, attribute: str, reference: Reference, reason
 def load(context: Context, entity: Entity) -> Flow[None]:
     """Give an entity the large values that it lacks because nobody read them, as the changes of a stream do."""
     schema = schema_of(type(entity))
-    known = references(unknown_of(entity))
+    known = references(unknown_attributes(entity))
     lacked = {
         attribute: reference
         for attribute, reference in known.items()
@@ -403,4 +406,4 @@ def load(context: Context, entity: Entity) -> Flow[None]:
 def _told(schema: Schema, entity: Entity) -> str:
     """Which item an entity is of that was read in part."""
     values = {name: value for name, value in entity.__dict__.items() if name in schema.fields and value is not None}
-    return described(schema, schema.key_of(schema.stored(values)))
+    return described(schema, schema.key_of(schema.encode_values(values)))

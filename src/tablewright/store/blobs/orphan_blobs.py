@@ -20,17 +20,15 @@ from urllib.parse import unquote
 
 from tablewright.model import Entity, ModelError, Table, schema_of
 from tablewright.store.blobs.blob_references import MOST_OF_HEADER, owner_in, references
+from tablewright.store.blobs.blob_requests import delete_blobs, head_blobs, list_blobs
 from tablewright.store.blobs.blob_store import (
     UNFINISHED,
-    Blobs,
-    Entry,
+    BlobEntry,
+    BlobStore,
     blob_prefix,
-    delete_blobs,
+    created_at,
     entity_in,
-    head_blobs,
-    is_name,
-    list_blobs,
-    made_at,
+    is_blob_name,
 )
 from tablewright.store.context import Context
 from tablewright.store.errors import InvalidCursor
@@ -102,10 +100,10 @@ def collect_orphans(
     report = Orphans(cursor=cursor)
     while True:
         response = yield from retrying(context, list_blobs(context.blobs, prefix, report.cursor, _PAGE))
-        entries: list[Entry] = [entry for entry in response["Blobs"] if is_name(entry.name)]
-        old = [entry for entry in entries if made_at(entry.name) <= oldest_kept]
+        entries: list[BlobEntry] = [entry for entry in response["Blobs"] if is_blob_name(entry.name)]
+        old = [entry for entry in entries if created_at(entry.name) <= oldest_kept]
         orphans, unreadable = yield from _orphans(context, context.blobs, table, old)
-        removed: Sequence[Entry] = ()
+        removed: Sequence[BlobEntry] = ()
         if orphans and not dry_run:
             yield from retrying(context, delete_blobs(context.blobs, [entry.name for entry in orphans]))
             removed = orphans
@@ -124,7 +122,9 @@ def collect_orphans(
             return report
 
 
-def _orphans(context: Context, blobs: Blobs, table: Table, entries: Sequence[Entry]) -> Flow[tuple[list[Entry], int]]:
+def _orphans(
+    context: Context, blobs: BlobStore, table: Table, entries: Sequence[BlobEntry]
+) -> Flow[tuple[list[BlobEntry], int]]:
     """Those that nothing refers to, and how many do not say whose they are."""
     name = context.name_of(table)
     # A file that was never finished is nobody's.
@@ -147,7 +147,7 @@ def _orphans(context: Context, blobs: Blobs, table: Table, entries: Sequence[Ent
     return orphans, unreadable
 
 
-def _owners(context: Context, blobs: Blobs, names: Sequence[str]) -> Flow[list[dict[str, Any] | None]]:
+def _owners(context: Context, blobs: BlobStore, names: Sequence[str]) -> Flow[list[dict[str, Any] | None]]:
     """Whose blobs are, as they say; None for one that is gone, nothing for one that does not say."""
     if not names:
         return []
@@ -165,11 +165,11 @@ def _is_key(table: Table, key: Any) -> bool:
     return isinstance(key, dict) and key.keys() == set(table.key) and all(isinstance(v, dict) for v in key.values())
 
 
-def _usage(entries: Sequence[Entry]) -> Usage:
+def _usage(entries: Sequence[BlobEntry]) -> Usage:
     return Usage(len(entries), sum(entry.size for entry in entries))
 
 
-def _by_entity(known: dict[str, Usage], entries: Sequence[Entry]) -> dict[str, Usage]:
+def _by_entity(known: dict[str, Usage], entries: Sequence[BlobEntry]) -> dict[str, Usage]:
     sums = dict(known)
     for entry in entries:
         entity = unquote(entity_in(entry.name))

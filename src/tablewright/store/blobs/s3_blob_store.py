@@ -1,20 +1,20 @@
 """Blobs in a bucket of S3, or of anything that speaks its protocol.
 
-An object is put whole in one request, which S3 takes or refuses as a whole, and reads are strongly consistent, so a
-blob is there for everyone when its put has returned. Trying again is the store's business, as with DynamoDB.
+An object is put in one request, which S3 takes or refuses entirely, and reads are strongly consistent, so everyone can
+read a blob once its put has returned. The store does the retries, as with DynamoDB.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tablewright.store.blobs.blob_store import REFUSED, Entry, checked
+from tablewright.store.blobs.blob_store import REFUSED, BlobEntry, checked_name
 from tablewright.store.errors import ServiceError
 
-_GONE = frozenset({"NoSuchKey", "404", "NotFound"})
+_NOT_FOUND = frozenset({"NoSuchKey", "404", "NotFound"})
 
-# S3's words for what may pass, in DynamoDB's.
-_PASSING = {
+# S3's codes of temporary failures, and DynamoDB's for the same.
+_TEMPORARY = {
     "SlowDown": "ThrottlingException",
     "RequestTimeout": "ConnectionError",
     "RequestTimeTooSkewed": "ConnectionError",
@@ -24,16 +24,16 @@ _PASSING = {
 }
 
 _CONNECT_SECONDS, _READ_SECONDS = 5, 60
-_NOT_MORE_THAN_A_REQUEST = 1000
+_MOST_KEYS_PER_REQUEST = 1000
 
 
-class S3Blobs:
+class S3BlobStore:
     """Blobs in a bucket, under a prefix. Options are botocore's (``aws_access_key_id``).
 
-    A prefix belongs to one database: two that have a table of the same name need two.
+    A prefix belongs to one database: two databases with tables of the same name need two prefixes.
     """
 
-    at_once = 16
+    concurrency = 16
 
     def __init__(
         self, bucket: str, prefix: str = "", *, region: str | None = None, endpoint: str | None = None, **options: Any
@@ -49,7 +49,7 @@ class S3Blobs:
             retries={"total_max_attempts": 1},
             connect_timeout=_CONNECT_SECONDS,
             read_timeout=_READ_SECONDS,
-            max_pool_connections=self.at_once,
+            max_pool_connections=self.concurrency,
         )
         if options.get("config") is not None:
             config = config.merge(options["config"])
@@ -57,7 +57,7 @@ class S3Blobs:
         self._client = botocore.session.Session().create_client("s3", **arguments)
 
     def __repr__(self) -> str:
-        return f"S3Blobs({self.bucket!r}, {self.prefix!r})"
+        return f"S3BlobStore({self.bucket!r}, {self.prefix!r})"
 
     def put(self, name: str, data: bytes) -> None:
         self._call("put_object", Key=self._key(name), Body=data, ContentType="application/octet-stream")
@@ -75,19 +75,19 @@ class S3Blobs:
     def delete(self, name: str) -> None:
         self._call("delete_object", Key=self._key(name))
 
-    def entries(self, prefix: str, after: str | None, limit: int) -> list[Entry]:
-        how = {"Prefix": self.prefix + prefix, "MaxKeys": min(limit, _NOT_MORE_THAN_A_REQUEST)}
+    def entries(self, prefix: str, after: str | None, limit: int) -> list[BlobEntry]:
+        how = {"Prefix": self.prefix + prefix, "MaxKeys": min(limit, _MOST_KEYS_PER_REQUEST)}
         if after is not None:
             how["StartAfter"] = self.prefix + after
         response = self._call("list_objects_v2", **how)
         found = () if response is None else response.get("Contents", ())
-        return [Entry(member["Key"].removeprefix(self.prefix), member["Size"]) for member in found]
+        return [BlobEntry(member["Key"].removeprefix(self.prefix), member["Size"]) for member in found]
 
     def _key(self, name: str) -> str:
-        return self.prefix + checked(name)
+        return self.prefix + checked_name(name)
 
     def _call(self, method: str, **request: Any) -> Any:
-        """The response, its body read; None for an object that is not there."""
+        """The response, with its body read; None for an object that does not exist."""
         from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
 
         try:
@@ -96,11 +96,11 @@ class S3Blobs:
                 response["Body"] = response["Body"].read()
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
-            if code in _GONE:
+            if code in _NOT_FOUND:
                 return None
             if code.isdecimal() and int(code) >= 500:
                 raise ServiceError(code, str(error)) from None
-            raise ServiceError(_PASSING.get(code, REFUSED), f"{self}: {error}") from None
+            raise ServiceError(_TEMPORARY.get(code, REFUSED), f"{self}: {error}") from None
         except (ConnectionError, HTTPClientError) as error:
             raise ServiceError("ConnectionError", f"{self}: {error}") from error
         except BotoCoreError as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 from tablewright.model import Index, Table
@@ -19,56 +18,10 @@ from tablewright.store.argument_checks import TABLES, not_taken
 from tablewright.store.context import Context
 from tablewright.store.errors import NotReady, ServiceError, TableMismatch
 from tablewright.store.flow.driver import Flow, Request, Sleep
+from tablewright.store.maintenance.table_differences import Aspect, Difference, Resolution
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 5.0
-
-
-class Aspect(StrEnum):
-    """What of a table differs."""
-
-    TABLE = "table"
-    KEY = "key"
-    ATTRIBUTE_TYPE = "attribute type"
-    INDEX = "index"
-    INDEX_KEY = "index key"
-    PROJECTION = "projection"
-    TIME_TO_LIVE = "time to live"
-    STREAM = "stream"
-    RECOVERY = "point-in-time recovery"
-    ENCRYPTION = "encryption"
-    PROTECTION = "deletion protection"
-    TAG = "tag"
-
-
-class Resolution(StrEnum):
-    """What became of a difference."""
-
-    PLANNED = "planned"
-    APPLIED = "applied"
-    # Not safe to change: it would take away, or rebuild.
-    REFUSED = "refused"
-    # There, but not in the model; nobody is hurt by it.
-    LEFT = "left"
-    # The endpoint has no such operation.
-    UNSUPPORTED = "unsupported"
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One thing in which a table is not what the model says; ``name`` is the index, attribute or tag it is about."""
-
-    table: str
-    aspect: Aspect
-    name: str
-    expected: str | None
-    found: str | None
-    resolution: Resolution
-
-    def __str__(self) -> str:
-        subject = f"{self.aspect} {self.name}" if self.name else str(self.aspect)
-        expected, found = self.expected or "none", self.found or "none"
-        return f"{self.table}: {subject}: {expected} expected, {found} found ({self.resolution})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tablewright.dynamo import AttributeValue, Item
 from tablewright.model import ModelError, Schema
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.errors import Unreadable
 from tablewright.store.read.entity_decoding import entity_of
@@ -101,15 +100,15 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
         # A value that fits no key, or one that a step of the upgrades cannot deal with.
         reason = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
         return [Finding(Fault.INVALID, name, which, "", None, reason)], None
-    wanted = {attribute: value for attribute, value in present.items() if attribute not in schema.rules} | derived
+    wanted = {attribute: value for attribute, value in present.items() if attribute not in schema.key_rules} | derived
     if schema.table.type_attribute is not None:
         wanted[schema.table.type_attribute] = {"S": schema.type_name}
 
     def differences() -> Iterator[Finding]:
-        old, new = schema.shape_of(item), schema.shape_of(wanted)
+        old, new = schema.schema_version_of(item), schema.schema_version_of(wanted)
         if old != new:
             yield Finding(Fault.SHAPE, name, which, "", str(new), str(old))
-        attributes = [*schema.rules]
+        attributes = [*schema.key_rules]
         if schema.table.type_attribute is not None:
             attributes.append(schema.table.type_attribute)
         for attribute in attributes:

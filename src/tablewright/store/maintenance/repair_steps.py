@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import Condition, exists
 from tablewright.model import Entity, Schema, Table, schema_of
-from tablewright.model.schema import Item
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.maintenance.findings import Finding, Remedy
 from tablewright.store.maintenance.write_back import Prepared
 from tablewright.store.write.executor import WritePlan, execute_all
-from tablewright.store.write.expression_builder import Condition, exists
 
 __all__ = ["ATTEMPTS", "Changed", "Mending", "has_changed"]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import all_equal, all_of, equals, missing, with_expressions
 from tablewright.model import Schema
-from tablewright.model.schema import Item
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import backoff, retrying
 from tablewright.store.maintenance.findings import Fault, Finding, Remedy, guard_at, guard_finding, key_text
@@ -19,7 +20,6 @@ from tablewright.store.maintenance.repair_steps import ATTEMPTS, Changed, Mendin
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.executor import Action, WritePlan
-from tablewright.store.write.expression_builder import all_of, equals, missing, stored_equal, with_condition
 from tablewright.store.write.put import held
 from tablewright.store.write.unique_values import OWNER, expected_guards
 from tablewright.store.write.write_conditions import described
@@ -58,7 +58,7 @@ def _guard(mending: Mending, schema: Schema, key: Item, guard_key: Item) -> Flow
             mending.tell([finding], Remedy.FOUND)
             return
         condition = equals(OWNER, None if owner is None else {"M": owner})
-        put = Action("Put", with_condition({"TableName": mending.name, "Item": wanted}, condition), has_changed)
+        put = Action("Put", with_expressions({"TableName": mending.name, "Item": wanted}, condition), has_changed)
         try:
             yield from mending.commit(schema, WritePlan([put, *checks]))
         except Changed:
@@ -81,7 +81,7 @@ def strays(mending: Mending, guards: Sequence[Item]) -> Flow[None]:
 
 
 def _schema_of_owner(mending: Mending, owner: Item) -> Schema | None:
-    return next((schema for schema in mending.schemas if schema.unique and schema.is_of(owner)), None)
+    return next((schema for schema in mending.schemas if schema.unique and schema.matches(owner)), None)
 
 
 def _stray(mending: Mending, schema: Schema, guard: Item) -> Flow[None]:
@@ -96,7 +96,7 @@ def _stray(mending: Mending, schema: Schema, guard: Item) -> Flow[None]:
         if not mending.mend:
             mending.tell([finding], Remedy.FOUND)
             return
-        delete = Action("Delete", with_condition(mending.at(key), equals(OWNER, guard[OWNER])), has_changed)
+        delete = Action("Delete", with_expressions(mending.at(key), equals(OWNER, guard[OWNER])), has_changed)
         try:
             check = _unchanged_check(mending, schema, owner_key, owner)
             yield from mending.commit(schema, WritePlan([delete, check]))
@@ -118,8 +118,6 @@ def _snapshot(mending: Mending, *keys: Item) -> Flow[list[Item | None]]:
 def _unchanged_check(mending: Mending, schema: Schema, key: Item, item: Item | None) -> Action:
     """That an item has the unique values that it was seen with, or is still missing."""
     condition = (
-        missing(mending.table.partition)
-        if item is None
-        else all_of([*mending.there(), *stored_equal(held(schema, item))])
+        missing(mending.table.partition) if item is None else all_of([*mending.there(), *all_equal(held(schema, item))])
     )
-    return Action("ConditionCheck", with_condition(mending.at(key), condition), has_changed)
+    return Action("ConditionCheck", with_expressions(mending.at(key), condition), has_changed)

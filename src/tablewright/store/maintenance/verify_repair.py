@@ -19,12 +19,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, all_of, compare, missing, with_expressions
 from tablewright.model import Entity, Schema, Table
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.schema import Item
 from tablewright.store.argument_checks import A_SCOPE, is_entity_class, not_taken
 from tablewright.store.blobs.blob_references import lacking, references, stripped
-from tablewright.store.blobs.blob_store import head_blobs
+from tablewright.store.blobs.blob_requests import head_blobs
 from tablewright.store.blobs.offload import Outside, loaded
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, BlobLost, Cancelled
@@ -39,14 +40,6 @@ from tablewright.store.read.cursor import seal, unseal
 from tablewright.store.read.visibility import is_expired
 from tablewright.store.streams.effects import Fixed
 from tablewright.store.write.executor import Action, WritePlan, execute_all
-from tablewright.store.write.expression_builder import (
-    Changes,
-    Compared,
-    all_of,
-    missing,
-    stored_equal,
-    with_condition,
-)
 from tablewright.store.write.move import unchanged
 from tablewright.store.write.sequence import COUNT
 from tablewright.store.write.unique_values import OWNER, guard_changes
@@ -133,7 +126,7 @@ class _Upkeep(Mending):
                 if "M" in item.get(OWNER, {}) and not self._is_over(item):
                     guards.append(item)
                 continue
-            schema = next((schema for schema in self.schemas if schema.is_of(item)), None)
+            schema = next((schema for schema in self.schemas if schema.matches(item)), None)
             if schema is not None:
                 mended = yield from self._item(schema, item)
                 if mended is not None and not is_expired(schema, mended, self.context.clock()):
@@ -175,7 +168,7 @@ class _Upkeep(Mending):
                 yield backoff(self.context, attempt)
                 body = {"TableName": self.name, "Key": self.key(item), "ConsistentRead": True}
                 response = yield from retrying(self.context, Request("GetItem", body, "upkeep"))
-                if "Item" not in response or not schema.is_of(response["Item"]):
+                if "Item" not in response or not schema.matches(response["Item"]):
                     return None
                 item = response["Item"]
             else:
@@ -205,29 +198,29 @@ class _Upkeep(Mending):
             if schema.large:
                 placed = Outside(self.context).place(schema, wanted, references(item), same=False)
                 wanted = placed.item
-            leave = with_condition(self.at(old_key), all_of([*self.there(), *unchanged(schema, item)]))
-            arrive = with_condition({"TableName": self.name, "Item": wanted}, missing(self.table.partition))
+            leave = with_expressions(self.at(old_key), all_of([*self.there(), *unchanged(schema, item)]))
+            arrive = with_expressions({"TableName": self.name, "Item": wanted}, missing(self.table.partition))
             taken = AlreadyExists(schema.entity.__name__, described(schema, wanted))
             return WritePlan(
                 [Action("Delete", leave, has_changed), Action("Put", arrive, lambda _: taken)],
                 guard_changes(schema, item, old_key, wanted, new_key),
                 placed=placed,
             )
-        if schema.shape_of(item) != schema.shape_of(wanted):
+        if schema.schema_version_of(item) != schema.schema_version_of(wanted):
             # Its guards are looked at with all the others.
             return upgrading(self.context, schema, item, wanted, has_changed)
         differing = [name for name in {**item, **wanted} if item.get(name) != wanted.get(name)]
-        changes = Changes(
-            put={name: wanted[name] for name in differing if name in wanted},
-            removed=[name for name in differing if name not in wanted],
+        changes = UpdateActions(
+            sets={name: wanted[name] for name in differing if name in wanted},
+            removes=[name for name in differing if name not in wanted],
         )
         assumed = dict.fromkeys([*differing, *(source for name in differing for source in schema.sources(name))])
-        unaltered = stored_equal({name: item.get(name) for name in assumed})
+        unaltered = all_equal({name: item.get(name) for name in assumed})
         return WritePlan(
             [
                 Action(
                     "Update",
-                    with_condition(self.at(old_key), all_of([*self.there(), *unaltered]), changes),
+                    with_expressions(self.at(old_key), all_of([*self.there(), *unaltered]), changes),
                     has_changed,
                 )
             ]
@@ -255,8 +248,8 @@ class _Upkeep(Mending):
             name = schema.entity.__name__
             finding = Finding(Fault.COUNTER, name, described(schema, item), spec.name, str(number), str(given))
             if self.mend:
-                behind = missing(COUNT) | Compared(COUNT, "<", {"N": str(number)})
-                body = with_condition(self.at(key), behind, Changes(put={COUNT: {"N": str(number)}}))
+                behind = missing(COUNT) | compare(COUNT, "<", {"N": str(number)})
+                body = with_expressions(self.at(key), behind, UpdateActions(sets={COUNT: {"N": str(number)}}))
                 try:
                     yield from execute_all(self.context, [Fixed(schema, "repair", "Update", body, Changed)], "upkeep")
                 except Cancelled as cancelled:

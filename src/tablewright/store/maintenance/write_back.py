@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, all_of, exists, with_expressions
 from tablewright.model import Schema
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.schema import Item
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.offload import Outside
 from tablewright.store.context import Context
@@ -26,7 +27,6 @@ from tablewright.store.errors import Cancelled, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Sleep
 from tablewright.store.maintenance.findings import compared
 from tablewright.store.write.executor import Action, Found, Operation, WritePlan, execute_all
-from tablewright.store.write.expression_builder import Changes, all_of, exists, stored_equal, with_condition
 from tablewright.store.write.unique_values import GuardChange, guard_changes
 
 T = TypeVar("T")
@@ -62,14 +62,14 @@ def upgrading(
     placed = Outside(context).place(schema, wanted, references(stored)) if schema.large else None
     after = wanted if placed is None else placed.item
     differing = [name for name in {**stored, **after} if stored.get(name) != after.get(name)]
-    changes = Changes(
-        put={name: after[name] for name in differing if name in after},
-        removed=[name for name in differing if name not in after],
+    changes = UpdateActions(
+        sets={name: after[name] for name in differing if name in after},
+        removes=[name for name in differing if name not in after],
     )
-    names = dict.fromkeys([*stored, *schema.by_attribute, *differing, OUTSIDE])
-    assumed = {name: stored.get(name) for name in names if name not in schema.rules and name not in key}
-    conditions = [exists(table.partition), *stored_equal(assumed)]
-    body = with_condition({"TableName": context.name_of(table), "Key": key}, all_of(conditions), changes)
+    names = dict.fromkeys([*stored, *schema.by_attribute, *differing, BLOB_REFERENCES])
+    assumed = {name: stored.get(name) for name in names if name not in schema.key_rules and name not in key}
+    conditions = [exists(table.partition), *all_equal(assumed)]
+    body = with_expressions({"TableName": context.name_of(table), "Key": key}, all_of(conditions), changes)
     return WritePlan([Action("Update", body, refused)], list(guards), placed=placed)
 
 
@@ -89,8 +89,8 @@ def written_back(context: Context, schemas: Sequence[Schema], items: Sequence[It
     result = list(items)
     known: dict[int, Item] = {}
     for number, item in enumerate(items):
-        schema = next((schema for schema in schemas if len(schemas) == 1 or schema.is_of(item)), None)
-        if schema is None or not schema.is_to_be_written_back(item) or lacking(item):
+        schema = next((schema for schema in schemas if len(schemas) == 1 or schema.matches(item)), None)
+        if schema is None or not schema.needs_write_back(item) or lacking(item):
             # The steps may look at what is outside, so that without it there is nothing to go by.
             continue
         if id(item) not in known:

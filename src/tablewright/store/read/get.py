@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Lookup, ModelError, Schema, schema_of
-from tablewright.model.schema import Item
 from tablewright.store.argument_checks import A_GET, not_taken
 from tablewright.store.blobs.blob_references import lacking
 from tablewright.store.blobs.offload import still_shown
@@ -49,7 +49,7 @@ def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) 
         plan = plan_lookup(context, lookup, consistent=consistent)
         items = yield from begin(context, plan).take(1)
         item, key = items[0] if items else None, plan.settled_key
-    if item is not None and ((schema.large and lookup.whole) or schema.writes_back):
+    if item is not None and ((schema.large and lookup.load_large) or schema.writes_back):
         return (yield from _whole(context, lookup, item, key))
     entity: E | None = None if item is None else entity_of(schema, item)
     return entity
@@ -59,7 +59,7 @@ def _whole(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str]) 
     """The entity of an item that was found, with the values that are outside of it."""
     schema = schema_of(lookup.entity)
     found: Item | None = item
-    if schema.large and lookup.whole:
+    if schema.large and lookup.load_large:
         (found,) = yield from still_shown(context, [schema], [item], key)
     if found is not None and schema.writes_back:
         (found,) = yield from written_back(context, [schema], [found])
@@ -90,7 +90,7 @@ def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool
         item, schema = items[number], schema_of(lookup.entity)
         if item is not None and is_visible(schema, item, now):
             shown.setdefault(schema, {})[number] = item
-            if lookup.whole and lacking(item):
+            if lookup.load_large and lacking(item):
                 outside.setdefault(schema, []).append(number)
     for schema, numbers in outside.items():
         whole = yield from still_shown(context, [schema], [shown[schema].pop(number) for number in numbers], ())

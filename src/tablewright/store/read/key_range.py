@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from tablewright.model.keys.key_template import PAST, AttributeValue, Field, lookup
-from tablewright.model.schema import Item
-from tablewright.store.write.expression_builder import Between, Compared, Condition
+from tablewright.dynamo import AttributeValue, Item, non_null_at
+from tablewright.dynamo.expressions.builder import Condition, between, compare
+from tablewright.model.keys.key_template import PAST, Field
 
 Check = Callable[[Item], bool]
 
@@ -44,11 +44,11 @@ class Range:
 
     def condition(self, attribute: str) -> Condition | None:
         if self.low is not None and self.high is not None:
-            return Between(attribute, self.low[0], self.high[0])
+            return between(attribute, self.low[0], self.high[0])
         if self.low is not None:
-            return Compared(attribute, ">=" if self.low[1] else ">", self.low[0])
+            return compare(attribute, ">=" if self.low[1] else ">", self.low[0])
         if self.high is not None:
-            return Compared(attribute, "<=" if self.high[1] else "<", self.high[0])
+            return compare(attribute, "<=" if self.high[1] else "<", self.high[0])
         return None
 
     def fitted(self, form: str) -> Range:
@@ -71,7 +71,7 @@ class Range:
         low, high = self.low, self.high
 
         def within(item: Item) -> bool:
-            value = lookup(item, path)
+            value = non_null_at(item, path)
             if value is None:
                 return False
             found = comparable(value)

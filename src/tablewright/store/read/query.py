@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from tablewright.model import Collection, Entity, Gathering, Selection
-from tablewright.model.schema import Item
-from tablewright.store.argument_checks import A_CLASS, A_GATHER, A_QUERY, is_entity_class, not_taken
+from tablewright.dynamo import Item
+from tablewright.model import Collection, CollectionSelection, Entity, Selection
+from tablewright.store.argument_checks import A_CLASS, A_COLLECTION_QUERY, A_QUERY, is_entity_class, not_taken
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.pager import MOST_AT_ONCE, Reading, begin, go_on, sealed
 from tablewright.store.read.read_plan import Plan, Scope
-from tablewright.store.read.read_planner import plan_gathering, plan_scan, plan_selection
+from tablewright.store.read.read_planner import plan_collection, plan_scan, plan_selection
 from tablewright.store.read.visibility import visible
 
 E = TypeVar("E", bound=Entity)
@@ -123,16 +123,16 @@ def scan(
     return read_page(begin(context, plan, cursor, page_size), entity, limit)
 
 
-def collect(context: Context, gathering: Gathering[C], *, consistent: bool | None = None) -> Flow[C | None]:
+def collect(context: Context, selection: CollectionSelection[C], *, consistent: bool | None = None) -> Flow[C | None]:
     """A collection: all of a partition; None when a member is missing that has to be there."""
-    if not isinstance(gathering, Gathering):
-        raise not_taken("collect", A_GATHER, gathering)
-    reading = begin(context, plan_gathering(context, gathering, consistent=consistent))
+    if not isinstance(selection, CollectionSelection):
+        raise not_taken("collect", A_COLLECTION_QUERY, selection)
+    reading = begin(context, plan_collection(context, selection, consistent=consistent))
     items: list[Item] = []
     while not reading.ended:
         taken = yield from reading.take(None)
         items += (yield from reading.whole(taken)) if reading.scope.is_special else taken
-    return gathering.collection.of(items, entity_of)
+    return selection.collection.of(items, entity_of)
 
 
 def count(context: Context, selection: Selection[E], *, consistent: bool | None = None) -> Flow[int]:

@@ -14,24 +14,25 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from tablewright.model import ModelError
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.items.field_layout import encoded
-from tablewright.model.keys.fast_keys import AttributeMaker, attribute_maker
-from tablewright.model.keys.key_template import PAST, AttributeValue, Field, Part, Template, lookup
-from tablewright.model.schema import Item
-from tablewright.store.read.key_range import Check
-from tablewright.store.read.query_template import Bounded, Maker, Outline, Way
-from tablewright.store.write.expression_builder import (
-    Between,
-    Called,
-    Compared,
+from tablewright.dynamo import AttributeValue, Item, non_null_at
+from tablewright.dynamo.expressions.builder import (
     Condition,
-    OneOf,
     all_of,
+    begins_with,
+    between,
+    compare,
     equals,
     missing,
+    one_of,
+    render,
 )
+from tablewright.model import ModelError
+from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.model.items.field_layout import encoded
+from tablewright.model.keys.fast_keys import AttributeBuilder, attribute_builder
+from tablewright.model.keys.key_template import PAST, Field, Part, Template
+from tablewright.store.read.key_range import Check
+from tablewright.store.read.query_template import Bounded, Maker, Outline, Way
 
 __all__ = ["outlined"]
 
@@ -89,12 +90,12 @@ class _Outliner:
             result.straight = None
         return result
 
-    def _place(self, condition: Condition, *makers: Maker, straight: AttributeMaker | None = None) -> list[str]:
+    def _place(self, condition: Condition, *makers: Maker, straight: AttributeBuilder | None = None) -> list[str]:
         """Add a condition on the key, with what makes its values, which are blanks in the condition; if nothing does,
         they are as they are in it. Gives their placeholders. ``straight`` is the only maker again."""
         placeholders, result = self.result.placeholders, self.result
         before = len(placeholders.values)
-        self.key_conditions.append(condition.render(placeholders))
+        self.key_conditions.append(render(condition, placeholders))
         added = list(placeholders.values)[before:]
         if makers:
             result.makers += zip(added, makers, strict=True)
@@ -104,16 +105,16 @@ class _Outliner:
                 result.straight.append((added[0], straight))
         return added
 
-    def _straight(self, attribute: str, parts: Sequence[Part] | None = None) -> AttributeMaker | None:
-        return attribute_maker(self.schema, attribute, parts)
+    def _straight(self, attribute: str, parts: Sequence[Part] | None = None) -> AttributeBuilder | None:
+        return attribute_builder(self.schema, attribute, parts)
 
     def _projected(self, project: Sequence[str], keys_only: bool) -> tuple[str, ...]:
         """The attributes to ask for: those of the fields wanted, and those that tell whether an item counts."""
         schema = self.schema
         telling = [schema.table.type_attribute, None if schema.expiry is None else schema.expiry.attribute]
-        wanted = [] if keys_only else [schema.place(name, self.way.pattern).steps[0] for name in project]
+        wanted = [] if keys_only else [schema.locate(name, self.way.pattern).parts[0] for name in project]
         if any(spec.attribute in wanted for spec in schema.large):
-            telling.append(OUTSIDE)
+            telling.append(BLOB_REFERENCES)
         names = [*self.way.key, *telling, *self.checked, *wanted]
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
@@ -123,7 +124,7 @@ class _Outliner:
         if attribute == self.schema.table.type_attribute:
             self.result.partition += self._place(self._is_of_the_entity(attribute))
             return
-        rule = self.schema.rules.get(attribute)
+        rule = self.schema.key_rules.get(attribute)
         make: Maker
         if rule is None:
             self.used.add(attribute)
@@ -134,19 +135,19 @@ class _Outliner:
         else:
             template = rule.template
             self._use(template, None)
-            lacking = [name for name in sorted(template.required) if lookup(self.item, name) is None]
+            lacking = [name for name in sorted(template.required) if non_null_at(self.item, name) is None]
             if lacking:
                 raise self._lacks(lacking)
             make = _text(template.render)
             straight = None if template.optional else self._straight(attribute, template.parts)
-        (placeholder,) = self._place(Compared(attribute, "=", _BLANK), make, straight=straight)
+        (placeholder,) = self._place(compare(attribute, "=", _BLANK), make, straight=straight)
         self.result.partition.append(placeholder)
         if rule is not None and rule.is_spread:
             self.result.sharded.append((placeholder, rule))
 
     def _is_of_the_entity(self, attribute: str) -> Condition:
         """The condition on a type attribute that is part of the key: it is nothing that a caller gives."""
-        return Compared(attribute, "=", {"S": self.schema.type_name})
+        return compare(attribute, "=", {"S": self.schema.type_name})
 
     def _lacks(self, paths: Sequence[str]) -> ModelError:
         names = " and ".join(self.schema.field_path(path) for path in paths)
@@ -168,13 +169,13 @@ class _Outliner:
             if attribute == self.schema.table.type_attribute:
                 self._place(self._is_of_the_entity(attribute))
                 continue
-            rule = self.schema.rules.get(attribute)
+            rule = self.schema.key_rules.get(attribute)
             open_field = None
             if rule is None:
                 if attribute in self.item:
                     self.used.add(attribute)
                     self._place(
-                        Compared(attribute, "=", _BLANK), itemgetter(attribute), straight=self._straight(attribute)
+                        compare(attribute, "=", _BLANK), itemgetter(attribute), straight=self._straight(attribute)
                     )
                     continue
                 if target == attribute:
@@ -185,7 +186,7 @@ class _Outliner:
             self._use(template, None if open_field is None else open_field.name)
             if open_field is None:
                 straight = self._straight(attribute, template.parts + template.optional)
-                self._place(Compared(attribute, "=", _BLANK), _text(template.beginning()), straight=straight)
+                self._place(compare(attribute, "=", _BLANK), _text(template.beginning()), straight=straight)
                 continue
             if target == open_field.name:
                 self._bounded(attribute, template, open_field)
@@ -204,7 +205,7 @@ class _Outliner:
         if open_field.name == first_optional:
             # The key may end here, or go on with its optional part.
             self._place(
-                Between(attribute, _BLANK, _BLANK),
+                between(attribute, _BLANK, _BLANK),
                 _text(template.render),
                 lambda item: {"S": f"{template.render(item)}{PAST}"},
             )
@@ -213,23 +214,25 @@ class _Outliner:
         if open_field is template.fields[0]:
             # Nothing in it follows from what is given.
             if beginning:
-                self._place(Called("begins_with", attribute, {"S": beginning}))
+                self._place(begins_with(attribute, {"S": beginning}))
         else:
             parts = template.parts + template.optional
             straight = self._straight(attribute, parts[: parts.index(open_field)])
             make = _text(template.beginning(open_field))
-            self._place(Called("begins_with", attribute, _BLANK), make, straight=straight)
+            self._place(begins_with(attribute, _BLANK), make, straight=straight)
 
     def _bounded(self, attribute: str, template: Template | None = None, part: Field | None = None) -> None:
         range_field = self.way.query.range
         assert range_field is not None
-        place = self.schema.place(range_field, self.way.pattern)
+        place = self.schema.locate(range_field, self.way.pattern)
         bounded = self.result.bounded = Bounded(self.schema, attribute, range_field, place, template, part)
         if bounded.by_day and part is not None:
             self.checked.append(part.name.partition(".")[0])
 
     def _check_all_used(self) -> None:
-        rules = [self.schema.rules[name] for name in self.way.partition + self.way.sort if name in self.schema.rules]
+        rules = [
+            self.schema.key_rules[name] for name in self.way.partition + self.way.sort if name in self.schema.key_rules
+        ]
         for attribute in (name for name in self.item if name not in self.used):
             states = [rule.when[attribute] for rule in rules if attribute in rule.when]
             name = self.schema.field_path(attribute)
@@ -246,8 +249,8 @@ class _Outliner:
         """The conditions outside of the key. What an index does not have, DynamoDB cannot filter by: it is checked."""
         rendered = []
         for name, wanted in filters.items():
-            place = self.schema.place(name, self.way.pattern)
-            path = ".".join(place.steps)
+            place = self.schema.locate(name, self.way.pattern)
+            path = ".".join(place.parts)
             if path in self.way.partition + self.way.sort:
                 raise ModelError(f"{self.way.pattern}: {name} is part of the key, so it cannot be in where")
             several = isinstance(wanted, list | tuple | set | frozenset)
@@ -256,13 +259,13 @@ class _Outliner:
             options = [None if value is None else encoded(place, value, where) for value in choices]
             if not options:
                 self.result.nothing = True
-            elif self.way.has is not None and place.steps[0] not in self.way.has:
+            elif self.way.has is not None and place.parts[0] not in self.way.has:
                 self.result.checks.append(_is_one_of(path, options))
-                self.checked.append(place.steps[0])
+                self.checked.append(place.parts[0])
             else:
                 rendered.append(_one_of(path, options))
         condition = all_of(rendered)
-        return "" if condition is None else condition.render(self.result.placeholders)
+        return "" if condition is None else render(condition, self.result.placeholders)
 
 
 # Stands in a condition for a value that is not known yet.
@@ -277,9 +280,9 @@ def _text(render: Callable[[Item], str | None]) -> Maker:
 def _one_of(path: str, options: Sequence[AttributeValue | None]) -> Condition:
     """One of several values. None is stored as nothing at all, or as NULL."""
     values = [{"NULL": True} if value is None else value for value in options]
-    condition = equals(path, values[0]) if len(values) == 1 else OneOf(path, values)
+    condition = equals(path, values[0]) if len(values) == 1 else one_of(path, values)
     return missing(path) | condition if None in options else condition
 
 
 def _is_one_of(path: str, options: Sequence[AttributeValue | None]) -> Check:
-    return lambda item: lookup(item, path) in options
+    return lambda item: non_null_at(item, path) in options

@@ -13,17 +13,18 @@ from datetime import UTC, date, datetime, time
 from itertools import product
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item
+from tablewright.dynamo.expressions.builder import Placeholders, render
 from tablewright.model import Entity, Query, schema_of
 from tablewright.model.declarations import KeyRule
 from tablewright.model.items.field_layout import encoded
-from tablewright.model.items.field_spec import Place
-from tablewright.model.keys.fast_keys import AttributeMaker, made
-from tablewright.model.keys.key_template import AttributeValue, Field, Template
-from tablewright.model.schema import Item, Schema
+from tablewright.model.items.field_spec import FieldLocation
+from tablewright.model.keys.fast_keys import AttributeBuilder, made
+from tablewright.model.keys.key_template import Field, Template
+from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.read.key_range import Check, Range, keys_within
 from tablewright.store.read.read_plan import Plan, Scope
-from tablewright.store.write.expression_builder import Placeholders
 
 # An expression, its names, and the placeholders of the bounds in it.
 BoundText = tuple[str, dict[str, str], list[str]]
@@ -91,7 +92,7 @@ class Outline:
     # What makes the values that follow from those given, by placeholder.
     makers: list[tuple[str, Maker]] = field(default_factory=list)
     # The same straight from field values, if there is such a one for each, and no more follows from the values.
-    straight: list[tuple[str, AttributeMaker]] | None = field(default_factory=list)
+    straight: list[tuple[str, AttributeBuilder]] | None = field(default_factory=list)
     # The placeholders of the partition key, and of those the ones that stand for several partitions.
     partition: list[str] = field(default_factory=list)
     sharded: list[tuple[str, KeyRule]] = field(default_factory=list)
@@ -164,7 +165,7 @@ class Outline:
             return self.body["KeyConditionExpression"], self.placeholders.names, []
         placeholders = self.placeholders.copy()
         before = len(placeholders.values)
-        text = f"{self.body['KeyConditionExpression']} AND {condition.render(placeholders)}"
+        text = f"{self.body['KeyConditionExpression']} AND {render(condition, placeholders)}"
         return text, placeholders.names, list(placeholders.values)[before:]
 
 
@@ -193,7 +194,7 @@ class Bounded:
     schema: Schema
     attribute: str
     range_field: str
-    place: Place
+    place: FieldLocation
     template: Template | None = None
     part: Field | None = None
     by_day: bool = field(init=False)
@@ -219,7 +220,7 @@ class Bounded:
         """The bounds as stored values; a date stands for the whole day where the field is a time."""
         within = Range()
         for bound, value in bounds.items():
-            if type(value) is date and datetime in self.place.given.kinds:
+            if type(value) is date and datetime in self.place.coercion.bound_encoders:
                 edge = time.min if bound in ("since", "before") else time.max
                 value = datetime.combine(value, edge, UTC)
             stored = encoded(self.place, value, f"{self._name}, {bound}", is_bound=True)

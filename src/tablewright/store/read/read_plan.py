@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.schema import Item, Schema
+from tablewright.dynamo import Item
+from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.model.schema import Schema
 from tablewright.store.read.key_range import Check
 
 
@@ -50,7 +51,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         self.schemas = (self.schema, *self.others)
-        wanted = self.whole and (not self.projected or OUTSIDE in self.projected)
+        wanted = self.whole and (not self.projected or BLOB_REFERENCES in self.projected)
         self.is_large = wanted and any(schema.large for schema in self.schemas)
         self.writes_back = any(schema.writes_back for schema in self.schemas)
         self.is_special = self.is_large or self.writes_back

@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tablewright.model import Entity, Gathering, Lookup, Query, Selection, schema_of
+from tablewright.model import CollectionSelection, Entity, Lookup, Query, Selection, schema_of
 from tablewright.store.context import Context
 from tablewright.store.read.query_compiler import outlined
 from tablewright.store.read.query_template import Outline, Way
 from tablewright.store.read.read_plan import Plan, Scope
 
-__all__ = ["plan_gathering", "plan_lookup", "plan_scan", "plan_selection"]
+__all__ = ["plan_collection", "plan_lookup", "plan_scan", "plan_selection"]
 
 _NONE: Mapping[str, Any] = {}
 _LOOKUP = Query()
@@ -41,7 +41,7 @@ def plan_selection(
     asked = (entity, id(query), consistent, keys_only, *selection.values, None, *selection.bounds)
     return _straight_plan(context, asked, selection.values) or _plan(
         context,
-        (entity, entity, query.name, query.index, query, (), query.whole),
+        (entity, entity, query.name, query.index, query, (), query.load_large),
         asked,
         selection.values,
         selection.bounds,
@@ -60,15 +60,15 @@ def plan_lookup(context: Context, lookup: Lookup[Any], *, consistent: bool | Non
     )
 
 
-def plan_gathering(context: Context, gathering: Gathering[Any], *, consistent: bool | None = None) -> Plan:
+def plan_collection(context: Context, selection: CollectionSelection[Any], *, consistent: bool | None = None) -> Plan:
     """The plan of a collection: the whole partition, with the items of all its members."""
-    collection, name, index = gathering.collection, gathering.name, gathering.index
-    consistent = gathering.consistent if consistent is None else consistent
+    collection, name, index = selection.collection, selection.name, selection.index
+    consistent = selection.consistent if consistent is None else consistent
     first, *others = [member.schema for member in collection.members_]
-    query = _LATEST_COLLECTION if gathering.newest_first else _COLLECTION
-    source = (collection, first.entity, name, index, query, tuple(others), gathering.whole)
-    asked = (collection, name, index, id(query), gathering.whole, consistent, *gathering.values)
-    return _plan(context, source, asked, gathering.values, _NONE, consistent)
+    query = _LATEST_COLLECTION if selection.newest_first else _COLLECTION
+    source = (collection, first.entity, name, index, query, tuple(others), selection.load_large)
+    asked = (collection, name, index, id(query), selection.load_large, consistent, *selection.values)
+    return _plan(context, source, asked, selection.values, _NONE, consistent)
 
 
 def plan_scan(
@@ -109,7 +109,7 @@ def _plan(
     """The plan of a read of a way, which is given by its arguments; ``asked`` is what its outline is kept under."""
     outline = _OUTLINES.get(asked)
     schema = schema_of(source[1]) if outline is None else outline.scope.schema
-    item = schema.stored(values)
+    item = schema.encode_values(values)
     if outline is None or len(item) != outline.given:
         # What is None is not given, and may be so inside of a map: such an outline is not for all values.
         outline = outlined(Way(*source), item, bounds, consistent, keys_only)

@@ -7,7 +7,7 @@ tells of it instead:
     reader.page(selection, limit=50)      items, the errors of those that cannot be read, and a cursor
     reader.one(lookup)                    an entity, None, or the error
     reader.each(lookups)                  the same for each of them
-    reader.collect(gathering)             a collection, and the errors of members that were left out
+    reader.collect(selection)             a collection, and the errors of members that were left out
     reader.all(selection)                 all items of a short list, and the errors
 
 A page is full unless the list has ended, whatever is left out of it, by the caller as well (``wanted``); one call looks
@@ -20,9 +20,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tablewright.model import Collection, Entity, Gathering, Lookup, Selection, schema_of
-from tablewright.model.declarations import OUTSIDE
-from tablewright.model.schema import Item, Schema
+from tablewright.dynamo import Item
+from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection, schema_of
+from tablewright.model.declarations import BLOB_REFERENCES
+from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.errors import LimitExceeded, Unreadable
 from tablewright.store.flow.driver import Flow, Request
@@ -30,7 +31,7 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.get import get, get_many
 from tablewright.store.read.pager import Reading, begin
-from tablewright.store.read.read_planner import plan_gathering, plan_selection
+from tablewright.store.read.read_planner import plan_collection, plan_selection
 from tablewright.store.write.write_conditions import described
 
 if TYPE_CHECKING:
@@ -108,12 +109,14 @@ class TolerantReader(_Telling):
         self._tell(found)
         return found
 
-    def collect(self, gathering: Gathering[C], *, consistent: bool | None = None) -> tuple[C | None, list[Unreadable]]:
+    def collect(
+        self, selection: CollectionSelection[C], *, consistent: bool | None = None
+    ) -> tuple[C | None, list[Unreadable]]:
         """A collection, and the errors of members that it lacks; LimitExceeded if there is too much for one answer.
 
         None when a member is missing that has to be there; Unreadable is raised, when that one cannot be read.
         """
-        found = self._store._run(_collect(self._store._context, gathering, consistent))
+        found = self._store._run(_collect(self._store._context, selection, consistent))
         self._tell(found[1])
         return found
 
@@ -158,13 +161,13 @@ class AsyncTolerantReader(_Telling):
         return found
 
     async def collect(
-        self, gathering: Gathering[C], *, consistent: bool | None = None
+        self, selection: CollectionSelection[C], *, consistent: bool | None = None
     ) -> tuple[C | None, list[Unreadable]]:
         """A collection, and the errors of members that it lacks; LimitExceeded if there is too much for one answer.
 
         None when a member is missing that has to be there; Unreadable is raised, when that one cannot be read.
         """
-        found = await self._store._run(_collect(self._store._context, gathering, consistent))
+        found = await self._store._run(_collect(self._store._context, selection, consistent))
         self._tell(found[1])
         return found
 
@@ -223,7 +226,7 @@ def _every(context: Context, selection: Selection[E]) -> Flow[TolerantPage[E]]:
 def _entities(reading: Reading, items: list[Item]) -> tuple[list[Any], list[Unreadable]]:
     """What was read, as entities, and the errors of those that are none."""
     schema, projected = reading.scope.schema, reading.scope.projected
-    if not projected and not any(OUTSIDE in item for item in items):
+    if not projected and not any(BLOB_REFERENCES in item for item in items):
         try:
             return entities_of(schema, items), []
         except Unreadable:
@@ -244,7 +247,7 @@ def _entity(schema: Schema, item: Item, projected: Sequence[str]) -> Any:
         found = entity_of(schema, part, partial=bool(projected))
     except Unreadable as error:
         return Unreadable(error.entity, described(schema, item), error.reason)
-    outside = item.get(OUTSIDE, {}).get("M", {})
+    outside = item.get(BLOB_REFERENCES, {}).get("M", {})
     for name, info in schema.entity.model_fields.items():
         attribute = schema.fields[name].attribute
         is_asked_for = (not projected or attribute in projected) and attribute not in outside
@@ -274,23 +277,23 @@ def _each(context: Context, lookups: Sequence[Lookup[E]], consistent: bool | Non
 
 
 def _collect(
-    context: Context, gathering: Gathering[C], consistent: bool | None
+    context: Context, selection: CollectionSelection[C], consistent: bool | None
 ) -> Flow[tuple[C | None, list[Unreadable]]]:
-    reading = begin(context, plan_gathering(context, gathering, consistent=consistent))
+    reading = begin(context, plan_collection(context, selection, consistent=consistent))
     items: list[Item] = []
     pages = 0
     while not reading.ended:
         if pages == MOST_PAGES:
-            name = gathering.collection.__name__.lower()
+            name = selection.collection.__name__.lower()
             raise LimitExceeded(f"the {name} has more than {MOST_PAGES} MB; read what belongs to it in pages")
         taken = yield from reading.take(None)
         items += (yield from reading.whole(taken)) if reading.scope.is_special else taken
         pages += 1
     unreadable: list[Unreadable] = []
-    members = gathering.collection.members_
+    members = selection.collection.members_
     readable: list[tuple[Item, Any]] = []
     for item in items:
-        member = next((each for each in members if each.schema.is_of(item)), None)
+        member = next((each for each in members if each.schema.matches(item)), None)
         if member is None:
             continue
         entity = _entity(member.schema, item, ())
@@ -302,7 +305,7 @@ def _collect(
             raise entity
     entities = iter([entity for _, entity in readable])
     # In the order of the items, each of which is decoded once.
-    made = gathering.collection.of([item for item, _ in readable], lambda schema, item: next(entities))
+    made = selection.collection.of([item for item, _ in readable], lambda schema, item: next(entities))
     return made, unreadable
 
 

@@ -5,7 +5,8 @@ The service deletes expired items when it gets round to it, hours later perhaps;
 
 from __future__ import annotations
 
-from tablewright.model.schema import Item, Schema
+from tablewright.dynamo import Item
+from tablewright.model.schema import Schema
 
 
 def is_expired(schema: Schema, item: Item, now: float) -> bool:
@@ -17,11 +18,11 @@ def is_expired(schema: Schema, item: Item, now: float) -> bool:
 
 
 def is_visible(schema: Schema, item: Item, now: float, key_is_known: bool = False) -> bool:
-    return not is_expired(schema, item, now) and schema.is_of(item, key_is_known)
+    return not is_expired(schema, item, now) and schema.matches(item, key_is_known)
 
 
 def visible(schema: Schema, items: list[Item], now: float, partition_is_known: bool = False) -> list[Item]:
     """Those of some items that a read of the entity shows."""
     if schema.expiry is not None:
         items = [item for item in items if not is_expired(schema, item, now)]
-    return schema.those_of(items, partition_is_known)
+    return schema.matching(items, partition_is_known)

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Schema, Table, schema_of
-from tablewright.model.schema import Item
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, RecordsLost, ServiceError, Unreadable
 from tablewright.store.flow.driver import Flow, Request
@@ -180,14 +180,14 @@ def _schema(schemas: Sequence[Schema], raw: RawChange) -> Schema | None:
     """Of some entities of a table the one that a change is about."""
     item = raw.after or raw.before or raw.key
     for schema in schemas:
-        if schema.is_of(item):
+        if schema.matches(item):
             return schema
     return None
 
 
 def _typed(schema: Schema, raw: RawChange) -> Change[Any]:
     before, after = raw.before, raw.after
-    if before is not None and after is not None and not schema.is_of(before):
+    if before is not None and after is not None and not schema.matches(before):
         # An item that was replaced by one of another entity has no before in this one.
         before = None
     return Change(

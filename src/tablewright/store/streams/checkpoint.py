@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
+from tablewright.dynamo import AttributeValue
+from tablewright.dynamo.expressions.builder import UpdateActions, all_of, compare, equals, missing, with_expressions
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Entity,
     EpochMillis,
     ExpiresAt,
@@ -29,7 +31,6 @@ from tablewright.model import (
     Table,
     schema_of,
 )
-from tablewright.model.keys.key_template import AttributeValue
 from tablewright.model.patterns import Selection
 from tablewright.store.context import Context
 from tablewright.store.errors import LeaseLost, ServiceError
@@ -37,14 +38,6 @@ from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.read_planner import plan_selection
 from tablewright.store.streams.effects import Fixed
-from tablewright.store.write.expression_builder import (
-    Changes,
-    Compared,
-    all_of,
-    equals,
-    missing,
-    with_condition,
-)
 
 E = TypeVar("E", bound=Entity)
 
@@ -151,7 +144,7 @@ def _dead_letter(table: Table, sort: str) -> type[DeadLetter]:
 
 def _seen(table: Table, sort: str, ttl: str) -> type[Seen]:
     class TableSeen(Seen, table=table, type_name="ConsumerSeen"):
-        forgotten_at: Annotated[ExpiresAt, Expiry(_SEEN_FOR), Attr(ttl)] = None
+        forgotten_at: Annotated[ExpiresAt, Expiry(_SEEN_FOR), AttributeName(ttl)] = None
 
         keys = Keys({table.partition: "SEEN#{consumer}#{event}", sort: "SEEN"})
 
@@ -196,11 +189,11 @@ class Desk:
         """Take or renew the lease on a shard; None while it is somebody else's."""
         new = self.checkpoint(consumer=self.consumer, stream=stream, shard=shard)
         now = {"N": str(int(self.context.clock() * 1000))}
-        free = missing("owner") | equals("owner", {"S": self.owner}) | Compared("leased_until", "<", now)
-        changes = Changes(put={**self._identity(new), "owner": {"S": self.owner}, "leased_until": self._until()})
+        free = missing("owner") | equals("owner", {"S": self.owner}) | compare("leased_until", "<", now)
+        changes = UpdateActions(sets={**self._identity(new), "owner": {"S": self.owner}, "leased_until": self._until()})
         body = {**self._place(new), "ReturnValues": "ALL_NEW"}
         try:
-            request = Request("UpdateItem", with_condition(body, None if by_force else free, changes))
+            request = Request("UpdateItem", with_expressions(body, None if by_force else free, changes))
             response = yield from retrying(self.context, request)
         except ServiceError as error:
             if error.code != "ConditionalCheckFailedException":
@@ -210,17 +203,17 @@ class Desk:
 
     def release(self, checkpoint: Checkpoint) -> Flow[None]:
         """Let others have the shard at once."""
-        yield from self._update(checkpoint, Changes(removed=["owner", "leased_until"]))
+        yield from self._update(checkpoint, UpdateActions(removes=["owner", "leased_until"]))
 
     def finish(self, checkpoint: Checkpoint) -> Flow[bool]:
         """Note that a shard has been read to its end."""
-        changes = Changes(put={"finished": {"BOOL": True}}, removed=["owner", "leased_until"])
+        changes = UpdateActions(sets={"finished": {"BOOL": True}}, removes=["owner", "leased_until"])
         return (yield from self._update(checkpoint, changes))
 
     def forget(self, checkpoint: Checkpoint) -> Flow[None]:
         """Delete a checkpoint, unless somebody has taken its lease since it was looked at."""
         owner = None if checkpoint.owner is None else {"S": checkpoint.owner}
-        request = Request("DeleteItem", with_condition(self._place(checkpoint), equals("owner", owner)))
+        request = Request("DeleteItem", with_expressions(self._place(checkpoint), equals("owner", owner)))
         try:
             yield from retrying(self.context, request)
         except ServiceError as error:
@@ -229,12 +222,12 @@ class Desk:
 
     def advance(self, checkpoint: Checkpoint, sequence: str | None) -> Fixed:
         """The write that moves a checkpoint on (and renews the lease), for this owner and from this place only."""
-        changes = Changes(put={"leased_until": self._until()})
+        changes = UpdateActions(sets={"leased_until": self._until()})
         if sequence is not None:
-            changes.put["sequence"] = {"S": sequence}
+            changes.sets["sequence"] = {"S": sequence}
         place = None if checkpoint.sequence is None else {"S": checkpoint.sequence}
         condition = all_of([equals("owner", {"S": self.owner}), equals("sequence", place)])
-        body = with_condition(self._place(checkpoint), condition, changes)
+        body = with_expressions(self._place(checkpoint), condition, changes)
         return Fixed(schema_of(self.checkpoint), "advance", "Update", body, LeaseLost)
 
     def has_reached(self, checkpoint: Checkpoint, sequence: str) -> Flow[bool]:
@@ -249,9 +242,9 @@ class Desk:
         until = self.context.now() + self.lease
         return checkpoint.model_copy(update={"sequence": sequence or checkpoint.sequence, "leased_until": until})
 
-    def _update(self, checkpoint: Checkpoint, changes: Changes) -> Flow[bool]:
+    def _update(self, checkpoint: Checkpoint, changes: UpdateActions) -> Flow[bool]:
         condition = equals("owner", {"S": self.owner})
-        request = Request("UpdateItem", with_condition(self._place(checkpoint), condition, changes))
+        request = Request("UpdateItem", with_expressions(self._place(checkpoint), condition, changes))
         try:
             yield from retrying(self.context, request)
         except ServiceError as error:
@@ -262,12 +255,12 @@ class Desk:
 
     def _place(self, checkpoint: Checkpoint) -> dict[str, Any]:
         schema = schema_of(self.checkpoint)
-        key = schema.key_of(schema.stored({name: getattr(checkpoint, name) for name in _IDENTITY}))
+        key = schema.key_of(schema.encode_values({name: getattr(checkpoint, name) for name in _IDENTITY}))
         return {"TableName": self.context.name_of(schema.table), "Key": key}
 
     def _identity(self, checkpoint: Checkpoint) -> dict[str, AttributeValue]:
         schema = schema_of(self.checkpoint)
-        stored = schema.stored({name: getattr(checkpoint, name) for name in _IDENTITY})
+        stored = schema.encode_values({name: getattr(checkpoint, name) for name in _IDENTITY})
         if schema.table.type_attribute is not None:
             stored[schema.table.type_attribute] = {"S": schema.type_name}
         return stored

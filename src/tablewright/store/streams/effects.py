@@ -19,8 +19,9 @@ from typing import Any
 
 import orjson
 
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import UpdateActions, all_of, with_expressions
 from tablewright.model import Lookup, ModelError, Schema, schema_of
-from tablewright.model.schema import Item
 from tablewright.model.values.attribute_codec import number_text
 from tablewright.store.argument_checks import A_GET, OPERATIONS, not_taken
 from tablewright.store.context import Context
@@ -28,7 +29,6 @@ from tablewright.store.errors import AlreadyExists, ConditionFailed, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.write.attribute_changes import Wanted, to_operand
 from tablewright.store.write.executor import Action, Found, Operation, WritePlan
-from tablewright.store.write.expression_builder import Changes, Negated, all_of, with_condition
 from tablewright.store.write.preconditions import bounds_of
 from tablewright.store.write.write_conditions import described, is_of_another, is_over, is_own, living
 from tablewright.store.write.write_target import key_by
@@ -53,7 +53,7 @@ class Effects:
         addition = self._sums.get(identity)
         if addition is None:
             _check_addable(schema, {*lookup.values, *amounts})
-            addition = _Addition(schema, key, schema.stored(lookup.values))
+            addition = _Addition(schema, key, schema.encode_values(lookup.values))
         addition.include(amounts)
         self._sums[identity] = addition
 
@@ -92,23 +92,23 @@ class _Addition(Operation):
     def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
         yield from ()
         schema = self.schema
-        changes = Changes(put={**self.fields, **schema.derive(self.fields)})
+        changes = UpdateActions(sets={**self.fields, **schema.derive(self.fields)})
         if schema.table.type_attribute is not None:
-            changes.put[schema.table.type_attribute] = {"S": schema.type_name}
+            changes.sets[schema.table.type_attribute] = {"S": schema.type_name}
         if schema.upgrades is not None:
-            changes.put[schema.upgrades.attribute] = {"N": str(schema.upgrades.shape)}
+            changes.sets[schema.upgrades.attribute] = {"N": str(schema.upgrades.schema_version)}
         lifetime = schema.lifetime
         expiry = None if lifetime is None else context.now() + lifetime
         for spec, value in ((schema.updated, context.now()), (schema.expiry, expiry)):
             stored = None if spec is None else spec.encode(value)
             if spec is not None and stored is not None:
-                changes.put[spec.attribute] = stored
+                changes.sets[spec.attribute] = stored
         for attribute in self.key:
-            changes.put.pop(attribute, None)
+            changes.sets.pop(attribute, None)
         for name, amount in self.amounts.items():
-            changes.added[schema.fields[name].attribute] = {"N": number_text(amount)}
+            changes.adds[schema.fields[name].attribute] = {"N": number_text(amount)}
         if schema.version is not None:
-            changes.added[schema.version.attribute] = {"N": "1"}
+            changes.adds[schema.version.attribute] = {"N": "1"}
         table, which = context.name_of(schema.table), described(schema, self.key)
         bounds, over = bounds_of(schema, Wanted(add=self.amounts)), is_over(context, schema)
 
@@ -121,8 +121,8 @@ class _Addition(Operation):
             error = refusal({})
             if error is not None:
                 raise error
-            put = {"TableName": table, "Item": {**self.key, **changes.put, **changes.added}}
-            return WritePlan([Action("Put", with_condition(put, over), lambda _: None)])
+            put = {"TableName": table, "Item": {**self.key, **changes.sets, **changes.adds}}
+            return WritePlan([Action("Put", with_expressions(put, over), lambda _: None)])
 
         def refused(found: Item | None) -> StoreError | None:
             if is_of_another(schema, found):
@@ -131,15 +131,15 @@ class _Addition(Operation):
 
         conditions = [*(bound.condition() for bound in bounds), *is_own(schema)]
         if over is not None:
-            conditions.append(Negated(over))
-        update = with_condition({"TableName": table, "Key": self.key}, all_of(conditions), changes)
+            conditions.append(~over)
+        update = with_expressions({"TableName": table, "Key": self.key}, all_of(conditions), changes)
         return WritePlan([Action("Update", update, refused)])
 
 
 @lru_cache(maxsize=1024)
 def _summable(schema: Schema) -> frozenset[str]:
     """The fields that no key follows from."""
-    keys = (*schema.rules, *schema.table.key)
+    keys = (*schema.key_rules, *schema.table.key)
     sources = {source for attribute in keys for source in schema.sources(attribute)}
     return frozenset(spec.name for spec in schema.fields.values() if spec.attribute not in sources)
 

@@ -21,9 +21,8 @@ from typing import Any
 
 import orjson
 
+from tablewright.dynamo import AttributeValue, Item
 from tablewright.model import Entity, ModelError, Schema, schema_of
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, InProgress, LeaseLost, LimitExceeded
 from tablewright.store.flow.driver import Flow, Request, Sleep
@@ -118,7 +117,7 @@ class _Rebuild:
         name = self.context.name_of(schema.table)
         page = yield from self._next_page(name, {})
         while page is not None:
-            keys = [{key: item[key] for key in schema.table.key} for item in page[0] if schema.is_of(item)]
+            keys = [{key: item[key] for key in schema.table.key} for item in page[0] if schema.matches(item)]
             yield from self._delete(schema, keys)
             page = yield from self._next_page(name, page[1])
 

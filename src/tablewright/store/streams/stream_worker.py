@@ -19,6 +19,7 @@ from typing import Any
 
 import orjson
 
+from tablewright.dynamo.expressions.builder import exists, with_expressions
 from tablewright.model import ModelError, Table, schema_of
 from tablewright.store.context import Context
 from tablewright.store.errors import (
@@ -50,7 +51,6 @@ from tablewright.store.streams.change_records import (
 from tablewright.store.streams.checkpoint import Bookkeeping, Checkpoint, DeadLetter, Desk, selected
 from tablewright.store.streams.effects import Effects, Fixed
 from tablewright.store.write.executor import Operation, execute_all
-from tablewright.store.write.expression_builder import exists, with_condition
 from tablewright.store.write.put import Create
 
 Handler = Callable[[Sequence[AnyChange], Effects], None]
@@ -412,7 +412,7 @@ class Worker:
             schema,
             "replay",
             "Delete",
-            with_condition(body, condition),
+            with_expressions(body, condition),
             lambda: NotFound("the dead letter", letter.sequence),
         )
         try:

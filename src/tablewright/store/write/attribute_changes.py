@@ -1,4 +1,4 @@
-"""Changes to fields, as changes to stored attributes.
+"""UpdateActions to fields, as changes to stored attributes.
 
 A caller names fields and paths into them (``address.city``, ``lines[0].quantity``); nested models may store a member
 under another name or in another form. Values are validated against the type at the end of the path before they are
@@ -8,8 +8,7 @@ known before it is written.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
-from copy import deepcopy
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Context as Arithmetic
 from decimal import Decimal
@@ -18,14 +17,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tablewright.dynamo import AttributeValue, parse_path
+from tablewright.dynamo.expressions.builder import UpdateActions
 from tablewright.model import Entity, ModelError
-from tablewright.model.items.item_decoding import read_in_part
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item, Schema
-from tablewright.model.values.attribute_codec import Encoder, encode, number_text
-from tablewright.store.errors import ServiceError
-from tablewright.store.write.expression_builder import Changes
-from tablewright.store.write.field_paths import place_of, steps_of
+from tablewright.model.items.item_decoding import partial_entity_error
+from tablewright.model.schema import Schema
+from tablewright.model.values.attribute_codec import Encoder, encode
+from tablewright.store.write.field_paths import place_of
 
 # Numbers have 38 digits.
 _ARITHMETIC = Arithmetic(prec=38)
@@ -43,9 +41,9 @@ class Wanted:
     remove: Iterable[str] = ()
 
 
-def to_changes(schema: Schema, wanted: Wanted, entity: Entity | None) -> Changes:
+def to_changes(schema: Schema, wanted: Wanted, entity: Entity | None) -> UpdateActions:
     """The wanted changes; with the entity at hand, its validators see it whole."""
-    changes = Changes()
+    changes = UpdateActions()
     for name, value in _validated(schema, wanted.fields, entity).items():
         spec = schema.fields[name]
         _put(changes, spec.attribute, _encoded(schema, name, spec.encode, value))
@@ -57,16 +55,16 @@ def to_changes(schema: Schema, wanted: Wanted, entity: Entity | None) -> Changes
         if not place.removable:
             name = schema.entity.__name__
             raise ModelError(f"{name}: {path} cannot be removed: no {name} can be read without {path}; set it instead")
-        changes.removed.append(place.path)
+        changes.removes.append(place.path)
     for path, value in wanted.append.items():
         place = place_of(schema.entity, path)
         appended = _encoded(schema, path, place.encode, place.validate(list(value)))
-        changes.appended[place.path] = _operand(path, appended, "L")
+        changes.appends[place.path] = _operand(path, appended, "L")
     for path, value in wanted.add.items():
-        changes.added[place_of(schema.entity, path).path] = to_operand(schema, path, value)
+        changes.adds[place_of(schema.entity, path).path] = to_operand(schema, path, value)
     for path, value in wanted.discard.items():
         _operand(path, encode(value), "SS", "NS", "BS")
-        changes.deleted[place_of(schema.entity, path).path] = to_operand(schema, path, value)
+        changes.deletes[place_of(schema.entity, path).path] = to_operand(schema, path, value)
     _check_overlaps(schema, wanted)
     return changes
 
@@ -78,9 +76,9 @@ def _check_overlaps(schema: Schema, wanted: Wanted) -> None:
         return
     known: dict[tuple[str | int, ...], str] = {}
     for path in (*wanted.fields, *paths):
-        if steps_of(path) in known:
+        if parse_path(path).parts in known:
             raise ModelError(f"{schema.entity.__name__}: {path} is changed twice in one update; do it once")
-        known[steps_of(path)] = path
+        known[parse_path(path).parts] = path
     for steps, path in known.items():
         for length in range(1, len(steps)):
             whole = known.get(steps[:length])
@@ -96,11 +94,11 @@ def _encoded(schema: Schema, path: str, encoder: Encoder, value: Any) -> Attribu
         raise ModelError(f"{schema.entity.__name__}.{path}: {error}") from None
 
 
-def _put(changes: Changes, path: str, value: AttributeValue | None) -> None:
+def _put(changes: UpdateActions, path: str, value: AttributeValue | None) -> None:
     if value is None:
-        changes.removed.append(path)
+        changes.removes.append(path)
     else:
-        changes.put[path] = value
+        changes.sets[path] = value
 
 
 def _operand(path: str, value: AttributeValue | None, *types: str) -> AttributeValue:
@@ -143,7 +141,7 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
         before = entity.__dict__
         for name in schema.fields:
             if name not in before:
-                raise read_in_part(schema, name)
+                raise partial_entity_error(schema, name)
         before = {name: before[name] for name in schema.fields}
         after = schema.entity.__pydantic_validator__.validate_python({**before, **fields}).__dict__
         # A validator may set one field when another one changes.
@@ -164,142 +162,3 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
 def _blank(entity: type[Entity]) -> Entity:
     """An entity with nothing but defaults, to be copied; making one anew takes long."""
     return entity.model_construct()
-
-
-# -- changes to an item ---------------------------------------------------------------------------------------------
-
-
-def touched(changes: Changes) -> frozenset[str]:
-    """The attributes that are changed, in whole or in part."""
-    return frozenset(map(_attribute, _paths(changes)))
-
-
-def _paths(changes: Changes) -> Iterable[str]:
-    return [*changes.put, *changes.removed, *changes.added, *changes.appended, *changes.deleted]
-
-
-def replaced(changes: Changes) -> frozenset[str]:
-    """The attributes whose new value does not depend on the old one."""
-    return frozenset(path for path in [*changes.put, *changes.removed] if path == _attribute(path))
-
-
-@lru_cache(maxsize=4096)
-def _attribute(path: str) -> str:
-    return path.partition(".")[0].partition("[")[0]
-
-
-def applied(item: Item, changes: Changes, only: Container[str] | None = None) -> Item:
-    """The item after the changes, or as far as they concern some attributes only."""
-    result = dict(item)
-    # What is changed inside of it is changed in a copy; the rest is replaced.
-    for attribute in {_attribute(path) for path in _paths(changes) if path != _attribute(path)}:
-        if attribute in result:
-            result[attribute] = deepcopy(result[attribute])
-    root: AttributeValue = {"M": result}
-
-    def concerned(paths: Mapping[str, AttributeValue]) -> Iterable[tuple[str, AttributeValue]]:
-        return [(path, value) for path, value in paths.items() if only is None or _attribute(path) in only]
-
-    # Positions in lists mean those before the update: what is past the end is appended in order, and removals are from
-    # behind, of what was there.
-    before: AttributeValue = {"M": item}
-    stored = dict(concerned(changes.put))
-    removed = [path for path in changes.removed if only is None or _attribute(path) in only]
-    for path, value in concerned(changes.added):
-        stored[path] = _sum(_find(before, path), value)
-    for path, value in concerned(changes.appended):
-        old = _find(before, path) or {"L": []}
-        _check_type(old, "L")
-        stored[path] = {"L": [*old["L"], *value["L"]]}
-    for path, value in concerned(changes.deleted):
-        rest = _difference(_find(before, path), value)
-        if rest is None:
-            removed.append(path)
-        else:
-            stored[path] = rest
-    for path in sorted(stored, key=_positions):
-        _store(root, path, stored[path])
-    for path in sorted(removed, key=_positions, reverse=True):
-        came = _find(before, path) is None and _find(root, path) is not None
-        if not came:
-            _remove(root, path)
-    return result
-
-
-def _positions(path: str) -> list[int]:
-    return [step if isinstance(step, int) else 0 for step in steps_of(path)]
-
-
-def _inside(container: AttributeValue | None, step: str | int) -> AttributeValue | None:
-    if container is None:
-        return None
-    if isinstance(step, int):
-        members = container.get("L", [])
-        return members[step] if step < len(members) else None
-    value: AttributeValue | None = container.get("M", {}).get(step)
-    return value
-
-
-def stored_at(item: Item, path: str) -> AttributeValue | None:
-    """What an item has at a path, such as ``lines[0].count``."""
-    return _find({"M": item}, path)
-
-
-def _find(root: AttributeValue, path: str) -> AttributeValue | None:
-    value: AttributeValue | None = root
-    for step in steps_of(path):
-        value = _inside(value, step)
-    return value
-
-
-def _members(root: AttributeValue, path: str) -> tuple[Any, Any]:
-    """The map or list that a path ends in, and the place in it."""
-    *way, last = steps_of(path)
-    container: AttributeValue | None = root
-    for step in way:
-        container = _inside(container, step)
-    tag = "L" if isinstance(last, int) else "M"
-    if container is None or tag not in container:
-        message = "The document path provided in the update expression is invalid for update"
-        raise ServiceError("ValidationException", message)
-    return container[tag], last
-
-
-def _store(root: AttributeValue, path: str, value: AttributeValue) -> None:
-    members, last = _members(root, path)
-    if isinstance(last, int):
-        members[last : last + 1] = [value]
-    else:
-        members[last] = value
-
-
-def _remove(root: AttributeValue, path: str) -> None:
-    members, last = _members(root, path)
-    if isinstance(last, int):
-        del members[last : last + 1]
-    else:
-        members.pop(last, None)
-
-
-def _check_type(value: AttributeValue, tag: str) -> None:
-    if tag not in value:
-        raise ServiceError("ValidationException", "An operand in the update expression has an incorrect data type")
-
-
-def _sum(old: AttributeValue | None, value: AttributeValue) -> AttributeValue:
-    if old is None:
-        return value
-    ((tag, content),) = value.items()
-    _check_type(old, tag)
-    if tag == "N":
-        return {"N": number_text(_ARITHMETIC.add(Decimal(old["N"]), Decimal(content)))}
-    return {tag: sorted({*old[tag], *content})}
-
-
-def _difference(old: AttributeValue | None, value: AttributeValue) -> AttributeValue | None:
-    if old is None:
-        return None
-    ((tag, content),) = value.items()
-    _check_type(old, tag)
-    rest = sorted(set(old[tag]) - set(content))
-    return {tag: rest} if rest else None

@@ -109,7 +109,7 @@ def _key_of(schema: Schema, write: _Write) -> dict[str, Any]:
 
 def _writable(target: Entity | Lookup[Any]) -> Schema:
     schema = schema_for(target, "write_many")
-    reason = schema.why_not_in_a_batch()
+    reason = schema.batch_obstacle()
     if reason is not None:
         name = schema.entity.__name__
         raise ModelError(f"{name} has {reason}, which a batch cannot check; write it with put, delete or transact")

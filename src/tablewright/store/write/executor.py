@@ -18,9 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Lookup, schema_of
-from tablewright.model.items.item_decoding import read_in_part
-from tablewright.model.schema import Item, Schema
+from tablewright.model.items.item_decoding import partial_entity_error
+from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import A_TARGET, AN_ENTITY, not_taken
 from tablewright.store.blobs.offload import Outside, Placed
 from tablewright.store.context import Context
@@ -121,7 +122,7 @@ def schema_for(target: Entity | Lookup[Any], call: str, takes: str = A_TARGET) -
     if isinstance(target, Entity):
         schema = schema_of(type(target))
         if schema.version is not None and schema.version.name not in target.__dict__:
-            raise read_in_part(schema, schema.version.name)
+            raise partial_entity_error(schema, schema.version.name)
         return schema
     if takes is AN_ENTITY or not isinstance(target, Lookup):
         raise not_taken(call, takes, target)

@@ -20,8 +20,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from tablewright.dynamo import AttributeValue
 from tablewright.model import Entity, ModelError, schema_of
-from tablewright.model.keys.key_template import AttributeValue
 from tablewright.model.values.attribute_codec import (
     Encoder,
     encode,
@@ -32,12 +32,6 @@ from tablewright.model.values.attribute_codec import (
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _PATH = re.compile(r"[^.\[\]]+(\[\d+\])*(\.[^.\[\]]+(\[\d+\])*)*")
-
-
-@lru_cache(maxsize=4096)
-def steps_of(path: str) -> tuple[str | int, ...]:
-    """The names and positions that a path consists of."""
-    return tuple(name or int(position) for name, position in _STEP.findall(path))
 
 
 def path_around(path: str) -> str:

@@ -47,7 +47,7 @@ class IdempotencyRecord(Entity):
     """What is stored of a request that was executed, for a day; the base of a table's own record.
 
     The field ``ttl`` is stored in the attribute ``ttl``; a table that has its time to live elsewhere says so:
-    ``ttl: Annotated[EpochSeconds | None, Expiry(timedelta(hours=24)), Attr("expiresAt")] = None``.
+    ``ttl: Annotated[EpochSeconds | None, Expiry(timedelta(hours=24)), AttributeName("expiresAt")] = None``.
     """
 
     idempotency_key: str

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tablewright.model.schema import Item, Schema
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import Condition, all_equal, all_of, with_expressions
+from tablewright.model.schema import Schema
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, StoreError
 from tablewright.store.write.executor import Action, WritePlan
-from tablewright.store.write.expression_builder import Condition, all_of, stored_equal, with_condition
 from tablewright.store.write.unique_values import guard_changes
 from tablewright.store.write.write_conditions import described, has_version, if_free, version_of
 from tablewright.store.write.write_target import key_in
@@ -37,7 +38,7 @@ def move(update: Update, context: Context, before: Item, after: Item, conditions
     placed = update.outside.place(schema, after, references(before), same=False) if schema.large else None
     stored = after if placed is None else placed.item
     result = after if placed is None else placed.whole(after)
-    leave = with_condition({"TableName": name, "Key": old_key}, all_of(conditions))
+    leave = with_expressions({"TableName": name, "Key": old_key}, all_of(conditions))
     arrive = {"TableName": name, "Item": stored, **if_free(context, schema)}
     actions = [
         Action("Delete", leave, lambda found: update.refusal(context, found, old_key)),
@@ -52,4 +53,4 @@ def unchanged(schema: Schema, before: Item) -> list[Condition]:
     if schema.version is not None:
         return [has_version(schema, version_of(schema, before))]
     names = dict.fromkeys([*schema.by_attribute, *before])
-    return stored_equal({name: before.get(name) for name in names if name not in schema.rules})
+    return all_equal({name: before.get(name) for name in names if name not in schema.key_rules})

@@ -18,11 +18,20 @@ from typing import Any
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item, Schema
+from tablewright.dynamo import AttributeValue, Item
+from tablewright.dynamo.expressions.builder import (
+    Condition,
+    compare,
+    compare_size,
+    contains,
+    exists,
+    missing,
+    one_of,
+    value_at,
+)
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode, number_text
-from tablewright.store.write.attribute_changes import Wanted, stored_at, to_operand
-from tablewright.store.write.expression_builder import Called, Compared, Condition, OneOf, Sized, exists, missing
+from tablewright.store.write.attribute_changes import Wanted, to_operand
 from tablewright.store.write.field_paths import Variant, markers_of, path_around, place_of
 
 _WORDS = {"<=": "at most", "<": "less than", ">=": "at least", ">": "more than"}
@@ -46,15 +55,15 @@ class Bound:
     def condition(self) -> Condition:
         """What must hold of the value before."""
         most = {"N": number_text(self.limit - self.growth)}
-        condition: Condition = (Sized if self.counts else Compared)(self.path, self.operator, most)
+        condition: Condition = (compare_size if self.counts else compare)(self.path, self.operator, most)
         if self._holds(self.growth):
             # What is not there begins with what is added to it.
             condition = missing(self.path) | condition
-        return condition if self.member is None else condition | Called("contains", self.path, self.member)
+        return condition if self.member is None else condition | contains(self.path, self.member)
 
     def broken(self, item: Item) -> str | None:
         """What would be wrong after the update of an item."""
-        found = stored_at(item, self.path)
+        found = value_at(item, self.path)
         before = Decimal(0)
         if found is not None:
             ((tag, content),) = found.items()
@@ -86,7 +95,7 @@ class Around:
         return exists(self.path)
 
     def broken(self, item: Item) -> str | None:
-        if stored_at(item, self.path) is not None:
+        if value_at(item, self.path) is not None:
             return None
         return f"{self.around} is not there, so there is no place for {self.name}; set {self.around} as a whole"
 
@@ -98,10 +107,10 @@ class OfModel:
     variant: Variant
 
     def condition(self) -> Condition:
-        return OneOf(self.variant.path, self.variant.values)
+        return one_of(self.variant.path, self.variant.values)
 
     def broken(self, item: Item) -> str | None:
-        found, variant = stored_at(item, self.variant.path), self.variant
+        found, variant = value_at(item, self.variant.path), self.variant
         if found is None or found in variant.values:
             return None
         return f"{variant.name} is {decode(found)}, which has no {variant.field}; set {variant.name} as a whole"

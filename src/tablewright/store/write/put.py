@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import Condition, all_equal, all_of, equals, exists, with_expressions
 from tablewright.model import Entity, Lookup, schema_of
-from tablewright.model.declarations import OUTSIDE
+from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.items.item_decoding import unknown_of
-from tablewright.model.schema import Item, Schema
+from tablewright.model.items.item_decoding import unknown_attributes
+from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import AN_ENTITY
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.blobs.offload import Placed, whole_if_older
@@ -32,14 +34,6 @@ from tablewright.store.write.executor import (
     execute,
     in_words,
     schema_for,
-)
-from tablewright.store.write.expression_builder import (
-    Condition,
-    all_of,
-    equals,
-    exists,
-    stored_equal,
-    with_condition,
 )
 from tablewright.store.write.field_paths import place_of
 from tablewright.store.write.sequence import Draw
@@ -209,10 +203,12 @@ class Put(_Whole):
             before = living(context, schema, found.item)
         placed, condition = None, self._condition(context, expected, before)
         if schema.large:
-            stored = unknown_of(entity) if found is None else found.item or {}
+            stored = unknown_attributes(entity) if found is None else found.item or {}
             placed = self.outside.place(schema, item, references(stored))
             item = placed.item
-            condition = all_of([equals(OUTSIDE, stored.get(OUTSIDE)), *([] if condition is None else [condition])])
+            condition = all_of(
+                [equals(BLOB_REFERENCES, stored.get(BLOB_REFERENCES)), *([] if condition is None else [condition])]
+            )
             before = yield from whole_if_older(context, schema, before)
 
         def refused(found: Item | None) -> StoreError | None:
@@ -223,7 +219,7 @@ class Put(_Whole):
 
         body = {"TableName": context.name_of(schema.table), "Item": item}
         guards = guard_changes(schema, before and schema.upgrade(before), key, item, key)
-        action = Action("Put", with_condition(body, condition), refused)
+        action = Action("Put", with_expressions(body, condition), refused)
         return self.planned(action, guards, values, placed)
 
     def _condition(self, context: Context, expected: int | None, before: Item | None) -> Condition | None:
@@ -234,7 +230,7 @@ class Put(_Whole):
         if expected is not None:
             conditions.append(has_version(schema, expected))
         if schema.unique and before is not None:
-            conditions.extend([*is_there(context, schema), *stored_equal(held(schema, before))])
+            conditions.extend([*is_there(context, schema), *all_equal(held(schema, before))])
         elif expected:
             conditions.extend(is_there(context, schema))
         elif expected == 0:
@@ -275,7 +271,7 @@ class Delete(Operation):
         if expected:
             conditions.append(has_version(schema, expected))
         if schema.unique:
-            conditions.extend([exists(schema.table.partition), *stored_equal(held(schema, before))])
+            conditions.extend([exists(schema.table.partition), *all_equal(held(schema, before))])
 
         def refusal(item: Item | None) -> StoreError | None:
             there = living(context, schema, item)
@@ -293,14 +289,14 @@ class Delete(Operation):
             error = refusal(None if whole is None else schema.upgrade(whole))
             if error is not None:
                 raise error
-            conditions.extend([*is_there(context, schema), *stored_equal(before)])
+            conditions.extend([*is_there(context, schema), *all_equal(before)])
         elif expect.given:
             conditions.extend([*is_there(context, schema), *has_present_shape(schema), *expect.conditions()])
         conditions.extend(still_meant(target))
         placed = None
         if schema.large:
             placed = Placed({}, superseded=[reference.blob for reference in references(before).values()])
-            conditions.append(equals(OUTSIDE, before.get(OUTSIDE)))
+            conditions.append(equals(BLOB_REFERENCES, before.get(BLOB_REFERENCES)))
             before = (yield from whole_if_older(context, schema, before)) or before
 
         def refused(found: Item | None) -> StoreError | None:
@@ -313,7 +309,7 @@ class Delete(Operation):
             return living(context, schema, old) is not None
 
         body = {"TableName": context.name_of(schema.table), "Key": key}
-        action = Action("Delete", with_condition(body, all_of(conditions)), refused)
+        action = Action("Delete", with_expressions(body, all_of(conditions)), refused)
         guards = guard_changes(schema, schema.upgrade(before), key, None, key) if schema.unique else []
         return WritePlan([action], guards, done, placed)
 

@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals, with_expressions
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
-from tablewright.store.write.expression_builder import Changes, Condition, equals, with_condition
 
 # The last number that was given.
 COUNT = "count"
@@ -68,9 +69,9 @@ class Counter:
     def body(self, context: Context) -> dict[str, Any]:
         """The update that raises it to the highest number."""
         body = {"TableName": context.name_of(self.schema.table), "Key": self.key}
-        changes = Changes(put={COUNT: {"N": str(self.highest)}})
+        changes = UpdateActions(sets={COUNT: {"N": str(self.highest)}})
         condition: Condition = equals(COUNT, {"N": str(self.last)} if self.last else None)
-        return with_condition(body, condition, changes)
+        return with_expressions(body, condition, changes)
 
 
 @lru_cache(maxsize=1024)

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import all_equal, all_of, with_expressions
 from tablewright.model import Entity, Lookup
-from tablewright.model.schema import Item
 from tablewright.store.argument_checks import OPERATIONS, not_taken
 from tablewright.store.blobs.offload import whole_if_older
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, NotFound, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.write.executor import Action, Found, Operation, WritePlan, execute_all, schema_for
-from tablewright.store.write.expression_builder import all_of, stored_equal, with_condition
 from tablewright.store.write.write_conditions import (
     Expectations,
     described,
@@ -81,14 +81,14 @@ class Check(Operation):
             error = refusal(None if whole is None else schema.upgrade(whole))
             if error is not None:
                 raise error
-            conditions = [*is_there(context, schema), *stored_equal(found.item)]
+            conditions = [*is_there(context, schema), *all_equal(found.item)]
         else:
             conditions = [*is_there(context, schema), *self.expect.conditions(), *still_meant(target)]
             conditions += has_present_shape(schema) if self.expect.given else []
             if self.expected is not None:
                 conditions.append(has_version(schema, self.expected))
         body = {"TableName": context.name_of(schema.table), "Key": key}
-        return WritePlan([Action("ConditionCheck", with_condition(body, all_of(conditions)), refused)])
+        return WritePlan([Action("ConditionCheck", with_expressions(body, all_of(conditions)), refused)])
 
 
 class Absent(Operation):

@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item, non_null_at
+from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, with_expressions
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.keys.key_template import AttributeValue, lookup
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.context import Context
 from tablewright.store.errors import NotUnique
-from tablewright.store.write.expression_builder import Condition, Joined, equals, missing, with_condition
 from tablewright.store.write.write_conditions import is_over
 
 # The primary key of the item that has the value.
@@ -58,8 +58,8 @@ class GuardChange:
         body: dict[str, Any] = {"TableName": context.name_of(self.schema.table)}
         condition = self._condition(context)
         if self.after is None:
-            return "Delete", with_condition({**body, "Key": self.key}, condition)
-        return "Put", with_condition({**body, "Item": guard_item(self)}, condition)
+            return "Delete", with_expressions({**body, "Key": self.key}, condition)
+        return "Put", with_expressions({**body, "Item": guard_item(self)}, condition)
 
     def _condition(self, context: Context) -> Condition:
         allowed: list[Condition] = [missing(OWNER)]
@@ -68,7 +68,7 @@ class GuardChange:
             allowed.append(over)
         owners = [owner for owner in (self.before, self.after) if owner is not None]
         allowed.extend(equals(OWNER, {"M": owner}) for owner in owners)
-        return Joined("OR", tuple(allowed))
+        return any_of(allowed)
 
     def refusal(self) -> NotUnique:
         return NotUnique(self.schema.entity.__name__, self.spec.name, decode(self.value))
@@ -80,8 +80,8 @@ def guard_changes(
     """What happens to the guards of an item that is changed from one state to another; None: it is not there."""
     changes = []
     for spec in schema.unique:
-        old = None if before is None else lookup(before, spec.attribute)
-        new = None if after is None else lookup(after, spec.attribute)
+        old = None if before is None else non_null_at(before, spec.attribute)
+        new = None if after is None else non_null_at(after, spec.attribute)
         expiry = expiry_of(schema, after)
         if old is not None and old != new:
             changes.append(GuardChange(schema, spec, old, key_before, None))

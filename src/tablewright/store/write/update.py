@@ -15,25 +15,18 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from tablewright.dynamo import DynamoError, Item, non_null_at
+from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, all_of, with_expressions
 from tablewright.model import Entity, Lookup, ModelError
-from tablewright.model.items.item_decoding import keep_unknown, unknown_of
-from tablewright.model.keys.key_template import lookup
-from tablewright.model.schema import Item
+from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.offload import Values, at_hand, loaded
 from tablewright.store.context import Context
 from tablewright.store.errors import ConditionFailed, NotFound, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Response
 from tablewright.store.read.entity_decoding import entity_of
-from tablewright.store.write.attribute_changes import Wanted, applied, replaced, to_changes, touched
+from tablewright.store.write.attribute_changes import Wanted, to_changes
 from tablewright.store.write.executor import Action, Found, Operation, WritePlan, execute, schema_for
-from tablewright.store.write.expression_builder import (
-    Changes,
-    Condition,
-    all_of,
-    stored_equal,
-    with_condition,
-)
 from tablewright.store.write.field_paths import place_of
 from tablewright.store.write.move import move, unchanged
 from tablewright.store.write.preconditions import Requirement, requirements_of
@@ -64,11 +57,11 @@ from tablewright.store.write.write_target import (
 E = TypeVar("E", bound=Entity)
 # What is known of an item, and whether that is all of it; and with that, what is changed, and the attributes of it.
 Basis = tuple[Item, bool]
-_Plan = tuple[Changes, frozenset[str], Item, bool]
+_Plan = tuple[UpdateActions, frozenset[str], Item, bool]
 
 
 class Update(Operation):
-    """Changes to an item that is there.
+    """UpdateActions to an item that is there.
 
     ``Update(call, status=DONE)`` sets fields. Further, each by field or path: ``nested`` sets inside of fields
     (``{"address.city": "Rome"}``), ``add`` adds to numbers and sets, ``append`` appends to lists, ``discard`` takes
@@ -121,7 +114,7 @@ class Update(Operation):
         for spec in self.schema.numbered:
             paths = [path for _, path in self.schema.counted[spec.name]]
             given = int(after[spec.attribute]["N"]) if spec.attribute in changed & after.keys() else None
-            if given or [lookup(before, path) for path in paths] != [lookup(after, path) for path in paths]:
+            if given or [non_null_at(before, path) for path in paths] != [non_null_at(after, path) for path in paths]:
                 draws.append(Draw(self.schema, spec, self.schema.counter_key(spec, after), {}, given))
         return draws
 
@@ -133,7 +126,7 @@ class Update(Operation):
         changes, changed, basis, complete = self._drawn or (yield from self._begun(context, found))
         self._drawn = None
         for name, number in self.numbers.items():
-            changes.put[schema.fields[name].attribute] = {"N": str(number)}
+            changes.sets[schema.fields[name].attribute] = {"N": str(number)}
             changed |= {schema.fields[name].attribute}
         if complete and is_older(schema, basis):
             basis, whole = yield from self._whole(context, basis)
@@ -171,7 +164,7 @@ class Update(Operation):
             raise NotFound(self.schema.entity.__name__, described(self.schema, basis))
         return stripped(whole), whole
 
-    def _seen(self, context: Context, basis: Item) -> Flow[tuple[Changes, frozenset[str]]]:
+    def _seen(self, context: Context, basis: Item) -> Flow[tuple[UpdateActions, frozenset[str]]]:
         """The changes, once the validators of whole models have seen what comes of them."""
         _, whole = yield from self._whole(context, basis)
         current = self.schema.upgrade(whole)
@@ -179,43 +172,40 @@ class Update(Operation):
         self.schema.decode(self._after(self._applied(current, changes)))
         return changes, changed
 
-    def _applied(self, item: Item, changes: Changes, only: Container[str] | None = None) -> Item:
+    def _applied(self, item: Item, changes: UpdateActions, only: Container[str] | None = None) -> Item:
         try:
-            return applied(item, changes, only)
-        except ServiceError:
-            refusal = self._broken(item, item)
-            if refusal is None:
-                raise
-            raise refusal from None
+            return changes.apply(item, only)
+        except DynamoError as error:
+            raise self._broken(item, item) or ServiceError(error.code, str(error)) from None
 
     def _values(self) -> Values:
         return at_hand(self.target) if isinstance(self.target, Entity) else {}
 
     # -- what is changed, and what has to be known for it -------------------------------------------------------
 
-    def _changes(self, context: Context, entity: Entity | None) -> tuple[Changes, frozenset[str]]:
+    def _changes(self, context: Context, entity: Entity | None) -> tuple[UpdateActions, frozenset[str]]:
         """The changes, and the attributes that they are of."""
         schema = self.schema
         changes = to_changes(schema, self.wanted, entity)
-        changed = touched(changes)
+        changed = changes.attributes
         managed = [spec.attribute for spec in (schema.version, schema.updated) if spec is not None]
         if not changed.isdisjoint(managed):
             names = ", ".join(schema.by_attribute[attribute].name for attribute in managed if attribute in changed)
             raise ModelError(f"{schema.entity.__name__}: {names} is set by the store")
         if schema.version is not None:
-            changes.added[schema.version.attribute] = {"N": "1"}
+            changes.adds[schema.version.attribute] = {"N": "1"}
         if schema.updated is not None:
-            changes.put[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
+            changes.sets[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
         return changes, changed.union(managed)
 
-    def _needed(self, changes: Changes, changed: frozenset[str], affected: Sequence[str]) -> frozenset[str]:
+    def _needed(self, changes: UpdateActions, changed: frozenset[str], affected: Sequence[str]) -> frozenset[str]:
         """The attributes whose present value has to be known, and is not known from the key."""
         follow = self.follow
         sources: set[str] = set()
         for attribute in affected:
             sources |= follow.indexes[attribute]
         if sources:
-            sources -= replaced(changes)
+            sources -= changes.replaced
         if follow.guards & changed:
             sources |= follow.guards
         counted = counted_attributes(self.schema)
@@ -223,7 +213,7 @@ class Update(Operation):
             sources |= counted
         if self.watched:
             version = self.schema.version
-            sources |= set(self.schema.by_attribute if version is None else [version.attribute]) - replaced(changes)
+            sources |= set(self.schema.by_attribute if version is None else [version.attribute]) - changes.replaced
         return frozenset(sources - follow.fixed)
 
     def _at_hand(self, context: Context, entity: Entity, changed: frozenset[str]) -> Flow[Item]:
@@ -242,7 +232,7 @@ class Update(Operation):
             raise NotFound(schema.entity.__name__, described(schema, item))
         return stored
 
-    def _looked_up(self, context: Context, changes: Changes, changed: frozenset[str]) -> Flow[Basis]:
+    def _looked_up(self, context: Context, changes: UpdateActions, changed: frozenset[str]) -> Flow[Basis]:
         """What a lookup says of the item by itself, or the item, where that is not enough."""
         lookup = self.target
         assert isinstance(lookup, Lookup)
@@ -257,7 +247,7 @@ class Update(Operation):
                 key = key_by(lookup)
                 # The fields in it are looked at only if something else follows from them.
                 follows = affected or self.follow.guards
-                return {**schema.stored(lookup.values), **key} if follows else key, False
+                return {**schema.encode_values(lookup.values), **key} if follows else key, False
             names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
             reason = "the item" if self.watched else " and ".join(names)
         else:
@@ -270,7 +260,7 @@ class Update(Operation):
     # -- the write ----------------------------------------------------------------------------------------------
 
     def _in_place(
-        self, context: Context, basis: Item, complete: bool, changes: Changes, changed: frozenset[str]
+        self, context: Context, basis: Item, complete: bool, changes: UpdateActions, changed: frozenset[str]
     ) -> WritePlan:
         schema = self.schema
         key = key_in(schema, basis)
@@ -287,16 +277,16 @@ class Update(Operation):
         placed = self.outside.replace(schema, basis, self._after(after), changes) if schema.large and complete else None
         # The service takes no key attribute in an update, even if it stays as it is.
         for attribute in schema.table.key:
-            changes.put.pop(attribute, None)
+            changes.sets.pop(attribute, None)
         derived = schema.derive(after, affected) if affected else {}
         for attribute in affected:
             if attribute in derived:
-                changes.put[attribute] = derived[attribute]
+                changes.sets[attribute] = derived[attribute]
             else:
-                changes.removed.append(attribute)
+                changes.removes.append(attribute)
         guards = guard_changes(schema, basis, key, after, key) if guarded else []
         body = {"TableName": context.name_of(schema.table), "Key": key}
-        conditions = [*self.conditions(context), *stored_equal({name: basis.get(name) for name in needed})]
+        conditions = [*self.conditions(context), *all_equal({name: basis.get(name) for name in needed})]
         if placed is not None:
             conditions += placed.conditions
 
@@ -320,12 +310,12 @@ class Update(Operation):
 
         action = Action(
             "Update",
-            with_condition(body, all_of(conditions), None if changes.is_empty else changes),
+            with_expressions(body, all_of(conditions), None if changes.is_empty else changes),
             lambda found: self.refusal(context, found, key),
         )
         return WritePlan([action], guards, done, placed, settle if schema.large else None)
 
-    def _replaced(self, context: Context, stored: Item, whole: Item, changes: Changes) -> WritePlan:
+    def _replaced(self, context: Context, stored: Item, whole: Item, changes: UpdateActions) -> WritePlan:
         """The plan for an item of an older shape: as the attributes may mean something else, it is replaced as a whole.
 
         All of it must still be the same, so what else must hold of it can be looked up here.
@@ -337,20 +327,20 @@ class Update(Operation):
         if refusal is not None:
             raise refusal
         after = self._after(self._applied(before, changes))
-        conditions = [*is_there(context, schema), *stored_equal(stored)]
+        conditions = [*is_there(context, schema), *all_equal(stored)]
         if key_in(schema, after) != key:
             return move(self, context, before, after, conditions)
         placed = self.outside.place(schema, after, references(stored)) if schema.large else None
         item = after if placed is None else placed.item
         after = after if placed is None else placed.whole(after)
-        body = with_condition({"TableName": context.name_of(schema.table), "Item": item}, all_of(conditions))
+        body = with_expressions({"TableName": context.name_of(schema.table), "Item": item}, all_of(conditions))
         action = Action("Put", body, lambda found: self.refusal(context, found, key))
         guards = guard_changes(schema, before, key, after, key)
         return WritePlan([action], guards, lambda _: self.result(after), placed)
 
     def _after(self, item: Item) -> Item:
         """An item with the key attributes that it should have."""
-        kept = {name: value for name, value in item.items() if name not in self.schema.rules}
+        kept = {name: value for name, value in item.items() if name not in self.schema.key_rules}
         return {**kept, **self.schema.derive(kept)}
 
     # -- for moves, too -----------------------------------------------------------------------------------------
@@ -398,7 +388,7 @@ class Update(Operation):
             return fresh
         entity.__dict__.update(fresh.__dict__)
         entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
-        keep_unknown(entity, unknown_of(fresh))
+        keep_unknown_attributes(entity, unknown_attributes(fresh))
         return entity
 
 

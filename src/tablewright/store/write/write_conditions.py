@@ -8,26 +8,25 @@ from functools import lru_cache
 from types import NoneType
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item, non_null_at
+from tablewright.dynamo.expressions.builder import (
+    Condition,
+    any_of,
+    compare,
+    equals,
+    exists,
+    missing,
+    one_of,
+    value_at,
+    with_expressions,
+)
 from tablewright.model import ModelError
-from tablewright.model.items.field_layout import no_value
-from tablewright.model.keys.key_template import AttributeValue, lookup
-from tablewright.model.schema import Item, Schema
+from tablewright.model.items.field_layout import invalid_value
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode, number_text
 from tablewright.store.context import Context
 from tablewright.store.errors import ConditionFailed, StoreError, VersionConflict
 from tablewright.store.read.visibility import is_expired
-from tablewright.store.write.attribute_changes import stored_at
-from tablewright.store.write.expression_builder import (
-    Compared,
-    Condition,
-    Joined,
-    Negated,
-    OneOf,
-    equals,
-    exists,
-    missing,
-    with_condition,
-)
 from tablewright.store.write.field_paths import Place, place_of
 
 
@@ -35,7 +34,7 @@ def is_over(context: Context, schema: Schema) -> Condition | None:
     """The item has expired; None when items of the entity never do."""
     if schema.expiry is None:
         return None
-    return Compared(schema.expiry.attribute, "<=", {"N": number_text(context.clock())})
+    return compare(schema.expiry.attribute, "<=", {"N": number_text(context.clock())})
 
 
 def is_own(schema: Schema) -> list[Condition]:
@@ -52,7 +51,7 @@ def _is_own(schema: Schema) -> Condition:
 def is_replaceable(context: Context, schema: Schema) -> Condition | None:
     """There is no item, one of the entity, or one that has expired; None where the primary key tells entities apart,
     so that there cannot be another one."""
-    if not schema.rivals:
+    if not schema.key_collisions:
         return None
     over, own = is_over(context, schema), _is_own(schema)
     return own if over is None else own | over
@@ -62,13 +61,13 @@ def is_there(context: Context, schema: Schema) -> list[Condition]:
     """The item exists, is of the entity, and has not expired."""
     over = is_over(context, schema)
     # Not "is later than": that would be false of an item that never expires.
-    return [exists(schema.table.partition), *is_own(schema), *([] if over is None else [Negated(over)])]
+    return [exists(schema.table.partition), *is_own(schema), *([] if over is None else [~over])]
 
 
 def has_present_shape(schema: Schema) -> list[Condition]:
     """The item has the shape in which its attributes mean what the declaration says."""
     upgrades = schema.upgrades
-    return [] if upgrades is None else [equals(upgrades.attribute, {"N": str(upgrades.shape)})]
+    return [] if upgrades is None else [equals(upgrades.attribute, {"N": str(upgrades.schema_version)})]
 
 
 def is_free(context: Context, schema: Schema) -> Condition:
@@ -89,19 +88,19 @@ def if_free(context: Context, schema: Schema) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _if_free(schema: Schema) -> Mapping[str, Any]:
-    return with_condition({}, is_free(Context(clock=lambda: 0), schema))
+    return with_expressions({}, is_free(Context(clock=lambda: 0), schema))
 
 
 def if_replaceable(context: Context, schema: Schema) -> Mapping[str, Any]:
     """``is_replaceable`` as the members of a request; none where nothing has to hold."""
-    if not schema.rivals:
+    if not schema.key_collisions:
         return {}
-    return _if_own(schema) if schema.expiry is None else with_condition({}, is_replaceable(context, schema))
+    return _if_own(schema) if schema.expiry is None else with_expressions({}, is_replaceable(context, schema))
 
 
 @lru_cache(maxsize=1024)
 def _if_own(schema: Schema) -> Mapping[str, Any]:
-    return with_condition({}, _is_own(schema))
+    return with_expressions({}, _is_own(schema))
 
 
 def living(context: Context, schema: Schema, item: Item | None) -> Item | None:
@@ -113,14 +112,14 @@ def living(context: Context, schema: Schema, item: Item | None) -> Item | None:
 
 def is_of_another(schema: Schema, item: Item | None) -> bool:
     """Whether an item that has a key of the entity is of another one, as its type attribute says."""
-    return item is not None and not schema.is_of(item, key_is_known=True)
+    return item is not None and not schema.matches(item, key_is_known=True)
 
 
 def has_older_shape(schema: Schema, item: Item | None) -> bool:
     """Whether an item is of the entity, and of an older shape of it."""
     if item is None or schema.upgrades is None or is_of_another(schema, item):
         return False
-    return schema.shape_of(item) < schema.upgrades.shape
+    return schema.schema_version_of(item) < schema.upgrades.schema_version
 
 
 # -- versions -------------------------------------------------------------------------------------------------------
@@ -131,8 +130,8 @@ def has_version(schema: Schema, expected: int) -> Condition:
     attribute = schema.version.attribute
     if expected == 0:
         # Items that were stored before the entity had a version have none.
-        return missing(attribute) | Compared(attribute, "=", {"N": "0"})
-    return Compared(attribute, "=", {"N": str(expected)})
+        return missing(attribute) | compare(attribute, "=", {"N": "0"})
+    return compare(attribute, "=", {"N": str(expected)})
 
 
 def version_of(schema: Schema, item: Item) -> int:
@@ -181,11 +180,11 @@ class Expectations:
         if choice is None:
             return place.encode(None)
         if path in schema.fields:
-            return schema.stored({path: choice}).get(place.path)
+            return schema.encode_values({path: choice}).get(place.path)
         try:
             return place.encode(place.validate(choice))
         except (TypeError, ValueError) as error:
-            raise no_value(f"{schema.entity.__name__}.{path}", choice, error) from None
+            raise invalid_value(f"{schema.entity.__name__}.{path}", choice, error) from None
 
     def conditions(self) -> list[Condition]:
         conditions: list[Condition] = []
@@ -193,17 +192,17 @@ class Expectations:
             present = [value for value in values if value is not None]
             options: list[Condition] = []
             if present:
-                options.append(equals(path, present[0]) if len(present) == 1 else OneOf(path, present))
+                options.append(equals(path, present[0]) if len(present) == 1 else one_of(path, present))
             if len(present) < len(values):
                 # Other writers may say so in either way.
                 options += [missing(path), equals(path, _NULL)]
             # One of no values is none that any item has.
-            conditions.append(Joined("OR", tuple(options)) if options else missing(self.schema.table.partition))
+            conditions.append(any_of(options) if options else missing(self.schema.table.partition))
         return conditions
 
     def refusal(self, item: Item, key: Item) -> StoreError | None:
         for path, stored_path, values in self._allowed():
-            found = stored_at(item, stored_path)
+            found = value_at(item, stored_path)
             if found == _NULL and _NULL not in values:
                 found = None
             if not any(_same(found, value) for value in values):
@@ -241,7 +240,7 @@ def _identity(schema: Schema) -> tuple[tuple[str, str], ...]:
     """The fields that the primary key follows from, each with its path in the item."""
     paths: list[str] = []
     for attribute in schema.table.key:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         paths.extend([attribute] if rule is None else [part.name for part in rule.template.fields])
     names = {}
     for path in paths:
@@ -254,14 +253,14 @@ def described(schema: Schema, item: Item) -> str:
     """Which item it is, by field: ``user_id u-1, call_id c-9``. A primary key will do for an item."""
     values: Item = {}
     for attribute in schema.table.key:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         if rule is None:
             values[attribute] = item[attribute]
         else:
             values.update(rule.parse(item.get(attribute, {}).get("S", "")) or {})
     told = []
     for name, path in _identity(schema):
-        value = lookup(item, path) or values.get(path)
+        value = non_null_at(item, path) or values.get(path)
         if value is not None:
             told.append(f"{name} {decode(value)}")
     return ", ".join(told) or "(the only one)"

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import Condition, all_equal
 from tablewright.model import Entity, Lookup, schema_of
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.errors import ReadRequired
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.pager import begin
 from tablewright.store.read.read_planner import plan_lookup
-from tablewright.store.write.expression_builder import Condition, stored_equal
 from tablewright.store.write.write_conditions import living
 
 
@@ -65,7 +66,7 @@ def dependencies(schema: Schema) -> Dependencies:
     key = schema.table.key
     fixed: set[str] = set()
     for attribute in key:
-        rule = schema.rules.get(attribute)
+        rule = schema.key_rules.get(attribute)
         fixed |= {attribute} if rule is None else {part.name for part in rule.template.fields if part.reversible}
     guards = {spec.attribute for spec in schema.unique}
     if guards and schema.expiry is not None:
@@ -73,14 +74,14 @@ def dependencies(schema: Schema) -> Dependencies:
     return Dependencies(
         identity=frozenset(source for attribute in key for source in schema.sources(attribute)),
         fixed=frozenset(name for name in fixed if "." not in name),
-        indexes={attribute: schema.sources(attribute) for attribute in schema.rules if attribute not in key},
+        indexes={attribute: schema.sources(attribute) for attribute in schema.key_rules if attribute not in key},
         guards=frozenset(guards),
     )
 
 
 def is_older(schema: Schema, item: Item) -> bool:
     """Whether an item has an older shape, so that it can be replaced, and not be changed in place."""
-    return schema.upgrades is not None and schema.shape_of(item) < schema.upgrades.shape
+    return schema.upgrades is not None and schema.schema_version_of(item) < schema.upgrades.schema_version
 
 
 def read_target(context: Context, lookup: Lookup[Any], needed: str) -> Flow[Item | None]:
@@ -116,12 +117,12 @@ def still_meant(target: Entity | Lookup[Any]) -> list[Condition]:
     """The condition that an item which was found by an index has still the values that were looked up."""
     if isinstance(target, Entity) or target.index is None:
         return []
-    return stored_equal(schema_of(target.entity).stored(target.values))
+    return all_equal(schema_of(target.entity).encode_values(target.values))
 
 
 def is_meant(target: Entity | Lookup[Any], item: Item | None) -> bool:
     """Whether an item that was found by an index has still the values that were looked up."""
     if isinstance(target, Entity) or target.index is None:
         return True
-    sought = schema_of(target.entity).stored(target.values)
+    sought = schema_of(target.entity).encode_values(target.values)
     return item is not None and all(item.get(name) == value for name, value in sought.items())

@@ -29,7 +29,7 @@ transaction as the candidate. Scores in keys are in a form that sorts as numbers
 
 from __future__ import annotations
 
-from tablewright.model import Accepted, Design, Need, Touch, Traffic, Volume, Write
+from tablewright.model import AcceptedFinding, Design, ItemWrite, RequiredRead, Traffic, Volume, Write
 from tablewright.systems.engagement.entities.candidate_entities import (
     MOST_REJECTIONS,
     Candidate,
@@ -108,57 +108,59 @@ design = Design(
     "Engagement",
     about=__doc__,
     tables=[candidates, programs, scores],
-    needs=[
-        Need("programs of a marketplace", Program, by=["marketplace_id"]),
-        Need("best candidates of a program and channel", ChannelEntry, by=["program_id", "channel_id"]),
+    required_reads=[
+        RequiredRead("programs of a marketplace", Program, by=["marketplace_id"]),
+        RequiredRead("best candidates of a program and channel", ChannelEntry, by=["program_id", "channel_id"]),
     ],
     writes=[
         Write(
             "write candidates",
-            Touch(Slot, "update", sets=["until", "taken_over"]),
-            Touch(Run, "update", sets=["checkpoint", "counts", "errors", "samples", "updated"]),
-            Touch(Candidate, "put", count=20),
-            Touch(ChannelEntry, "put", count=75),
+            ItemWrite(Slot, "update", sets=["until", "taken_over"]),
+            ItemWrite(Run, "update", sets=["checkpoint", "counts", "errors", "samples", "updated"]),
+            ItemWrite(Candidate, "put", count=20),
+            ItemWrite(ChannelEntry, "put", count=75),
         ),
         Write(
             "refresh candidate",
-            Touch(Candidate, "put"),
-            Touch(ChannelEntry, "put", count=MOST_CHANNELS),
+            ItemWrite(Candidate, "put"),
+            ItemWrite(ChannelEntry, "put", count=MOST_CHANNELS),
         ),
         Write(
             "reject",
-            Touch(Candidate, "update", sets=["rejected", "channels", "rejection_history"]),
-            Touch(ChannelEntry, "delete", count=MOST_CHANNELS),
+            ItemWrite(Candidate, "update", sets=["rejected", "channels", "rejection_history"]),
+            ItemWrite(ChannelEntry, "delete", count=MOST_CHANNELS),
         ),
-        Write("delete candidate", Touch(Candidate, "delete"), Touch(ChannelEntry, "delete", count=MOST_CHANNELS)),
-        Write("cache scores", Touch(Score, "put", count=25, conditional=False)),
+        Write(
+            "delete candidate", ItemWrite(Candidate, "delete"), ItemWrite(ChannelEntry, "delete", count=MOST_CHANNELS)
+        ),
+        Write("cache scores", ItemWrite(Score, "put", count=25, conditional=False)),
         Write(
             "claim delivery",
-            Touch(Delivery, "create"),
-            Touch(Contacts, "put"),
-            Touch(Quota, "put"),
+            ItemWrite(Delivery, "create"),
+            ItemWrite(Contacts, "put"),
+            ItemWrite(Quota, "put"),
         ),
-        Write("take claim over", Touch(Delivery, "update", sets=["claim", "claimed_until"])),
-        Write("give claim back", Touch(Delivery, "delete"), Touch(Contacts, "put"), Touch(Quota, "put")),
-        Write("finish delivery", Touch(Delivery, "update", sets=["state", "reason"])),
-        Write("set preferences", Touch(Preferences, "put")),
+        Write("take claim over", ItemWrite(Delivery, "update", sets=["claim", "claimed_until"])),
+        Write("give claim back", ItemWrite(Delivery, "delete"), ItemWrite(Contacts, "put"), ItemWrite(Quota, "put")),
+        Write("finish delivery", ItemWrite(Delivery, "update", sets=["state", "reason"])),
+        Write("set preferences", ItemWrite(Preferences, "put")),
         Write(
             "put program",
-            Touch(Program, "put"),
-            Touch(ProgramVersion, "create"),
-            Touch(Schedule, "put", count=2),
+            ItemWrite(Program, "put"),
+            ItemWrite(ProgramVersion, "create"),
+            ItemWrite(Schedule, "put", count=2),
         ),
         Write(
             "begin run",
-            Touch(Run, "create"),
-            Touch(Slot, "create"),
-            Touch(Schedule, "update", sets=["due"]),
+            ItemWrite(Run, "create"),
+            ItemWrite(Slot, "create"),
+            ItemWrite(Schedule, "update", sets=["due"]),
         ),
-        Write("take run over", Touch(Slot, "update", sets=["owner", "until", "taken_over"])),
-        Write("ask run to end", Touch(Run, "update", sets=["requested"])),
-        Write("move schedule on", Touch(Schedule, "update", sets=["due"])),
-        Write("end run", Touch(Run, "update", sets=["state", "finished"]), Touch(Slot, "delete")),
-        Write("forget run", Touch(Run, "delete"), Touch(Slot, "delete")),
+        Write("take run over", ItemWrite(Slot, "update", sets=["owner", "until", "taken_over"])),
+        Write("ask run to end", ItemWrite(Run, "update", sets=["requested"])),
+        Write("move schedule on", ItemWrite(Schedule, "update", sets=["due"])),
+        Write("end run", ItemWrite(Run, "update", sets=["state", "finished"]), ItemWrite(Slot, "delete")),
+        Write("forget run", ItemWrite(Run, "delete"), ItemWrite(Slot, "delete")),
     ],
     roles={
         "api": [
@@ -231,7 +233,7 @@ design = Design(
         "move schedule on": Traffic(per_second=0.01, peak=1),
     },
     accepted=[
-        Accepted(
+        AcceptedFinding(
             "counted-by-hand",
             "ProgramVersion.number",
             "it is the program's version, which the same transaction counts and checks",

@@ -13,15 +13,15 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from tablewright.model import (
-    Accepted,
+    AcceptedFinding,
     CreatedAt,
     Design,
     Entity,
     Get,
     GlobalIndex,
+    ItemWrite,
     Query,
     Table,
-    Touch,
     Traffic,
     UpdatedAt,
     Volume,
@@ -87,9 +87,9 @@ design = Design(
     about=__doc__,
     tables=[tickets],
     writes=[
-        Write("create ticket", Touch(Ticket, "create")),
-        Write("add comment", Touch(Ticket, "update", sets=["updated_at"], appends=["comments"])),
-        Write("change status", Touch(Ticket, "update", sets=["status", "updated_at"])),
+        Write("create ticket", ItemWrite(Ticket, "create")),
+        Write("add comment", ItemWrite(Ticket, "update", sets=["updated_at"], appends=["comments"])),
+        Write("change status", ItemWrite(Ticket, "update", sets=["status", "updated_at"])),
     ],
     roles={
         "api": [
@@ -109,7 +109,7 @@ design = Design(
         "Ticket.of_caller": Traffic(per_second=0.5, peak=5),
     },
     accepted=[
-        Accepted(
+        AcceptedFinding(
             "unbounded-list",
             "Ticket.comments",
             "the document keeps comments inside their ticket; a comment that would take it past 400 KB is refused",

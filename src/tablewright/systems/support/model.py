@@ -28,23 +28,23 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Collection,
+    CollectionQuery,
     CreatedAt,
     Design,
     Entity,
     EpochSeconds,
     Expiry,
-    Gather,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Large,
     Numbered,
     Query,
     Reaction,
     Table,
-    Touch,
     Traffic,
     Unique,
     UpdatedAt,
@@ -164,12 +164,12 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
 
     # With its data; all the others leave that where it is.
     by_id = Get()
-    summary = Get(many=True, whole=False)
-    of_customer = Query("customer-time-index", range="created_at", newest_first=True, whole=False, expected=20)
+    summary = Get(many=True, load_large=False)
+    of_customer = Query("customer-time-index", range="created_at", newest_first=True, load_large=False, expected=20)
     of_customer_in_status = Query(
-        "GSI1-customer-index", range="created_at", newest_first=True, whole=False, expected=20
+        "GSI1-customer-index", range="created_at", newest_first=True, load_large=False, expected=20
     )
-    by_status = Query("GSI2-status-index", range="created_at", newest_first=True, whole=False, expected=100)
+    by_status = Query("GSI2-status-index", range="created_at", newest_first=True, load_large=False, expected=100)
     escalated = Query(
         "escalated-tickets-index",
         range="escalated_at",
@@ -271,7 +271,7 @@ class CacheEntry(Entity, table=tickets, type_name="cache"):
     """A result that need not be computed again for a while."""
 
     cache_key: str
-    value: Annotated[dict[str, Any], Attr("data")]
+    value: Annotated[dict[str, Any], AttributeName("data")]
     ttl: Annotated[EpochSeconds | None, Expiry(timedelta(minutes=15))] = None
 
     keys = Keys(PK="CACHE#{cache_key}", SK="DATA")
@@ -286,7 +286,7 @@ class Case(Collection):
     events: list[Event]
     feedback: list[Feedback]
 
-    of_ticket = Gather(whole=False, expected=20)
+    of_ticket = CollectionQuery(load_large=False, expected=20)
 
 
 class Metric(Entity, table=metrics):
@@ -308,29 +308,29 @@ design = Design(
     writes=[
         Write(
             "create ticket",
-            Touch(Ticket, "create"),
-            Touch(Event, "create"),
-            Touch(TicketIdempotency, "create"),
+            ItemWrite(Ticket, "create"),
+            ItemWrite(Event, "create"),
+            ItemWrite(TicketIdempotency, "create"),
         ),
         Write(
             "change status",
-            Touch(Ticket, "update", sets=["status", "completed_at"]),
-            Touch(Event, "create"),
-            Touch(Helper, "put"),
+            ItemWrite(Ticket, "update", sets=["status", "completed_at"]),
+            ItemWrite(Event, "create"),
+            ItemWrite(Helper, "put"),
         ),
         Write(
             "escalate",
-            Touch(Ticket, "update", sets=["status", "escalated_at", "escalation_reason", "assigned_to"]),
-            Touch(Event, "create"),
-            Touch(Helper, "put", count=2),
+            ItemWrite(Ticket, "update", sets=["status", "escalated_at", "escalation_reason", "assigned_to"]),
+            ItemWrite(Event, "create"),
+            ItemWrite(Helper, "put", count=2),
         ),
-        Write("attach data", Touch(Ticket, "update", sets=["data"])),
-        Write("add event", Touch(Event, "create"), Touch(Helper, "put"), checks=[Ticket]),
-        Write("give feedback", Touch(Feedback, "create"), checks=[Ticket, Helper]),
-        Write("begin session", Touch(Session, "create")),
-        Write("end session", Touch(Session, "delete")),
-        Write("cache", Touch(CacheEntry, "put")),
-        Write("forget", Touch(CacheEntry, "delete")),
+        Write("attach data", ItemWrite(Ticket, "update", sets=["data"])),
+        Write("add event", ItemWrite(Event, "create"), ItemWrite(Helper, "put"), checks=[Ticket]),
+        Write("give feedback", ItemWrite(Feedback, "create"), checks=[Ticket, Helper]),
+        Write("begin session", ItemWrite(Session, "create")),
+        Write("end session", ItemWrite(Session, "delete")),
+        Write("cache", ItemWrite(CacheEntry, "put")),
+        Write("forget", ItemWrite(CacheEntry, "delete")),
     ],
     reactions=[
         Reaction("metrics", Ticket, effect="count"),

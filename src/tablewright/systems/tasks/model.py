@@ -22,18 +22,18 @@ from pydantic import Field
 
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     Design,
     Entity,
     EpochMillis,
-    Gather,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Query,
     Reaction,
     Stamp,
     Table,
-    Touch,
     Traffic,
     Volume,
     Write,
@@ -163,7 +163,7 @@ class FullTask(Collection):
     task: Task
     assignments: list[Assignment]
 
-    of_task = Gather(expected=6)
+    of_task = CollectionQuery(expected=6)
 
 
 design = Design(
@@ -172,20 +172,20 @@ design = Design(
     tables=[task_management],
     collections=[FullTask],
     writes=[
-        Write("create task", Touch(Task, "create")),
-        Write("change details", Touch(Task, "update", sets=["title", "description", "priority", "updated_by"])),
-        Write("change status", Touch(Task, "update", sets=["status", "updated_by"]), checks=[Assignment]),
-        Write("assign", Touch(Assignment, "create"), checks=[Task, User]),
-        Write("unassign", Touch(Assignment, "delete")),
-        Write("create user", Touch(User, "create")),
-        Write("change user", Touch(User, "update", sets=["email", "groups", "user_status"])),
+        Write("create task", ItemWrite(Task, "create")),
+        Write("change details", ItemWrite(Task, "update", sets=["title", "description", "priority", "updated_by"])),
+        Write("change status", ItemWrite(Task, "update", sets=["status", "updated_by"]), checks=[Assignment]),
+        Write("assign", ItemWrite(Assignment, "create"), checks=[Task, User]),
+        Write("unassign", ItemWrite(Assignment, "delete")),
+        Write("create user", ItemWrite(User, "create")),
+        Write("change user", ItemWrite(User, "update", sets=["email", "groups", "user_status"])),
     ],
     reactions=[
-        Reaction("TaskCreated", Task, kinds=frozenset(["INSERT"])),
-        Reaction("TaskStatusUpdated", Task, kinds=frozenset(["MODIFY"])),
-        Reaction("TaskAssigned", Assignment, kinds=frozenset(["INSERT"])),
-        Reaction("mail about a status", Task, kinds=frozenset(["MODIFY"]), effect="notify"),
-        Reaction("mail about an assignment", Assignment, kinds=frozenset(["INSERT"]), effect="notify"),
+        Reaction("TaskCreated", Task, events=frozenset(["INSERT"])),
+        Reaction("TaskStatusUpdated", Task, events=frozenset(["MODIFY"])),
+        Reaction("TaskAssigned", Assignment, events=frozenset(["INSERT"])),
+        Reaction("mail about a status", Task, events=frozenset(["MODIFY"]), effect="notify"),
+        Reaction("mail about an assignment", Assignment, events=frozenset(["INSERT"]), effect="notify"),
     ],
     roles={
         "api": [

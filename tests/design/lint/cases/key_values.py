@@ -12,11 +12,11 @@ from tablewright.model import (
     EpochMillis,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Numbered,
     Query,
     Table,
-    Touch,
     Unique,
     UpdatedAt,
     Write,
@@ -201,7 +201,7 @@ def moved(*sets: str) -> Design:
         of_depot = Query()
 
     table = Parcel.schema_.table
-    return Design("Parcels", tables=[table], writes=[Write("weigh", Touch(Parcel, "update", sets=sets))])
+    return Design("Parcels", tables=[table], writes=[Write("weigh", ItemWrite(Parcel, "update", sets=sets))])
 
 
 def stamped(*, in_key: bool) -> Design:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from tablewright.model import (
-    Attr,
+    AttributeName,
     Design,
     Entity,
     EpochMillis,
@@ -16,13 +16,13 @@ from tablewright.model import (
     Expiry,
     GlobalIndex,
     Index,
+    ItemWrite,
     Keys,
     Large,
     LocalIndex,
     Numbered,
     Query,
     Table,
-    Touch,
     Unique,
     Volume,
     Write,
@@ -45,8 +45,10 @@ def article(kind: Any, *, appended: bool = True) -> Design:
         title: str = ""
         comments: kind = Field(default_factory=list)
 
-    touch = Touch(Article, "update", appends=["comments"]) if appended else Touch(Article, "update", sets=["title"])
-    return Design("Articles", tables=[Article.schema_.table], writes=[Write("change", touch)])
+    item_write = (
+        ItemWrite(Article, "update", appends=["comments"]) if appended else ItemWrite(Article, "update", sets=["title"])
+    )
+    return Design("Articles", tables=[Article.schema_.table], writes=[Write("change", item_write)])
 
 
 def sized(kind: Any) -> Design:
@@ -108,9 +110,9 @@ def transaction(count: int, *, unique: bool = False, size: int = 100, checked: b
         "Orders",
         tables=[Order.schema_.table, Line.schema_.table],
         writes=[
-            Write("place", Touch(Line, "create", count=count), checks=[Order])
+            Write("place", ItemWrite(Line, "create", count=count), checks=[Order])
             if checked
-            else Write("place", Touch(Order, "create"), Touch(Line, "create", count=count))
+            else Write("place", ItemWrite(Order, "create"), ItemWrite(Line, "create", count=count))
         ],
         volume={Line: Volume(items=1_000, size=size)},
     )
@@ -119,7 +121,7 @@ def transaction(count: int, *, unique: bool = False, size: int = 100, checked: b
 def expiring(kind: Any, attribute: str = "ttl") -> Design:
     class Session(Entity, table=Table("sessions", "id", ttl="ttl")):
         id: str
-        gone: Annotated[kind, Attr(attribute)]
+        gone: Annotated[kind, AttributeName(attribute)]
 
     return design_of(Session)
 

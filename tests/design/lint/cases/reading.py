@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from tablewright.model import (
     Collection,
+    CollectionQuery,
     Design,
     Entity,
-    Gather,
     Get,
     GlobalIndex,
     Keys,
-    Need,
     Query,
+    RequiredRead,
     Table,
     Unique,
     Volume,
@@ -43,7 +43,9 @@ def programs(*, indexed: bool, by: Sequence[str] = ("marketplace",)) -> Design:
 
         locals().update(patterns, keys=Keys(keys))
 
-    return Design("Programs", tables=[table], needs=[Need("programs of a marketplace", Program, by=by)])
+    return Design(
+        "Programs", tables=[table], required_reads=[RequiredRead("programs of a marketplace", Program, by=by)]
+    )
 
 
 def lists(**arguments: Any) -> Design:
@@ -118,7 +120,7 @@ def gathered(*include: str) -> Design:
     class Tasks(Collection):
         tasks: list[Task]
 
-        of_owner = Gather("byOwner")
+        of_owner = CollectionQuery("byOwner")
 
     return Design("Tasks", tables=[table], collections=[Tasks])
 

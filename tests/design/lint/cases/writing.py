@@ -2,23 +2,23 @@
 
 from typing import Any
 
-from tablewright.model import Design, Entity, Reaction, Table, Touch, Write
+from tablewright.model import Design, Entity, ItemWrite, Reaction, Table, Write
 from tests.design.lint.cases.case import Case
 
 
 def design(
-    *, stream: str | None = "NEW_AND_OLD_IMAGES", reaction: dict[str, Any] | None = None, **touch: Any
+    *, stream: str | None = "NEW_AND_OLD_IMAGES", reaction: dict[str, Any] | None = None, **item_write: Any
 ) -> Design:
     class Task(Entity, table=Table("tasks", "id", stream=stream)):
         id: str
         title: str = ""
 
-    retries = touch.pop("retries", 5)
-    action = touch.pop("action", "update")
+    retries = item_write.pop("retries", 5)
+    action = item_write.pop("action", "update")
     return Design(
         "Tasks",
         tables=[Task.schema_.table],
-        writes=[Write("change", Touch(Task, action, **touch), retries=retries)],
+        writes=[Write("change", ItemWrite(Task, action, **item_write), retries=retries)],
         reactions=[] if reaction is None else [Reaction("told", Task, **reaction)],
     )
 
@@ -45,14 +45,14 @@ CASES = [
     Case(
         "partial-count",
         "told",
-        lambda: told(effect="count", kinds=frozenset(["MODIFY"])),
+        lambda: told(effect="count", events=frozenset(["MODIFY"])),
         lambda: told(effect="count"),
     ),
     Case(
         "partial-count",
         "told",
-        lambda: told(effect="count", kinds=frozenset(["INSERT", "MODIFY"])),
-        lambda: told(effect="publish", kinds=frozenset(["MODIFY"])),
+        lambda: told(effect="count", events=frozenset(["INSERT", "MODIFY"])),
+        lambda: told(effect="publish", events=frozenset(["MODIFY"])),
     ),
     Case("counted-twice", "told", lambda: told(effect="count", once=False), lambda: told(effect="count")),
     Case("published-by-writer", "told", lambda: told(source="writer"), lambda: told(source="stream")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tablewright.model import Design, Entity, EpochMillis, Get, GlobalIndex, Query, Table, Touch, Write, camel_case
+from tablewright.model import Design, Entity, EpochMillis, Get, GlobalIndex, ItemWrite, Query, Table, Write, camel_case
 
 calls = Table(
     "Calls",
@@ -45,10 +45,10 @@ design = Design(
     writes=[
         Write(
             "create",
-            Touch(Call, "create", keys={"sk": "{scheduled_for:013}#{call_id}", "userStatus": "{user_id}#{status}"}),
+            ItemWrite(Call, "create", keys={"sk": "{scheduled_for:013}#{call_id}", "userStatus": "{user_id}#{status}"}),
         ),
-        Write("change_status", Touch(Call, "update", sets=["status", "user_status"])),
-        Write("change_provider", Touch(Call, "update", sets=["provider_id"])),
-        Write("reschedule", Touch(Call, "delete"), Touch(Call, "create")),
+        Write("change_status", ItemWrite(Call, "update", sets=["status", "user_status"])),
+        Write("change_provider", ItemWrite(Call, "update", sets=["provider_id"])),
+        Write("reschedule", ItemWrite(Call, "delete"), ItemWrite(Call, "create")),
     ],
 )

@@ -14,11 +14,11 @@ from tablewright.model import (
     ExpiresAt,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
-    Need,
     Query,
+    RequiredRead,
     Table,
-    Touch,
     Write,
     camel_case,
 )
@@ -101,11 +101,11 @@ class Score(Entity, table=scores, naming=camel_case):
 design = Design(
     "Engagement, as written",
     tables=[candidates, programs, scores],
-    needs=[Need("list all programs for marketplace", Program, by=["marketplace_id"])],
+    required_reads=[RequiredRead("list all programs for marketplace", Program, by=["marketplace_id"])],
     writes=[
-        Write("put_candidate", Touch(Candidate, "put")),
-        Write("reject", Touch(Candidate, "update", appends=["rejection_history"])),
-        Write("put_program", Touch(Program, "put")),
-        Write("put_score", Touch(Score, "put")),
+        Write("put_candidate", ItemWrite(Candidate, "put")),
+        Write("reject", ItemWrite(Candidate, "update", appends=["rejection_history"])),
+        Write("put_program", ItemWrite(Program, "put")),
+        Write("put_score", ItemWrite(Score, "put")),
     ],
 )

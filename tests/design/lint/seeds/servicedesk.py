@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from tablewright.model import Claim, Design, Entity, Get, GlobalIndex, Query, Table, Touch, Write
+from tablewright.model import CostClaim, Design, Entity, Get, GlobalIndex, ItemWrite, Query, Table, Write
 
 tickets = Table(
     "poc-itsm-tickets",
@@ -36,12 +36,12 @@ design = Design(
     "Service Desk, as written",
     tables=[tickets],
     writes=[
-        Write("create_ticket", Touch(Ticket, "put")),
+        Write("create_ticket", ItemWrite(Ticket, "put")),
         # list_append(if_not_exists(comments, :empty_list), :comment), with no ConditionExpression
         Write(
             "add_comment",
-            Touch(Ticket, "update", sets=["updated_at"], appends=["comments"], conditional=False),
+            ItemWrite(Ticket, "update", sets=["updated_at"], appends=["comments"], conditional=False),
         ),
     ],
-    claims=[Claim("On-Demand Pricing", write_price=1.25, read_price=0.25)],
+    claims=[CostClaim("On-Demand Pricing", write_price=1.25, read_price=0.25)],
 )

@@ -11,19 +11,19 @@ from typing import Any
 from pydantic import Field
 
 from tablewright.model import (
-    Claim,
     Collection,
+    CollectionQuery,
+    CostClaim,
     Design,
     Entity,
     ExpiresAt,
-    Gather,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Query,
     Reaction,
     Table,
-    Touch,
     Volume,
     Write,
 )
@@ -131,7 +131,7 @@ class TicketWithFeedback(Collection):
     ticket: Ticket
     feedback: list[Feedback]
 
-    of_ticket = Gather()
+    of_ticket = CollectionQuery()
 
 
 BY_HAND = {
@@ -146,36 +146,36 @@ design = Design(
     tables=[tickets],
     collections=[TicketWithFeedback],
     writes=[
-        Write("put_ticket", Touch(Ticket, "put", keys=BY_HAND)),
-        Write("add_event", Touch(Event, "put")),
+        Write("put_ticket", ItemWrite(Ticket, "put", keys=BY_HAND)),
+        Write("add_event", ItemWrite(Event, "put")),
         Write(
             "create_ticket_transactional",
-            Touch(IdempotencyRecord, "create"),
-            Touch(Ticket, "put", keys=BY_HAND),
-            Touch(Event, "put", keys={"SK": "EVENT#{now}#001"}),
+            ItemWrite(IdempotencyRecord, "create"),
+            ItemWrite(Ticket, "put", keys=BY_HAND),
+            ItemWrite(Event, "put", keys={"SK": "EVENT#{now}#001"}),
         ),
         Write(
             "update_ticket_status_with_event",
-            Touch(Ticket, "update", sets=["status", "updated_at"]),
-            Touch(Event, "put", keys={"SK": "EVENT#{now}#status_change"}),
+            ItemWrite(Ticket, "update", sets=["status", "updated_at"]),
+            ItemWrite(Event, "put", keys={"SK": "EVENT#{now}#status_change"}),
         ),
         # except TransactionCanceledException: return create_ticket_idempotent(...)
         Write(
             "create_ticket_idempotent",
-            Touch(IdempotencyRecord, "create"),
-            Touch(Ticket, "put", keys=BY_HAND),
+            ItemWrite(IdempotencyRecord, "create"),
+            ItemWrite(Ticket, "put", keys=BY_HAND),
             retries=None,
         ),
     ],
     reactions=[
-        Reaction("tickets_by_status", Ticket, kinds=frozenset(["MODIFY"]), effect="count", once=False),
-        Reaction("customer_satisfaction", Feedback, kinds=frozenset(["INSERT"]), effect="count", once=False),
+        Reaction("tickets_by_status", Ticket, events=frozenset(["MODIFY"]), effect="count", once=False),
+        Reaction("customer_satisfaction", Feedback, events=frozenset(["INSERT"]), effect="count", once=False),
     ],
     volume={Ticket: Volume(items=1_000_000, size=3_584, distinct={"GSI2PK": 5})},
     claims=[
         # blocks_per_item = max(1, int(item_size_kb))
-        Claim("calculate_write_capacity", subject="put_ticket", units=3),
-        Claim("estimate_monthly_cost", write_hour_price=0.00065, read_hour_price=0.00065),
-        Claim("on_demand_vs_provisioned_analysis", write_price=1.25, read_price=1.25),
+        CostClaim("calculate_write_capacity", subject="put_ticket", units=3),
+        CostClaim("estimate_monthly_cost", write_hour_price=0.00065, read_hour_price=0.00065),
+        CostClaim("on_demand_vs_provisioned_analysis", write_price=1.25, read_price=1.25),
     ],
 )

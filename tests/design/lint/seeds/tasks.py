@@ -6,19 +6,19 @@ from __future__ import annotations
 from enum import StrEnum
 
 from tablewright.model import (
-    Claim,
     Collection,
+    CollectionQuery,
+    CostClaim,
     Design,
     Entity,
     EpochSeconds,
-    Gather,
     Get,
     GlobalIndex,
+    ItemWrite,
     Keys,
     Query,
     Reaction,
     Table,
-    Touch,
     Write,
     pascal_case,
 )
@@ -89,7 +89,7 @@ class TaskWithAssignments(Collection):
     task: Task
     assignments: list[Assignment]
 
-    of_task = Gather()
+    of_task = CollectionQuery()
 
 
 design = Design(
@@ -98,14 +98,14 @@ design = Design(
     collections=[TaskWithAssignments],
     writes=[
         # The diagram of the table has "GSI2-SK: 1704067200", without the CREATED_AT# of the key design.
-        Write("create_task", Touch(Task, "create", keys={"GSI2SK": "{created_at}"})),
-        Write("assign", Touch(Assignment, "create")),
-        Write("update_status", Touch(Task, "update", sets=["status", "updated_at"])),
+        Write("create_task", ItemWrite(Task, "create", keys={"GSI2SK": "{created_at}"})),
+        Write("assign", ItemWrite(Assignment, "create")),
+        Write("update_status", ItemWrite(Task, "update", sets=["status", "updated_at"])),
     ],
     reactions=[
-        Reaction("TaskCreated", Task, kinds=frozenset(["INSERT"]), effect="publish", source="writer"),
-        Reaction("TaskAssigned", Assignment, kinds=frozenset(["INSERT"]), effect="publish", source="writer"),
-        Reaction("TaskStatusUpdated", Task, kinds=frozenset(["MODIFY"]), effect="publish", source="writer"),
+        Reaction("TaskCreated", Task, events=frozenset(["INSERT"]), effect="publish", source="writer"),
+        Reaction("TaskAssigned", Assignment, events=frozenset(["INSERT"]), effect="publish", source="writer"),
+        Reaction("TaskStatusUpdated", Task, events=frozenset(["MODIFY"]), effect="publish", source="writer"),
     ],
-    claims=[Claim("On-Demand Mode", write_price=1.25, read_price=0.25)],
+    claims=[CostClaim("On-Demand Mode", write_price=1.25, read_price=0.25)],
 )

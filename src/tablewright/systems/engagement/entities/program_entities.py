@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from tablewright.model import Attr, Entity, Get, Keys, Query, Version, camel_case
+from tablewright.model import AttributeName, Entity, Get, Keys, Query, Version, camel_case
 from tablewright.runtime.errors import Clash
 from tablewright.systems.engagement.configuration import Channel, Configuration, Connector, FilterChain, ScoringModel
 from tablewright.systems.engagement.entities.engagement_tables import MOST_CHANNELS, programs
@@ -28,7 +28,7 @@ class Program(Entity, table=programs, naming=camel_case):
     delivery_schedule: str | None = None
     time_zone: str = "UTC"
     reactive_enabled: bool = False
-    candidate_ttl_days: Annotated[int, Attr("candidateTTLDays")]
+    candidate_ttl_days: Annotated[int, AttributeName("candidateTTLDays")]
     version: Version = 0
 
     keys = Keys(

@@ -1,0 +1,139 @@
+"""Hot keys: partition keys that get more traffic than one partition serves.
+
+A partition gives 3,000 read units and 1,000 write units a second, and a partition key is in one partition, whatever is
+provisioned. How much of the traffic one key gets is said by ``Traffic(hottest=...)``, by ``Volume(distinct=...)`` where
+keys share alike, or by the key itself where it is always the same. Where none is known, keys are taken to be many. A
+metered run has keys that it really used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from tablewright.design.cost.capacity_estimate import CapacityEstimate, Units
+from tablewright.design.cost.demand import BusyKey, Demand
+from tablewright.design.cost.monthly_bill import CostPlan, provisioned
+from tablewright.model import Entity, Index, Schema, Table
+
+__all__ = ["PARTITION_READS", "PARTITION_WRITES", "HotKey", "hot_keys"]
+
+PARTITION_READS = 3000
+PARTITION_WRITES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class HotKey:
+    """The busiest partition key of a table or an index, at peak: its units a second over all of its shards."""
+
+    table: Table
+    index: Index | None
+    attribute: str
+    # The entity whose key it is; of a metered run, the key instead.
+    entity: str
+    read: Decimal
+    write: Decimal
+    shards: int
+    # The shards that it takes to stay within what a partition gives.
+    needed: int
+    subjects: tuple[str, ...]
+    key: str | None = None
+
+    @property
+    def is_too_hot(self) -> bool:
+        return self.needed > self.shards
+
+    @property
+    def place(self) -> str:
+        return self.table.name if self.index is None else f"{self.table.name}/{self.index.name}"
+
+
+def hot_keys(plan: CostPlan) -> list[HotKey]:
+    """The busiest key of each place, as far as it can be told; the hottest first."""
+    found: dict[tuple[str, type[Entity]], list[tuple[Demand, Units, Decimal]]] = {}
+    for demand in plan.demands:
+        for units in demand.units:
+            if units.schema is not None:
+                share = _share(plan, demand, units, units.schema)
+                if share is not None:
+                    place = units if _own_index(units.index) else replace(units, index=None)
+                    found.setdefault((place.place, units.schema.entity), []).append((demand, place, share))
+    keys = [_hot_key(uses) for uses in found.values()] + [_metered_key(key) for key in plan.busy_keys]
+    return sorted(keys, key=lambda key: (-_fraction(key), key.place, key.entity))
+
+
+def _own_index(index: Index | None) -> Index | None:
+    """An index that has partitions of its own; those of a local index are the table's."""
+    return index if index is not None and index.is_global else None
+
+
+def _hot_key(uses: list[tuple[Demand, Units, Decimal]]) -> HotKey:
+    first = uses[0][1]
+    schema = first.schema
+    assert schema is not None
+    read = sum((demand.peak * units.read * share for demand, units, share in uses), Decimal(0))
+    write = sum((demand.peak * units.write * share for demand, units, share in uses), Decimal(0))
+    attributes = _partition(schema.table, first.index)
+    return HotKey(
+        first.table,
+        first.index,
+        ", ".join(attributes),
+        schema.entity.__name__,
+        read,
+        write,
+        _shards(schema, attributes),
+        _needed(read, write),
+        tuple(dict.fromkeys(demand.subject for demand, _, _ in uses)),
+    )
+
+
+def _metered_key(key: BusyKey) -> HotKey:
+    """A key of a run: one shard of what may be several."""
+    attributes = _partition(key.table, key.index)
+    shards = max((_shards(schema, attributes) for schema in key.table.entities), default=1)
+    read, write = key.read * shards, key.write * shards
+    name = ", ".join(attributes)
+    return HotKey(key.table, key.index, name, "", read, write, shards, _needed(read, write), (), key.key)
+
+
+def _shards(schema: Schema, attributes: tuple[str, ...]) -> int:
+    return max((schema.key_rules[name].shards for name in attributes if name in schema.key_rules), default=1)
+
+
+def _needed(read: Decimal, write: Decimal) -> int:
+    return max(provisioned(write / PARTITION_WRITES), provisioned(read / PARTITION_READS))
+
+
+def _fraction(key: HotKey) -> Decimal:
+    return max(key.write / PARTITION_WRITES, key.read / PARTITION_READS) / key.shards
+
+
+def _share(plan: CostPlan, demand: Demand, units: Units, schema: Schema) -> Decimal | None:
+    """The share of the units that one partition key of the place gets; None where keys are many."""
+    attributes = _partition(schema.table, units.index)
+    if units.write and units.index is not None and CapacityEstimate(plan.design).is_sparse(schema, units.index):
+        # Of the writes that may bring an item into a sparse index, most do not; how many is not known.
+        return None
+    if all(name in schema.key_rules and not schema.key_rules[name].template.fields for name in attributes):
+        return Decimal(1)
+    volume = plan.design.volume.get(schema.entity)
+    counts = [volume.distinct[name] for name in attributes if name in volume.distinct] if volume is not None else []
+    # The busiest key is that of the pattern; for a write, that of the table, and of indexes by the same fields.
+    own = demand.subject not in plan.design.writes or _sources(schema, attributes) == _sources(
+        schema, (schema.table.partition,)
+    )
+    if demand.hottest is not None and own:
+        return demand.hottest
+    return Decimal(1) / max(counts) if counts else None
+
+
+def _partition(table: Table, index: Index | None) -> tuple[str, ...]:
+    return (table.partition,) if index is None else index.partition
+
+
+def _sources(schema: Schema, attributes: tuple[str, ...]) -> frozenset[str]:
+    named = [
+        {part.name for part in schema.key_rules[name].template.fields} if name in schema.key_rules else {name}
+        for name in attributes
+    ]
+    return frozenset().union(*named)

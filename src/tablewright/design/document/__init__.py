@@ -1,0 +1,1 @@
+"""The design document: tables, entities, patterns, writes and costs, with diagrams."""

@@ -1,0 +1,114 @@
+"""What documents show of a design: key templates in its own words, item collections, and who is related to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tablewright.model import Design, Index, Keys, Schema, Table
+from tablewright.model.declarations import KeyRule
+
+__all__ = ["CollectionMember", "ItemCollection", "Relation", "item_collections", "key_text", "relations"]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionMember:
+    """A kind of item in a collection, and its sort key; with ``state``, only while that holds."""
+
+    schema: Schema
+    sort: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemCollection:
+    """The items that share a partition key, of a table or of an index."""
+
+    table: Table
+    index: Index | None
+    partition: str
+    members: tuple[CollectionMember, ...]
+
+    @property
+    def place(self) -> str:
+        return self.table.name if self.index is None else f"{self.table.name}/{self.index.name}"
+
+    @property
+    def partition_name(self) -> str:
+        return ", ".join((self.table.partition,) if self.index is None else self.index.partition)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Two kinds of items in one collection of the table: one of the first, one or many of the second."""
+
+    one: Schema
+    other: Schema
+    many: bool
+    partition: str
+
+
+def rule_of(schema: Schema, attribute: str) -> KeyRule | None:
+    """The rule of a key attribute as it was declared, in terms of fields."""
+    declared: Keys | None = getattr(schema.entity, "keys", None)
+    return None if declared is None else declared.get(attribute)
+
+
+def key_text(schema: Schema, attribute: str) -> str:
+    """What a key attribute is made of: its template, with its shards, or the field that it is."""
+    rule = rule_of(schema, attribute)
+    if rule is not None:
+        shards = "" if rule.shards == 1 else f"{rule.shard_suffix(0)}…{rule.shards - 1}"
+        return rule.template.text + shards
+    spec = schema.by_attribute.get(attribute)
+    return attribute if spec is None else f"{{{spec.name}}}"
+
+
+def state_text(schema: Schema, attribute: str) -> str:
+    """When a key attribute is there, if not always: ``status is ESCALATED and engineer is there``."""
+    rule = rule_of(schema, attribute)
+    states = [] if rule is None else list(rule.when.items())
+    told = [f"{name} is {' or '.join(str(*value.values()) for value in allowed)}" for name, allowed in states]
+    stored = schema.key_rules.get(attribute)
+    for path in [attribute] if stored is None else sorted(stored.template.required):
+        spec = schema.by_attribute.get(path.partition(".")[0])
+        # The store sees to its stamps.
+        if spec is not None and "NULL" in spec.types and spec not in (schema.created, schema.updated):
+            told.append(f"{schema.field_path(path)} is there")
+    return " and ".join(told)
+
+
+def item_collections(design: Design) -> Iterator[ItemCollection]:
+    """The collections of every table, then those of its indexes, in the order of declaration."""
+    for table in design.tables:
+        for index in (None, *table.indexes):
+            partition = (table.partition,) if index is None else index.partition
+            sort = table.key[1:] if index is None else index.sort
+            found: dict[str, list[CollectionMember]] = {}
+            for schema in table.entities:
+                if index is not None and not schema.covers(index):
+                    continue
+                text = ", ".join(key_text(schema, name) for name in partition)
+                sorts = ", ".join(key_text(schema, name) for name in sort)
+                states = dict.fromkeys(state_text(schema, name) for name in (*partition, *sort))
+                found.setdefault(text, []).append(CollectionMember(schema, sorts, " and ".join(filter(None, states))))
+            for text, members in found.items():
+                yield ItemCollection(table, index, text, tuple(members))
+
+
+def relations(design: Design) -> Iterator[Relation]:
+    """What belongs to what: in a collection of a table, to the entity that there is one of."""
+    for collection in item_collections(design):
+        if collection.index is not None or len(collection.members) < 2:
+            continue
+        single = next((member for member in collection.members if _is_single(member.schema)), None)
+        first = single or collection.members[0]
+        for member in collection.members:
+            if member is not first:
+                yield Relation(first.schema, member.schema, not _is_single(member.schema), collection.partition)
+
+
+def _is_single(schema: Schema) -> bool:
+    sort = schema.table.sort
+    rule = None if sort is None else schema.key_rules.get(sort)
+    return rule is not None and not rule.template.fields

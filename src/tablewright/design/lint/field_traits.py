@@ -1,0 +1,263 @@
+"""What kind of values a field has: by its type, and where that is only text, by its name.
+
+Designs that were written down elsewhere keep times and states as plain text, so names count: ``created_at`` is a time
+and ``status`` one of a few, whatever they are declared as.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from uuid import UUID
+
+from annotated_types import MaxLen
+from pydantic import BaseModel, StringConstraints
+from pydantic.fields import FieldInfo
+
+from tablewright.model.declarations import Numbered, Unique, VersionMarker
+from tablewright.model.schema import Schema
+from tablewright.model.values.attribute_codec import Epoch, named
+
+# UTF-8 takes up to four bytes for a character.
+WIDEST_CHARACTER = 4
+_WIDEST_NUMBER, _TIME, _DAY, _UUID = 21, 27, 10, 36
+
+_INSTANT = re.compile(r"(?:^|_)(?:at|time|timestamp|datetime|created|updated|now)$")
+_DAYS = re.compile(r"(?:^|_)(?:date|day)$")
+_COUNTERS = re.compile(r"(?:^|_)(?:seq|sequence|number|counter|count|ordinal|position|serial|num|nr|no)$")
+_SHARDS = re.compile(r"(?:^|_)(?:shard|salt|suffix)(?:_|$)")
+_FEW = re.compile(r"(?:^|_)(?:status|state|type|kind|priority|severity)$")
+_GENERIC = re.compile(r"(?:[gl]si)?[-_]?\d*[-_]?(?:pk|sk|partition_?key|sort_?key|hash_?key|range_?key)[-_]?\d*")
+
+
+def words(name: str) -> list[str]:
+    """The words of a name: ``userStatus`` and ``user_status`` have the same."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
+
+
+def is_generic_key(name: str) -> bool:
+    """Whether a name says nothing but that it is a key: PK, sk, GSI1PK, gsi2_sk, partition_key."""
+    return _GENERIC.fullmatch(name.lower()) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTraits:
+    """What is known of a field."""
+
+    path: str
+    types: frozenset[type]
+    is_field: bool = True
+    is_counted: bool = False
+    is_numbered: bool = False
+    is_unique: bool = False
+    is_version: bool = False
+    is_many: bool = False
+    # How many values there are, where that is known.
+    choices: int | None = None
+    # The most bytes that it takes; None without a bound.
+    most_bytes: int | None = None
+
+    @property
+    def name(self) -> str:
+        return "_".join(words(self.path.rpartition(".")[2]))
+
+    @property
+    def is_plain_text(self) -> bool:
+        return self.types == {str} and self.choices is None
+
+    @property
+    def _is_vague(self) -> bool:
+        """Whether the type says nothing, so that the name has to."""
+        return self.is_plain_text or not self.is_field
+
+    @property
+    def is_instant(self) -> bool:
+        """A moment, whatever it is stored as."""
+        if datetime in self.types or self.is_counted:
+            return True
+        vague = self._is_vague or self.types <= {int, float, Decimal}
+        return vague and _INSTANT.search(self.name) is not None
+
+    @property
+    def is_text_time(self) -> bool:
+        """A time that is kept as text by hand."""
+        return self.is_plain_text and (_INSTANT.search(self.name) or _DAYS.search(self.name)) is not None
+
+    @property
+    def is_day(self) -> bool:
+        return date in self.types or (self._is_vague and _DAYS.search(self.name) is not None)
+
+    @property
+    def is_number(self) -> bool:
+        return bool(self.types) and (self.is_counted or self.types <= {int, float, Decimal})
+
+    @property
+    def is_hand_counted(self) -> bool:
+        plain = self.types == {int} and not (self.is_numbered or self.is_version or self.is_counted)
+        return (plain or not self.is_field) and _COUNTERS.search(self.name) is not None
+
+    @property
+    def is_shard(self) -> bool:
+        return _SHARDS.search(self.name) is not None
+
+    @property
+    def few(self) -> int | None:
+        """How many values, where they are few; -1 where only the name says so."""
+        if self.choices is not None:
+            return self.choices
+        return -1 if self._is_vague and _FEW.search(self.name) is not None else None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether one would ask for the newest, the largest, or a range of it."""
+        return self.is_instant or self.is_day or self.is_number
+
+
+def traits_of(schema: Schema, path: str) -> FieldTraits:
+    """The kind of the field at a path; of a name that is no field, as much as the name says."""
+    first, *rest = path.split(".")
+    info: FieldInfo | None = schema.entity.model_fields.get(first)
+    for step in rest:
+        model = None if info is None else _model(info.annotation)
+        info = None if model is None else model.model_fields.get(step)
+    if info is None:
+        return FieldTraits(path, frozenset(), is_field=False)
+    leaves = list(_leaves(info.annotation, tuple(info.metadata)))
+    markers = [marker for _, found in leaves for marker in found]
+    kinds = frozenset(kind for kind, _ in leaves)
+    spec = schema.fields.get(path)
+    return FieldTraits(
+        path,
+        kinds,
+        is_counted=any(isinstance(marker, Epoch) for marker in markers),
+        is_numbered=any(isinstance(marker, Numbered) for marker in markers),
+        is_unique=any(isinstance(marker, Unique) for marker in markers),
+        is_version=any(isinstance(marker, VersionMarker) for marker in markers),
+        is_many=spec is not None and bool(spec.types & {"L", "SET"}),
+        choices=_choices(info.annotation),
+        most_bytes=most_bytes(info.annotation, tuple(info.metadata)),
+    )
+
+
+def _leaves(annotation: Any, markers: tuple[Any, ...] = ()) -> Iterator[tuple[type, tuple[Any, ...]]]:
+    """The types of a union, each with what it is annotated with; None is left out."""
+    annotation = named(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        yield from _leaves(arguments[0], markers + arguments[1:])
+    elif origin in (Union, UnionType):
+        for argument in arguments:
+            yield from _leaves(argument, markers)
+    elif origin is Literal:
+        for value in arguments:
+            yield type(value), markers
+    else:
+        kind = origin if isinstance(origin, type) else annotation
+        if isinstance(kind, type) and kind is not type(None):
+            yield kind, markers
+
+
+def _model(annotation: Any) -> type[BaseModel] | None:
+    return next((kind for kind, _ in _leaves(annotation) if issubclass(kind, BaseModel)), None)
+
+
+def _choices(annotation: Any) -> int | None:
+    annotation = named(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return len(arguments)
+    if origin is Annotated:
+        return _choices(arguments[0])
+    if origin in (Union, UnionType):
+        each = [_choices(argument) for argument in arguments if argument is not type(None)]
+        return sum(count for count in each if count is not None) if each and None not in each else None
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return len(annotation)
+    return 2 if annotation is bool else None
+
+
+# -- sizes ----------------------------------------------------------------------------------------------------------
+
+
+def most_bytes(annotation: Any, markers: tuple[Any, ...] = (), depth: int = 0) -> int | None:
+    """The most bytes that a value takes in an item; None without a bound."""
+    annotation = named(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return most_bytes(arguments[0], (*arguments[1:], *markers), depth)
+    if origin in (Union, UnionType):
+        return _most(most_bytes(argument, markers, depth) for argument in arguments)
+    if origin is Literal:
+        return max(len(str(value).encode()) for value in arguments)
+    length = _longest(markers)
+    kind = origin if isinstance(origin, type) else annotation
+    if not isinstance(kind, type) or depth > 8:
+        return None
+    if issubclass(kind, Enum):
+        return max(len(str(member.value).encode()) for member in kind)
+    if issubclass(kind, BaseModel):
+        return _model_bytes(kind, depth)
+    if issubclass(kind, Mapping | list | tuple | AbstractSet):
+        member = most_bytes(arguments[-1], (), depth + 1) if arguments else None
+        name = most_bytes(arguments[0], (), depth + 1) if issubclass(kind, Mapping) and arguments else 0
+        return None if length is None or member is None or name is None else 3 + length * (1 + name + member)
+    if issubclass(kind, str):
+        return None if length is None else length * WIDEST_CHARACTER
+    if issubclass(kind, bytes):
+        return length
+    fixed = {bool: 1, int: _WIDEST_NUMBER, float: _WIDEST_NUMBER, Decimal: _WIDEST_NUMBER}
+    fixed |= {datetime: _TIME, date: _DAY, UUID: _UUID, type(None): 1}
+    return next((size for known, size in fixed.items() if issubclass(kind, known)), None)
+
+
+def _model_bytes(model: type[BaseModel], depth: int) -> int | None:
+    total = 3
+    for name, info in model.model_fields.items():
+        size = most_bytes(info.annotation, tuple(info.metadata), depth + 1)
+        if size is None:
+            return None
+        total += 1 + len((info.serialization_alias or info.alias or name).encode()) + size
+    return total
+
+
+def _most(sizes: Iterator[int | None]) -> int | None:
+    found = list(sizes)
+    known = [size for size in found if size is not None]
+    return max(known) if len(known) == len(found) else None
+
+
+def _longest(markers: tuple[Any, ...]) -> int | None:
+    lengths = [marker.max_length for marker in markers if isinstance(marker, MaxLen)]
+    lengths += [
+        marker.max_length
+        for marker in markers
+        if isinstance(marker, StringConstraints) and marker.max_length is not None
+    ]
+    for marker in markers:
+        if isinstance(marker, FieldInfo) and (inner := _longest(tuple(marker.metadata))) is not None:
+            lengths.append(inner)
+    return min(lengths) if lengths else None
+
+
+def has_length(annotation: Any, markers: tuple[Any, ...]) -> bool:
+    """Whether a list, set or map says how long it may get."""
+    annotation = named(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return has_length(arguments[0], (*arguments[1:], *markers))
+    if origin in (Union, UnionType):
+        return all(has_length(argument, markers) for argument in arguments if argument is not type(None))
+    kind = origin if isinstance(origin, type) else annotation
+    grows = isinstance(kind, type) and issubclass(kind, list | AbstractSet)
+    if grows and issubclass(kind, AbstractSet) and arguments and _choices(arguments[0]) is not None:
+        return True  # a set has each of a few values once
+    endless = kind is tuple and Ellipsis in arguments
+    return not (grows or endless) or _longest(markers) is not None

@@ -1,0 +1,243 @@
+"""A design as the rules look at it: keys as shapes, in the words of the declaration.
+
+A ``KeyPattern`` is how one key attribute of one entity looks. Mostly there is one, from the entity's own rule. A field
+that is stored in the key attribute is a pattern of that field alone. A write that composes a key by hand adds one more.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tablewright.design.design_loading import place_in
+from tablewright.design.lint.field_traits import FieldTraits, is_generic_key, traits_of, words
+from tablewright.model import Collection, CollectionQuery, Design, Entity, Get, Index, Query, Schema, Template, Write
+from tablewright.model.design import ItemWrite
+from tablewright.model.items.field_spec import FieldSpec
+from tablewright.model.keys.key_template import Field, Literal, Part
+
+# Words of field names that say too little to tell that a name is made of others.
+_WEAK = frozenset(["id", "at", "on", "of", "by", "for", "key", "name", "number", "date", "day", "time", "type", "the"])
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPattern:
+    """How a key attribute is made: of which parts, with fields named as they are declared."""
+
+    attribute: str
+    parts: tuple[Part, ...]
+    # The write that makes it by hand; None for what the entity declares.
+    write: str | None = None
+    # A field stored as it is: numbers in it sort as numbers.
+    is_raw: bool = False
+    is_sparse: bool = False
+    shards: int = 1
+    # The key may end before the parts from here on.
+    optional_from: int | None = None
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(part.name for part in self.parts if isinstance(part, Field))
+
+    @property
+    def head(self) -> str:
+        """The text that all such keys begin with."""
+        return self.parts[0].text if self.parts and isinstance(self.parts[0], Literal) else ""
+
+    @property
+    def template(self) -> Template | None:
+        return None if self.is_raw else Template(str(self))
+
+    def __str__(self) -> str:
+        if self.optional_from is None:
+            return "".join(map(str, self.parts))
+        required, optional = self.parts[: self.optional_from], self.parts[self.optional_from :]
+        return f"{''.join(map(str, required))}[{''.join(map(str, optional))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityKey:
+    """The key of a table or of an index, as one entity has it."""
+
+    schema: Schema
+    index: Index | None
+
+    @property
+    def partition(self) -> tuple[str, ...]:
+        return self.schema.table.key[:1] if self.index is None else self.index.partition
+
+    @property
+    def sort(self) -> tuple[str, ...]:
+        return self.schema.table.key[1:] if self.index is None else self.index.sort
+
+    @property
+    def place(self) -> str:
+        table = self.schema.table.name
+        return table if self.index is None else f"{table}/{self.index.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedKey:
+    """A field that a writer keeps in a key attribute, although it repeats other fields."""
+
+    spec: FieldSpec
+    # The fields that it repeats, as far as is known.
+    repeats: frozenset[str]
+    because: str
+
+
+class LintContext:
+    """A design, and the questions that rules ask of it."""
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        self.schemas: tuple[Schema, ...] = tuple(design.schemas)
+
+    # -- declarations -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def item_writes(self) -> list[tuple[Write, ItemWrite]]:
+        return [(write, item_write) for write in self.design.writes.values() for item_write in write.item_writes]
+
+    def item_writes_of(self, schema: Schema) -> list[tuple[Write, ItemWrite]]:
+        return [(write, item_write) for write, item_write in self.item_writes if item_write.entity is schema.entity]
+
+    def queries(self) -> Iterator[tuple[str, Schema, Query, EntityKey]]:
+        for schema in self.schemas:
+            for name, pattern in schema.patterns.items():
+                if isinstance(pattern, Query):
+                    yield f"{schema.entity.__name__}.{name}", schema, pattern, self.key(schema, pattern.index)
+
+    def gets(self) -> Iterator[tuple[str, Schema, Get, EntityKey]]:
+        for schema in self.schemas:
+            for name, pattern in schema.patterns.items():
+                if isinstance(pattern, Get):
+                    yield f"{schema.entity.__name__}.{name}", schema, pattern, self.key(schema, pattern.index)
+
+    def gathers(self) -> Iterator[tuple[str, type[Collection], CollectionQuery]]:
+        for collection in self.design.collections:
+            for name, gather in collection.patterns_.items():
+                yield f"{collection.__name__}.{name}", collection, gather
+
+    def key(self, schema: Schema, index: str | None) -> EntityKey:
+        return EntityKey(schema, None if index is None else schema.table.index(index))
+
+    def keys(self, schema: Schema) -> list[EntityKey]:
+        """The key of the table, and those of the indexes that the entity can be in."""
+        return [
+            EntityKey(schema, None),
+            *(EntityKey(schema, index) for index in schema.table.indexes if schema.covers(index)),
+        ]
+
+    # -- shapes -------------------------------------------------------------------------------------------------
+
+    def key_patterns(self, schema: Schema, attribute: str) -> list[KeyPattern]:
+        """How a key attribute of an entity looks; more than one only where a write makes it by hand."""
+        shapes = []
+        rule = schema.key_rules.get(attribute)
+        spec = schema.by_attribute.get(attribute)
+        by_hand = [
+            KeyPattern(attribute, parsed.parts + parsed.optional, write=write.name, optional_from=_optional(parsed))
+            for write, item_write in self.item_writes_of(schema)
+            if attribute in item_write.keys
+            for parsed in [Template(item_write.keys[attribute])]
+        ]
+        if rule is not None:
+            template = rule.template
+            shapes.append(
+                KeyPattern(
+                    attribute,
+                    tuple(_declared(schema, part) for part in template.parts + template.optional),
+                    is_sparse=bool(rule.when),
+                    shards=rule.shards,
+                    optional_from=_optional(template),
+                )
+            )
+        elif spec is not None and not by_hand:
+            shapes.append(KeyPattern(attribute, (Field(spec.name, "text"),), is_raw=True))
+        return [*shapes, *by_hand]
+
+    def key_pattern(self, schema: Schema, attribute: str) -> KeyPattern | None:
+        return next(iter(self.key_patterns(schema, attribute)), None)
+
+    def fields_of(self, schema: Schema, attributes: tuple[str, ...]) -> list[str]:
+        """The fields that key attributes are made of, in their order."""
+        shapes = [self.key_pattern(schema, attribute) for attribute in attributes]
+        return [name for shape in shapes if shape is not None for name in shape.fields]
+
+    def all_instants(self, schema: Schema, attributes: tuple[str, ...]) -> bool:
+        """Whether key attributes are made of moments in time and nothing else."""
+        shapes = [self.key_pattern(schema, attribute) for attribute in attributes]
+        fields = [part for shape in shapes if shape is not None for part in shape.parts if isinstance(part, Field)]
+        return bool(fields) and all(
+            part.form != "date" and self.traits(schema, part.name).is_instant for part in fields
+        )
+
+    def days(self, schema: Schema, attribute: str) -> list[str]:
+        """The fields of a key attribute that stand in it as days."""
+        shape = self.key_pattern(schema, attribute)
+        return [
+            part.name
+            for part in (() if shape is None else shape.parts)
+            if isinstance(part, Field) and (part.form == "date" or self.traits(schema, part.name).is_day)
+        ]
+
+    def composed_keys(self, schema: Schema) -> list[ComposedKey]:
+        """The fields of an entity that a writer has to compose."""
+        found = []
+        for attribute in schema.table.key_attributes:
+            spec = schema.by_attribute.get(attribute)
+            if spec is None:
+                continue
+            templates = [shape for shape in self.key_patterns(schema, attribute) if shape.write is not None]
+            if templates:
+                repeats = frozenset(name for shape in templates for name in shape.fields)
+                found.append(ComposedKey(spec, repeats, f"{templates[0].write} composes it as {templates[0]}"))
+                continue
+            if spec.types - {"NULL"} != {"S"} or not self.traits(schema, spec.name).is_plain_text:
+                continue
+            if is_generic_key(spec.name):
+                found.append(ComposedKey(spec, frozenset(), "its name says that it is a key and nothing else"))
+            elif repeats := _named_after(spec.name, schema):
+                found.append(ComposedKey(spec, repeats, f"its name is made of {' and '.join(sorted(repeats))}"))
+        return found
+
+    # -- fields -------------------------------------------------------------------------------------------------
+
+    def traits(self, schema: Schema, path: str) -> FieldTraits:
+        """What is known of a field, also of one that only a hand-made template names."""
+        return traits_of(schema, path)
+
+    # -- places -------------------------------------------------------------------------------------------------
+
+    def where(self, entity: type[Entity]) -> str | None:
+        """File and line of a class, as short as the current folder allows."""
+        try:
+            file, line = inspect.getsourcefile(entity), inspect.getsourcelines(entity)[1]
+        except (OSError, TypeError):
+            return None
+        return None if file is None else place_in(file, line)
+
+
+def _optional(template: Template) -> int | None:
+    return len(template.parts) if template.optional else None
+
+
+def _declared(schema: Schema, part: Part) -> Part:
+    return Field(schema.field_path(part.name), part.form) if isinstance(part, Field) else part
+
+
+def _named_after(name: str, schema: Schema) -> frozenset[str]:
+    """The other fields that a name is made of, such as ``user_status`` of ``user_id`` and ``status``; none, or two."""
+    strong = [word for word in words(name) if word not in _WEAK]
+    if len(strong) < 2:
+        return frozenset()
+    found: set[str] = set()
+    for word in strong:
+        field = next((other for other in schema.fields if other not in (name, *found) and word in words(other)), None)
+        if field is None:
+            return frozenset()
+        found.add(field)
+    return frozenset(found)

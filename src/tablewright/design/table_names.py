@@ -1,0 +1,92 @@
+"""Table names in an environment, and the names that templates give to tables.
+
+    table_name(tickets, "dev")      poc-itsm-tickets becomes dev-itsm-tickets, Candidates becomes dev-Candidates
+
+The environment is a prefix of the name. A name that begins with an environment (``poc-``) has it replaced; any other
+name gets the prefix. Without an environment, tables are named as the design declares them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tablewright.design.design_loading import DesignError
+from tablewright.model import Design, Table
+
+__all__ = [
+    "bare_name",
+    "check_names",
+    "check_place",
+    "design_environment",
+    "environment_of",
+    "logical_names",
+    "table_name",
+]
+
+_ENVIRONMENTS = ("poc", "dev", "development", "test", "qa", "uat", "staging", "stage", "demo", "preprod", "prod")
+_ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_REGION = re.compile(r"[a-z]{2,4}(-[a-z]+){1,3}-[0-9]{1,2}")
+_LONGEST_NAME = 255
+
+
+def environment_of(name: str) -> str:
+    """The environment that a table's name begins with; empty where it begins with none."""
+    first, dash, _ = name.partition("-")
+    return first if dash and first.lower() in _ENVIRONMENTS else ""
+
+
+def bare_name(name: str) -> str:
+    """A table's name without its environment."""
+    environment = environment_of(name)
+    return name[len(environment) + 1 :] if environment else name
+
+
+def table_name(table: Table, environment: str | None) -> str:
+    """The name of a table in an environment; None: the one that the design says."""
+    if environment is None or environment == environment_of(table.name):
+        return table.name
+    name = f"{environment}-{bare_name(table.name)}"
+    if len(name) > _LONGEST_NAME:
+        raise DesignError(
+            f"a name of a table has at most {_LONGEST_NAME} characters, and {name} more; shorten one part"
+        )
+    return name
+
+
+def check_place(region: str, environment: str | None) -> None:
+    """Refuses what is no region, and no word that a name can begin with."""
+    if not _REGION.fullmatch(region):
+        raise DesignError(f"a region is one of Amazon's, such as us-east-1 or eu-central-1, not {region!r}")
+    if environment is not None and not _ENVIRONMENT.fullmatch(environment):
+        raise DesignError(f"an environment is a word such as dev or prod, not {environment!r}")
+
+
+def check_names(design: Design) -> None:
+    """Refuses tables that would have the same name in another environment."""
+    found: dict[str, str] = {}
+    for table in design.tables:
+        other = found.setdefault(bare_name(table.name), table.name)
+        if other != table.name:
+            raise DesignError(
+                f"{design.name}: {other} and {table.name} would have the same name in another environment; rename one "
+                "of them, as what they begin with is taken for an environment"
+            )
+
+
+def design_environment(design: Design) -> str:
+    """The environment that the design's own names are of; empty where they are of none, or of several."""
+    found = {environment_of(table.name) for table in design.tables}
+    return found.pop() if len(found) == 1 else ""
+
+
+def logical_names(tables: Sequence[Table]) -> dict[str, str]:
+    """A name of letters and digits for each table, by the table's name."""
+    found: dict[str, str] = {}
+    for table in tables:
+        words = re.findall(r"[A-Za-z0-9]+", bare_name(table.name))
+        name = "".join(word[0].upper() + word[1:] for word in words) or "Table"
+        while name in found.values():
+            name += "X"
+        found[table.name] = name
+    return found

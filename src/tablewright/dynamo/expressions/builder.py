@@ -1,0 +1,302 @@
+"""Expressions that a program builds: conditions and updates as trees, which can be rendered, evaluated and applied.
+
+    condition = exists("PK") & (equals("state", {"S": "open"}) | missing("state"))
+
+    with_expressions({"Key": key}, condition)       a request, with #names and :values from one allocator
+    holds(condition, item)                          what the service would answer for this item
+
+    update = UpdateActions(sets={"state": {"S": "done"}}, adds={"version": {"N": "1"}})
+    update.apply(item)                              the item that the service would make of this one
+
+The trees are those that the parser makes of an expression's text (``nodes``), so whoever foretells what a write will do
+does it with the code that does it. Paths are texts such as ``address.city`` or ``lines[0].count``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tablewright.dynamo.attribute_values import AttributeValue, Item
+from tablewright.dynamo.document_paths import parse_path, value_at
+from tablewright.dynamo.expressions.conditions import holds
+from tablewright.dynamo.expressions.nodes import (
+    Action,
+    AddAction,
+    And,
+    Between,
+    Compare,
+    Condition,
+    DeleteAction,
+    Function,
+    In,
+    Literal,
+    Not,
+    Operand,
+    Or,
+    Path,
+    Placeholder,
+    RemoveAction,
+    SetAction,
+)
+from tablewright.dynamo.expressions.updates import apply_actions
+
+__all__ = [
+    "Condition",
+    "Placeholders",
+    "UpdateActions",
+    "all_equal",
+    "all_of",
+    "any_of",
+    "attribute_of",
+    "begins_with",
+    "between",
+    "compare",
+    "compare_size",
+    "contains",
+    "equals",
+    "exists",
+    "holds",
+    "missing",
+    "one_of",
+    "render",
+    "render_update",
+    "value_at",
+    "with_expressions",
+]
+
+_EMPTY_LIST = Literal({"L": []})
+
+# -- conditions -----------------------------------------------------------------------------------------------------
+
+
+def compare(path: str, operator: str, value: AttributeValue) -> Condition:
+    """The operator is one of ``= <> < <= > >=``."""
+    return Compare(operator, parse_path(path), Literal(value))
+
+
+def compare_size(path: str, operator: str, value: AttributeValue) -> Condition:
+    """The size of a value, or the number of members that a list or a set has, compared."""
+    return Compare(operator, Function("size", (parse_path(path),)), Literal(value))
+
+
+def between(path: str, low: AttributeValue, high: AttributeValue) -> Condition:
+    return Between(parse_path(path), Literal(low), Literal(high))
+
+
+def one_of(path: str, values: Iterable[AttributeValue]) -> Condition:
+    return In(parse_path(path), tuple(map(Literal, values)))
+
+
+def begins_with(path: str, prefix: AttributeValue) -> Condition:
+    return Function("begins_with", (parse_path(path), Literal(prefix)))
+
+
+def contains(path: str, member: AttributeValue) -> Condition:
+    return Function("contains", (parse_path(path), Literal(member)))
+
+
+def exists(path: str) -> Condition:
+    return Function("attribute_exists", (parse_path(path),))
+
+
+def missing(path: str) -> Condition:
+    return Function("attribute_not_exists", (parse_path(path),))
+
+
+def equals(path: str, value: AttributeValue | None) -> Condition:
+    """The attribute has this value; None: it is not there."""
+    return missing(path) if value is None else Compare("=", parse_path(path), Literal(value))
+
+
+def all_equal(attributes: Mapping[str, AttributeValue | None]) -> list[Condition]:
+    """The attributes have these values, or are missing where None is given."""
+    return [equals(name, value) for name, value in attributes.items()]
+
+
+def all_of(conditions: Sequence[Condition]) -> Condition | None:
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return And(tuple(conditions))
+
+
+def any_of(conditions: Sequence[Condition]) -> Condition:
+    return conditions[0] if len(conditions) == 1 else Or(tuple(conditions))
+
+
+# -- updates --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class UpdateActions:
+    """The actions of an update expression, by path, while a write is being planned."""
+
+    sets: dict[str, AttributeValue] = field(default_factory=dict)
+    removes: list[str] = field(default_factory=list)
+    adds: dict[str, AttributeValue] = field(default_factory=dict)
+    # Lists to append; a list that is missing starts empty.
+    appends: dict[str, AttributeValue] = field(default_factory=dict)
+    deletes: dict[str, AttributeValue] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.sets or self.removes or self.adds or self.appends or self.deletes)
+
+    @property
+    def paths(self) -> list[str]:
+        return [*self.sets, *self.removes, *self.adds, *self.appends, *self.deletes]
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that are changed, in whole or in part."""
+        return frozenset(map(attribute_of, self.paths))
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """The attributes whose new value does not depend on the old one."""
+        return frozenset(path for path in [*self.sets, *self.removes] if path == attribute_of(path))
+
+    def nodes(self) -> list[Action]:
+        actions: list[Action] = [SetAction(parse_path(path), Literal(value)) for path, value in self.sets.items()]
+        for text, value in self.appends.items():
+            path = parse_path(text)
+            present = Function("if_not_exists", (path, _EMPTY_LIST))
+            actions.append(SetAction(path, Function("list_append", (present, Literal(value)))))
+        actions += [RemoveAction(parse_path(path)) for path in self.removes]
+        actions += [AddAction(parse_path(path), Literal(value)) for path, value in self.adds.items()]
+        actions += [DeleteAction(parse_path(path), Literal(value)) for path, value in self.deletes.items()]
+        return actions
+
+    def apply(self, item: Item, only: Container[str] | None = None) -> Item:
+        """The item after the update, or after as much of it as concerns ``only`` some attributes.
+
+        Raises the service's ValidationException where the update cannot be applied to the item.
+        """
+        actions = self.nodes()
+        if only is not None:
+            actions = [action for action in actions if action.path.parts[0] in only]
+        return apply_actions(item, actions)
+
+
+def attribute_of(path: str) -> str:
+    """The attribute that a path starts from."""
+    return str(parse_path(path).parts[0])
+
+
+# -- rendering ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Placeholders:
+    """The names and values of one request: equal names share a placeholder."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    values: dict[str, AttributeValue] = field(default_factory=dict)
+    _by_name: dict[str, str] = field(default_factory=dict)
+
+    def path(self, path: str) -> str:
+        """A path such as ``address.city`` or ``lines[0]``, each name of it as a placeholder."""
+        return self._by_name.get(path) or self.parsed(parse_path(path))
+
+    def parsed(self, path: Path) -> str:
+        text = ""
+        for part in path.parts:
+            if isinstance(part, int):
+                text += f"[{part}]"
+                continue
+            placeholder = self._by_name.get(part)
+            if placeholder is None:
+                placeholder = self._by_name[part] = f"#n{len(self._by_name)}"
+                self.names[placeholder] = part
+            text = f"{text}.{placeholder}" if text else placeholder
+        return text
+
+    def value(self, value: AttributeValue) -> str:
+        placeholder = f":v{len(self.values)}"
+        self.values[placeholder] = value
+        return placeholder
+
+    def copy(self) -> Placeholders:
+        """The same names and values, to go on with."""
+        return Placeholders(dict(self.names), dict(self.values), dict(self._by_name))
+
+    def into(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The request with its placeholders, if it has any."""
+        if self.names:
+            request["ExpressionAttributeNames"] = self.names
+        if self.values:
+            request["ExpressionAttributeValues"] = self.values
+        return request
+
+
+def render(condition: Condition, placeholders: Placeholders) -> str:
+    """The text of a condition, a filter or a key condition."""
+    match condition:
+        case Compare(operator, left, right):
+            return f"{_operand(left, placeholders)} {operator} {_operand(right, placeholders)}"
+        case Function():
+            return _operand(condition, placeholders)
+        case And(parts):
+            return " AND ".join([_part(part, placeholders) for part in parts])
+        case Or(parts):
+            return " OR ".join([_part(part, placeholders) for part in parts])
+        case Not(part):
+            return f"NOT ({render(part, placeholders)})"
+        case Between(operand, low, high):
+            value = _operand(operand, placeholders)
+            return f"{value} BETWEEN {_operand(low, placeholders)} AND {_operand(high, placeholders)}"
+        case In(operand, options):
+            value = _operand(operand, placeholders)
+            return f"{value} IN ({', '.join([_operand(option, placeholders) for option in options])})"
+
+
+def _part(condition: Condition, placeholders: Placeholders) -> str:
+    text = render(condition, placeholders)
+    return f"({text})" if isinstance(condition, And | Or) else text
+
+
+def _operand(operand: Operand, placeholders: Placeholders) -> str:
+    match operand:
+        case Path():
+            return placeholders.parsed(operand)
+        case Literal(value):
+            return placeholders.value(value)
+        case Function(name, arguments):
+            return f"{name}({', '.join([_operand(argument, placeholders) for argument in arguments])})"
+        case Placeholder(name):
+            return name
+        case _:
+            return f"{_operand(operand.left, placeholders)} {operand.operator} {_operand(operand.right, placeholders)}"
+
+
+def render_update(actions: Sequence[Action], placeholders: Placeholders) -> str:
+    """The text of an update expression."""
+    sections: dict[str, list[str]] = {}
+    for action in actions:
+        path = placeholders.parsed(action.path)
+        match action:
+            case SetAction(_, value):
+                sections.setdefault("SET", []).append(f"{path} = {_operand(value, placeholders)}")
+            case RemoveAction():
+                sections.setdefault("REMOVE", []).append(path)
+            case AddAction(_, value):
+                sections.setdefault("ADD", []).append(f"{path} {_operand(value, placeholders)}")
+            case DeleteAction(_, value):
+                sections.setdefault("DELETE", []).append(f"{path} {_operand(value, placeholders)}")
+    return " ".join(f"{keyword} {', '.join(texts)}" for keyword, texts in sections.items())
+
+
+def with_expressions(
+    request: dict[str, Any], condition: Condition | None, update: UpdateActions | None = None
+) -> dict[str, Any]:
+    """A write request with its expressions and their placeholders."""
+    actions = [] if update is None else update.nodes()
+    if condition is None and not actions:
+        return request
+    placeholders = Placeholders()
+    if actions:
+        request["UpdateExpression"] = render_update(actions, placeholders)
+    if condition is not None:
+        request["ConditionExpression"] = render(condition, placeholders)
+    return placeholders.into(request)

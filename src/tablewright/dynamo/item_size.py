@@ -1,0 +1,80 @@
+"""The size of an item as DynamoDB counts it, for its 400 KB limit and for capacity.
+
+A name and a text count by their UTF-8 bytes, binary by its bytes, a number by pairs of digits and a byte; a list or a
+map three bytes and one for each member. Values are canonical already: see ``value_checks``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tablewright.dynamo.attribute_values import AttributeValue
+from tablewright.dynamo.errors import SerializationException
+
+MAX_ITEM_SIZE = 400 * 1024
+
+
+def item_size(item: Mapping[str, AttributeValue]) -> int:
+    """The bytes of an item."""
+    size = 0
+    for name, value in item.items():
+        size += len(name) if name.isascii() else text_size(name)
+        # Most attributes are text: no call for each of them.
+        text = value.get("S")
+        size += value_size(value) if text is None else len(text) if text.isascii() else len(text.encode())
+    return size
+
+
+def value_size(value: AttributeValue) -> int:
+    """The bytes of a value."""
+    ((tag, content),) = value.items()
+    if tag == "S":
+        return len(content) if content.isascii() else len(content.encode())
+    if tag == "N":
+        return number_size(content)
+    if tag == "M":
+        return 3 + sum(1 + text_size(name) + value_size(member) for name, member in content.items())
+    if tag == "L":
+        return 3 + sum(1 + value_size(member) for member in content)
+    if tag == "B":
+        return binary_size(content)
+    if tag == "SS":
+        return sum(map(text_size, content))
+    if tag == "NS":
+        return sum(map(number_size, content))
+    if tag == "BS":
+        return sum(map(binary_size, content))
+    return 1
+
+
+def text_size(text: str) -> int:
+    """Bytes of the UTF-8 form.
+
+    Only a caller in the same process can send what has none: JSON has no other keys than strings, and its
+    reader refuses half of a surrogate pair.
+    """
+    if isinstance(text, str):
+        try:
+            return len(text) if text.isascii() else len(text.encode())
+        except UnicodeEncodeError:
+            pass
+    raise SerializationException("Text in the request is not a string of valid Unicode")
+
+
+def binary_size(base64_text: str) -> int:
+    """Bytes behind a canonical base64 text."""
+    return len(base64_text) * 3 // 4 - base64_text.count("=", -2)
+
+
+def number_size(canonical: str) -> int:
+    """A byte, one for a minus sign, half of one per significant digit, rounded up each side of the point."""
+    size = 1
+    if canonical[0] == "-":
+        size = 2
+        canonical = canonical[1:]
+    whole, _, fraction = canonical.partition(".")
+    if not fraction:
+        return size + (len(whole.rstrip("0")) + 1) // 2
+    if whole == "0":
+        return size + (len(fraction.lstrip("0")) + 1) // 2
+    return size + (len(whole) + 1) // 2 + (len(fraction) + 1) // 2

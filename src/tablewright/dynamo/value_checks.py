@@ -1,0 +1,153 @@
+"""What DynamoDB accepts as an attribute value, and the canonical form it keeps.
+
+``checked`` walks a value once, on its way in: it raises DynamoDB's error for a value that the service would refuse, and
+otherwise gives the canonical value (numbers rewritten, everything else the very same object) together with its size.
+After that, nothing validates a value again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tablewright.dynamo.attribute_values import AttributeValue, Item
+from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo.item_size import binary_size, number_size, text_size
+from tablewright.dynamo.numbers import canonical_number
+
+MAX_NESTING = 32
+MAX_NAME_BYTES = 65_535
+# A depth to begin at where a value is compared with and not stored: nothing in it is too deep.
+ANY_DEPTH = -1_000_000
+
+_INVALID = "One or more parameter values were invalid: "
+# In an item that would be written, and in a value as it was sent.
+WRITTEN_TOO_DEEPLY = "Nesting Levels have exceeded supported limits"
+NESTED_TOO_DEEPLY = f"{WRITTEN_TOO_DEEPLY}: Attributes in the item have nested levels beyond supported limit"
+NAME_TOO_LARGE = f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
+_EMPTY_SET = {
+    "SS": "An string set  may not be empty",
+    "NS": "An number set  may not be empty",
+    "BS": "Binary sets should not be empty",
+}
+
+
+def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
+    """A canonical copy of the item and its size; the 400 KB bound is the caller's to apply."""
+    result: Item = {}
+    size = 0
+    if "" in item:
+        raise RequestValidationException("Empty attribute name")
+    for name, value in item.items():
+        size += len(name) if type(name) is str and name.isascii() else text_size(name)
+        # Most attributes are text, which stays as it is; the loop is not worth a call for each of them.
+        text = value.get("S") if len(value) == 1 else None
+        if text is not None and text.isascii():
+            result[name] = value
+            size += len(text)
+        else:
+            result[name], value_size = checked(value)
+            size += value_size
+    if size > MAX_NAME_BYTES:
+        _check_names(item)
+    return result, size
+
+
+def checked(value: AttributeValue, depth: int = 0) -> tuple[AttributeValue, int]:
+    """The canonical value and its size, or DynamoDB's error; ``depth`` is that of what holds the value."""
+    if len(value) == 1:
+        # The common scalars first: this runs for every attribute of every write.
+        ((tag, content),) = value.items()
+        if tag == "S":
+            return value, len(content) if content.isascii() else text_size(content)
+        if tag == "N":
+            number = canonical_number(content)
+            return (value if number == content else {"N": number}), number_size(number)
+        if depth >= MAX_NESTING:
+            raise RequestValidationException(NESTED_TOO_DEEPLY)
+        canonical, size = _checked_content(tag, content, depth)
+        return (value if canonical is content else {tag: canonical}), size
+    if not value:
+        raise ValidationException(
+            "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+        )
+    for tag, content in value.items():
+        _checked_content(tag, content, depth)
+    raise ValidationException(
+        "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+    )
+
+
+def _checked_content(tag: str, content: Any, depth: int) -> tuple[Any, int]:
+    if tag == "S":
+        return content, text_size(content)
+    if tag == "N":
+        number = canonical_number(content)
+        return number, number_size(number)
+    if tag == "BOOL":
+        return content, 1
+    if tag == "NULL":
+        if content is not True:
+            raise RequestValidationException(_INVALID + "Null attribute value types must have the value of true")
+        return content, 1
+    if tag == "B":
+        return content, binary_size(content)
+    if tag == "M":
+        return _checked_map(content, depth + 1)
+    if tag == "L":
+        return _checked_list(content, depth + 1)
+    return _checked_set(tag, content)
+
+
+def _checked_map(content: Item, depth: int) -> tuple[Item, int]:
+    size = 3
+    result = content
+    for name, member in content.items():
+        canonical, member_size = checked(member, depth)
+        if canonical is not member:
+            if result is content:
+                result = dict(content)
+            result[name] = canonical
+        size += 1 + text_size(name) + member_size
+    if size > MAX_NAME_BYTES:
+        _check_names(content)
+    if depth >= MAX_NESTING and content:
+        raise RequestValidationException(NESTED_TOO_DEEPLY)
+    return result, size
+
+
+def _checked_list(content: list[AttributeValue], depth: int) -> tuple[list[AttributeValue], int]:
+    size = 3
+    result = content
+    for position, member in enumerate(content):
+        canonical, member_size = checked(member, depth)
+        if canonical is not member:
+            if result is content:
+                result = list(content)
+            result[position] = canonical
+        size += 1 + member_size
+    if depth >= MAX_NESTING and content:
+        raise RequestValidationException(NESTED_TOO_DEEPLY)
+    return result, size
+
+
+def _checked_set(tag: str, content: list[str]) -> tuple[list[str], int]:
+    if not content:
+        raise RequestValidationException(_INVALID + _EMPTY_SET[tag])
+    if tag == "NS":
+        numbers = [canonical_number(number) for number in content]
+        if len(set(numbers)) != len(numbers):
+            raise RequestValidationException("Input collection contains duplicates")
+        return (content if numbers == content else numbers), sum(map(number_size, numbers))
+    size = sum(map(text_size if tag == "SS" else binary_size, content))
+    if len(set(content)) != len(content):
+        listing = f"Input collection [{', '.join(content)}]"
+        suffix = " contains duplicates." if tag == "SS" else "of type BS contains duplicates."
+        raise RequestValidationException(_INVALID + listing + suffix)
+    return content, size
+
+
+def _check_names(content: Mapping[str, AttributeValue]) -> None:
+    """The names in an item or map that is so large that they might be too long."""
+    if any(text_size(name) > MAX_NAME_BYTES for name in content):
+        raise RequestValidationException(NAME_TOO_LARGE)

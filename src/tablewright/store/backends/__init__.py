@@ -1,0 +1,1 @@
+"""Backends: what a store sends its requests to. Each implements ``flow.driver.Backend``."""

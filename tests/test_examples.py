@@ -1,0 +1,130 @@
+"""The programs of examples/ run, as their first lines say, and do what they say they show."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def run(*command: str, folder: Path) -> str:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def program(name: str) -> str:
+    return str(ROOT / "examples" / name)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_says_what_it_shows_and_how_to_run_it(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert f"[{path.name}]({path.name})" in (ROOT / "examples" / "README.md").read_text("utf-8")
+    assert re.match(r'"""\w[^\n]+[.]\n\n    \w+ ', text), "a sentence, then how to run it"
+    assert "shows" in text[: text.index('"""', 3)]
+
+
+def test_boto3_in_process(tmp_path: Path) -> None:
+    for _ in range(2):  # the second time, the data of the first is there
+        assert run(sys.executable, program("boto3_in_process.py"), "./shop", folder=tmp_path) == (
+            "ada has ordered for 24.9\n"
+        )
+    assert (tmp_path / "shop" / "tablewright.db").exists()
+
+
+def test_single_table(tmp_path: Path) -> None:
+    out = run(sys.executable, program("single_table.py"), folder=tmp_path)
+    assert "Ada has 1 order, sent\nlint: 0 errors and warnings\non demand: $" in out
+
+
+@pytest.mark.parametrize("command", ["lint", "plan"])
+def test_the_design_tools_take_the_single_table_design(tmp_path: Path, command: str) -> None:
+    run("tablewright", command, program("single_table.py"), folder=tmp_path)
+
+
+def test_the_single_table_design_is_printed(tmp_path: Path) -> None:
+    run("tablewright", "docs", program("single_table.py"), "--out", "shop-document", folder=tmp_path)
+    assert (tmp_path / "shop-document" / "shop.md").exists()
+
+
+def test_stream_consumer(tmp_path: Path) -> None:
+    outs = [run(sys.executable, program("stream_consumer.py"), "./shop", folder=tmp_path) for _ in range(2)]
+    assert outs == ["4 changes; ada has 1 orders for 20\n", "4 changes; ada has 2 orders for 40\n"]
+
+
+def test_idempotent_payments(tmp_path: Path) -> None:
+    out = run(sys.executable, program("idempotent_payments.py"), folder=tmp_path)
+    assert out == "key-1 belongs to another request\nthere is not enough for key-2\nada has 30 left\n"
+
+
+def test_with_fixtures(tmp_path: Path) -> None:
+    copy = tmp_path / "test_with_fixtures.py"
+    copy.write_bytes((ROOT / "examples" / "test_with_fixtures.py").read_bytes())
+    out = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", copy.name, folder=tmp_path)
+    assert "4 passed" in out
+
+
+def test_web_handler(tmp_path: Path) -> None:
+    app = loaded("web_handler.py").Application(str(tmp_path / "notes"))
+
+    async def exchange() -> None:
+        inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        outbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        alive = asyncio.create_task(app({"type": "lifespan"}, inbox.get, outbox.put))
+        await inbox.put({"type": "lifespan.startup"})
+        assert (await outbox.get())["type"] == "lifespan.startup.complete"
+
+        written = [await request(app, "POST", "/notes", {"author": "ada", "text": str(n)}) for n in range(12)]
+        assert [status for status, _ in written] == [201] * 12
+        assert (await request(app, "POST", "/notes", {"author": "ada"}))[0] == 422
+
+        _, first = await request(app, "GET", "/notes/ada")
+        _, second = await request(app, "GET", "/notes/ada", query=f"cursor={first['cursor']}")
+        assert [note["text"] for note in first["items"] + second["items"]] == [str(n) for n in reversed(range(12))]
+        assert second["cursor"] is None
+        assert (await request(app, "GET", "/notes/bob", query=f"cursor={first['cursor']}"))[0] == 400
+        assert (await request(app, "GET", "/elsewhere"))[0] == 404
+
+        await inbox.put({"type": "lifespan.shutdown"})
+        assert (await outbox.get())["type"] == "lifespan.shutdown.complete"
+        await alive
+
+    asyncio.run(exchange())
+
+
+async def request(app: Any, method: str, path: str, body: Any = None, *, query: str = "") -> tuple[int, Any]:
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"" if body is None else json.dumps(body).encode()}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path, "query_string": query.encode()}
+    await app(scope, receive, send)
+    return sent[0]["status"], json.loads(sent[1]["body"])
+
+
+def loaded(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"examples_{Path(name).stem}", program(name))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
