@@ -11,7 +11,8 @@ import pytest
 
 from tablewright.runtime.idempotency import KeyedRequest
 from tablewright.runtime.internal_tables import notes_table
-from tablewright.store.backends import BotocoreBackend, EmbeddedBackend
+from tablewright.store.backends.botocore_backend import BotocoreBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request
 from tablewright.systems.servicedesk.model import tickets
 from tablewright.systems.support import model as support

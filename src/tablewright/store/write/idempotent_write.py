@@ -38,7 +38,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, Conflict, InProgress, KeyMismatch
 from tablewright.store.flow.driver import Flow
 from tablewright.store.read.get import get
-from tablewright.store.write.executor import Operation
+from tablewright.store.write.planning.operation import Operation
 from tablewright.store.write.put import Create
 from tablewright.store.write.transaction import transact
 

@@ -81,7 +81,7 @@ def counted_attributes(schema: Schema) -> frozenset[str]:
     return frozenset([*groups, *(spec.attribute for spec in schema.numbered)])
 
 
-class Counters:
+class Sequences:
     """The counters that the operations of one transaction draw from, over all its attempts."""
 
     def __init__(self) -> None:
