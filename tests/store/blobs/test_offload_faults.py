@@ -78,7 +78,7 @@ def test_an_item_that_was_read_without_the_store_cannot_be_written_by_accident(s
     with pytest.raises(AttributeError):
         _ = partly.body
     assert partly.notes == []
-    with pytest.raises(ModelError, match="read in part, without body"):
+    with pytest.raises(ModelError, match="read without its field body"):
         shelf.store.put(partly)
     assert shelf.store.load(partly) == read(shelf)
 

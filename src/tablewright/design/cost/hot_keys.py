@@ -14,7 +14,7 @@ from decimal import Decimal
 from tablewright.design.cost.capacity_estimate import CapacityEstimate, Units
 from tablewright.design.cost.demand import BusyKey, Demand
 from tablewright.design.cost.monthly_bill import CostPlan, provisioned
-from tablewright.model import Entity, Index, Schema, Table
+from tablewright.model import Entity, Index, Schema, Table, schemas_of
 
 __all__ = ["PARTITION_READS", "PARTITION_WRITES", "HotKey", "hot_keys"]
 
@@ -90,7 +90,7 @@ def _hot_key(uses: list[tuple[Demand, Units, Decimal]]) -> HotKey:
 def _metered_key(key: BusyKey) -> HotKey:
     """A key of a run: perhaps one shard of several."""
     attributes = _partition(key.table, key.index)
-    shards = max((_shards(schema, attributes) for schema in key.table.entities), default=1)
+    shards = max((_shards(schema, attributes) for schema in schemas_of(key.table)), default=1)
     read, write = key.read * shards, key.write * shards
     name = ", ".join(attributes)
     return HotKey(key.table, key.index, name, "", read, write, shards, _needed(read, write), (), key.key)

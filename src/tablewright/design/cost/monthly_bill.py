@@ -23,7 +23,7 @@ from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.demand import BusyKey, Demand, Load, declared, loads
 from tablewright.design.cost.prices import Prices, TableClass, cents, load_prices
 from tablewright.dynamo import item_size
-from tablewright.model import Design, Entity, Index, Table
+from tablewright.model import Design, Entity, Index, Table, schemas_of
 
 __all__ = [
     "HOURS",
@@ -188,7 +188,7 @@ def storage(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> 
     for table in design.tables:
         for index in (None, *table.indexes):
             items = size = 0
-            for schema in table.entities:
+            for schema in schemas_of(table):
                 volume = design.volume.get(schema.entity)
                 if volume is None or (
                     index is not None and (not schema.covers(index) or capacity.is_sparse(schema, index))
@@ -296,7 +296,7 @@ def _streams(plan: CostPlan) -> Iterator[BillLine]:
     for table in plan.design.tables:
         if table.stream is None:
             continue
-        entities = {schema.entity for schema in table.entities}
+        entities = {schema.entity for schema in schemas_of(table)}
         readers = [each for each in plan.design.reactions if each.source == "stream" and each.entity in entities]
         requests = Decimal(len(readers) * plan.partitions(table) * _SECONDS)
         if requests:

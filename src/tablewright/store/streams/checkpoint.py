@@ -123,9 +123,9 @@ class Bookkeeping:
 
 
 def _declared(kind: type[E], table: Table) -> type[E] | None:
-    for schema in table.entities:
-        if issubclass(schema.entity, kind):
-            return schema.entity
+    for entity in table.entities:
+        if issubclass(entity, kind):
+            return entity
     return None
 
 

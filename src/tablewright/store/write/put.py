@@ -20,8 +20,9 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import unknown_attributes
 from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import AN_ENTITY
+from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.blobs.blob_references import references
-from tablewright.store.blobs.offload import Placement, whole_if_older
+from tablewright.store.blobs.offload import Placement
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Request, Response
@@ -102,9 +103,9 @@ def number_draws(schema: Schema, entity: Entity) -> Draws:
         if given and version_read(schema, entity):
             # It has been written before, and counted then.
             continue
-        per = [name for name, _ in schema.counted[spec.name]]
+        per = [name for name, _ in schema.numbered_per[spec.name]]
         group = {name: getattr(entity, name, None) for name in per}
-        draws.append(Draw(schema, spec, schema.counter_key(spec, schema.encode_fields(entity, per)), group, given))
+        draws.append(Draw(schema, spec, schema.sequence_key(spec, schema.encode_fields(entity, per)), group, given))
     return Draws(draws)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -21,7 +20,7 @@ from tablewright.model import Entity, ModelError
 from tablewright.model.items.item_decoding import partial_entity_error
 from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import Encoder, encode
-from tablewright.store.write.fields.field_paths import place_of
+from tablewright.store.write.fields.field_paths import cached, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,7 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
         before = entity.__dict__
         for name in schema.fields:
             if name not in before:
-                raise partial_entity_error(schema, name)
+                raise partial_entity_error(schema.entity, name)
         before = {name: before[name] for name in schema.fields}
         after = schema.entity.__pydantic_validator__.validate_python({**before, **fields}).__dict__
         # A validator may set one field when another one actions.
@@ -153,7 +152,7 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
     return {name: getattr(stand_in, name) for name in fields}
 
 
-@lru_cache(maxsize=1024)
+@cached
 def _blank(entity: type[Entity]) -> Entity:
     """An entity with nothing but defaults, to be copied; making one anew takes long."""
     return entity.model_construct()

@@ -81,7 +81,7 @@ class WritePlan:
     guards: Sequence[GuardChange] = ()
     # The result, given the response of a single request, or an empty one after a transaction.
     result: Callable[[Response], Any] = lambda _: None
-    # Where large values go. With them, a result may have to be loaded; the flow is told whether anybody wants it.
+    # Where large values go. With them, a result may have to be loaded, given whether the caller wants it.
     placement: Placement | None = None
     load_result: Callable[[Response, bool], Flow[Any]] | None = None
 
@@ -136,7 +136,7 @@ def schema_for(target: Entity | Lookup[Any], call: str, takes: str = A_TARGET) -
     if isinstance(target, Entity):
         schema = schema_of(type(target))
         if schema.version is not None and schema.version.name not in target.__dict__:
-            raise partial_entity_error(schema, schema.version.name)
+            raise partial_entity_error(schema.entity, schema.version.name)
         return schema
     if takes is AN_ENTITY or not isinstance(target, Lookup):
         raise not_taken(call, takes, target)
