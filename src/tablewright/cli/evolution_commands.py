@@ -146,9 +146,9 @@ def _show(found: dict[str, list[DesignChange]], accepted: set[str]) -> None:
 
     for name, changes in found.items():
         for change in changes:
-            head = Text.assemble((change.impact, _STYLES[change.impact]), 
-                "  "
-                "", (change.place, "bold"), f"  {change.what}")
+            head = Text.assemble(
+                (change.impact, _STYLES[change.impact]), "  ", (change.place, "bold"), f"  {change.what}"
+            )
             if change.place in accepted and change.impact != "free":
                 head.append("  (accepted)", style="dim")
             screen.print(head, soft_wrap=True)
