@@ -58,7 +58,7 @@ def test_another_primary_key_is_another_table(changed: dict[str, Any]) -> None:
     found = changes(version(), version(**changed))
     assert found[0].impact is Impact.RE_KEY
     assert found[0].place == "Orders"
-    assert "make a new table under another name" in found[0].steps[0]
+    assert "create a new table under another name" in found[0].steps[0]
 
 
 def test_another_type_of_a_key_is_another_table() -> None:
