@@ -133,7 +133,7 @@ def test_refusals_say_what_to_do(data: str, tmp_path: Path, capsys: pytest.Captu
     )
     with Engine.open(data) as engine:
         engine.call("CreateTable", {**MUSIC, "TableName": "films"})
-        assert "is in use already" in error_line(capsys, "backup", "music", *at)
+        assert "is in use by another engine" in error_line(capsys, "backup", "music", *at)
     assert error_line(capsys, "restore", "films", "--to", "new", *at) == (
         "point-in-time recovery is not enabled for films; give the ARN of one of its backups, "
         "which `tablewright backups` lists"

@@ -266,8 +266,8 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
             "tablewright: file is a file, not a folder\n"
         )
     assert error_line("verify", "file", cwd=tmp_path) == "tablewright: file is a file, not a folder\n"
-    assert "a data folder needs a name" in error_line("serve", "--port", "0", "--data", "", cwd=tmp_path)
-    assert "a data folder needs a name" in error_line("verify", "", cwd=tmp_path)
+    assert "the path of the data folder is empty" in error_line("serve", "--port", "0", "--data", "", cwd=tmp_path)
+    assert "the path of the data folder is empty" in error_line("verify", "", cwd=tmp_path)
     assert "~nobody.at.all" in error_line("serve", "--port", "0", "--data", "~nobody.at.all/x", cwd=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

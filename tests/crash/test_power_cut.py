@@ -207,10 +207,10 @@ def test_a_sync_that_succeeds_after_one_that_failed_proves_nothing(engine: Engin
     disk.instead = fail_while_another_writes
     with pytest.raises(InternalServerError):
         engine.call("PutItem", putting("first"))
-    (batch,) = later
-    assert batch is not None
+    (commit,) = later
+    assert commit is not None
     with pytest.raises(InternalServerError):
-        engine._storage.settle(batch)
+        engine._storage.wait_durable(commit)
     with pytest.raises(InternalServerError):
         engine.call("GetItem", getting("first"))
 

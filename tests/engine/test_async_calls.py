@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Iterator[Engine]:
 def test_a_write_is_durable_when_it_is_answered(engine: Engine) -> None:
     async def write() -> None:
         await engine.call_async("PutItem", putting("a"))
-        assert engine._storage.unsettled() is None
+        assert engine._storage.newest_commit() is None
 
     asyncio.run(write())
 
@@ -128,11 +128,11 @@ def test_a_task_that_is_cancelled_leaves_nothing_pending(folder: Engine) -> None
     async def write() -> None:
         task = asyncio.create_task(folder.call_async("PutItem", putting("a")))
         await asyncio.sleep(0)
-        assert folder._storage.pending is not None
+        assert folder._storage.open_commit is not None
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert folder._storage.unsettled() is None
+        assert folder._storage.newest_commit() is None
 
     asyncio.run(write())
     assert folder.call("GetItem", {"TableName": "rows", "Key": {"pk": {"S": "a"}}})["Item"] == {"pk": {"S": "a"}}

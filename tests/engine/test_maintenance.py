@@ -217,4 +217,4 @@ def test_work_is_durable_when_a_sweep_returns(tmp_path: Path) -> None:
     with Engine.open(tmp_path, clock=lambda: now) as engine:
         remember_token(engine, "old", now - 1000)
         engine.sweep()
-        assert engine._storage.pending is None
+        assert engine._storage.open_commit is None

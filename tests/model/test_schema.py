@@ -248,5 +248,5 @@ def test_a_value_that_has_no_place_is_told_with_its_field() -> None:
         id: str
         weight: float = 0.0
 
-    with pytest.raises(ModelError, match=r"Scale\.weight: nan is not a number that DynamoDB can hold"):
+    with pytest.raises(ModelError, match=r"Scale\.weight: nan is not a number that DynamoDB can store"):
         Scale(id="s", weight=float("nan")).item()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Keys, ModelError, Table, schema_of, sharded
-from tablewright.model.schema import Item
 
 
 class Typed(Entity, table=Table("typed", "PK", "SK", type_attribute="kind")):

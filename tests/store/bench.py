@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from itertools import count
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Table, schema_of
-from tablewright.model.schema import Item
 from tablewright.store import Store
 from tablewright.store.flow.driver import Backend, Request
 from tests.clocks import Clock

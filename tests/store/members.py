@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, Field
 
+from tablewright.dynamo import Item
 from tablewright.model import (
     CreatedAt,
     Entity,
@@ -25,7 +26,6 @@ from tablewright.model import (
     when,
 )
 from tablewright.model.declarations import Expiry, Numbered, Upgrades
-from tablewright.model.schema import Item
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request
 from tablewright.store.read.visibility import is_expired

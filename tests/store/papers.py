@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from tablewright.dynamo import item_size
+from tablewright.dynamo import Item, item_size
 from tablewright.model import (
     Collection,
     CollectionQuery,
@@ -26,7 +26,6 @@ from tablewright.model import (
     Version,
     schema_of,
 )
-from tablewright.model.schema import Item
 from tablewright.store import BlobStore, IdempotencyRecord, ServiceError, Store
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.context import Context

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import orjson
 
-Durable = Callable[[BaseException | None], None]
-
-
-class FakePending:
-    def __init__(self) -> None:
-        self.callbacks: list[Durable] = []
-
-    def when_durable(self, callback: Durable, /) -> None:
-        self.callbacks.append(callback)
+from tablewright.dynamo import InternalServerError
+from tablewright.engine import Commit
 
 
 class FakeEngine:
@@ -24,11 +16,11 @@ class FakeEngine:
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
         self.flushes = 0
-        self.flush_error: Exception | None = None
+        self.flush_error: InternalServerError | None = None
         self.answers: dict[str, bytes | Exception] = {}
-        self._pending: FakePending | None = None
+        self.open_commit: Commit | None = None
 
-    def execute(self, operation: str, request: Any, /) -> tuple[bytes, FakePending | None]:
+    def execute(self, operation: str, request: Any, /) -> tuple[bytes, Commit | None]:
         self.calls.append((operation, request))
         answer = self.answers.get(operation)
         if isinstance(answer, Exception):
@@ -36,15 +28,14 @@ class FakeEngine:
         body = orjson.dumps(request) if answer is None else answer
         if operation != "PutItem":
             return body, None
-        if self._pending is None:
-            self._pending = FakePending()
-        return body, self._pending
+        if self.open_commit is None:
+            self.open_commit = Commit()
+        return body, self.open_commit
 
     def flush(self) -> None:
         self.flushes += 1
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            for callback in pending.callbacks:
-                callback(self.flush_error)
+        commit, self.open_commit = self.open_commit, None
+        if commit is not None:
+            commit.finish(self.flush_error)
         if self.flush_error is not None:
             raise self.flush_error

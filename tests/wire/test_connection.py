@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
+from tablewright.dynamo import InternalServerError
 from tablewright.wire.connection_limits import Limits
 from tablewright.wire.server import serve_in_thread
 from tests.wire.fakes import FakeEngine
@@ -61,7 +62,7 @@ def test_requests_that_arrive_together_share_a_commit(http: Client, engine: Fake
 
 
 def test_a_write_that_cannot_be_made_durable_is_a_500(http: Client, engine: FakeEngine) -> None:
-    engine.flush_error = OSError("disk full")
+    engine.flush_error = InternalServerError("disk full")
     assert http.ask(request(b"{}", PUT)).status == 500
     engine.flush_error = None
     assert http.ask(request(b"{}", PUT)).status == 200

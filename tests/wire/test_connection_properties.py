@@ -10,9 +10,10 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablewright.engine import Commit
 from tablewright.wire.connection import Connection
 from tablewright.wire.connection_limits import Limits
-from tablewright.wire.endpoint import Pending, Service
+from tablewright.wire.endpoint import Endpoint
 from tablewright.wire.messages import Request
 from tablewright.wire.server import EngineConnection
 from tests.wire.fakes import FakeEngine
@@ -25,8 +26,8 @@ class Host:
     """A server without a socket; commits when told to."""
 
     def __init__(self, engine: FakeEngine) -> None:
-        service = Service(engine)
-        self.answer = service.answer
+        endpoint = Endpoint(engine)
+        self.answer = endpoint.answer
         self.limits = Limits(pipelined=3)
         self.now = 0.0
         self.stopping = False
@@ -34,8 +35,8 @@ class Host:
     def failure(self, request: Request, cause: BaseException | None, /) -> bytes:
         raise AssertionError("nothing fails here")
 
-    def when_durable(self, pending: Pending, callback: Callable[[BaseException | None], None], /) -> None:
-        pending.when_durable(callback)
+    def when_durable(self, commit: Commit, callback: Callable[[BaseException | None], None], /) -> None:
+        commit.when_durable(callback)
 
     def joined(self, connection: Connection, /) -> bool:
         return True
@@ -110,7 +111,7 @@ def test_answers_do_not_depend_on_how_the_bytes_arrive(kinds: list[str], cuts: l
         if data.draw(st.booleans()):
             engine.flush()
     connection.data_received(stream)
-    while engine._pending is not None:
+    while engine.open_commit is not None:
         engine.flush()
     answered = [int(number) for number in re.findall(rb'\{"n":(\d+)\}', transport.written)]
     assert answered == list(range(len(kinds)))
@@ -127,7 +128,7 @@ def test_damaged_requests_are_answered_or_refused(kinds: list[str], damage: list
     for at, garbage in damage:
         stream = stream[:at] + garbage + stream[at + len(garbage) :]
     connection.data_received(stream)
-    while engine._pending is not None:
+    while engine.open_commit is not None:
         engine.flush()
     for line in re.findall(rb"HTTP/1.1 (\d+) [A-Z]", transport.written):
         assert int(line) in (100, 200, 400, 404, 413, 417)

@@ -10,7 +10,7 @@ import pytest
 
 from tablewright.wire import server as server_module
 from tablewright.wire.server import Server, new_event_loop, serve_in_thread
-from tests.wire.fakes import FakeEngine, FakePending
+from tests.wire.fakes import FakeEngine
 from tests.wire.http import Client, request
 
 PUT = b"DynamoDB_20120810.PutItem"
@@ -50,13 +50,9 @@ def test_a_commit_that_another_thread_makes_releases_the_answer() -> None:
         """Its flush leaves the work to a thread, as when another thread commits at the same time."""
 
         def flush(self) -> None:
-            pending, self._pending = self._pending, None
-            if pending is not None:
-                threading.Timer(0.05, self._finish, [pending]).start()
-
-        def _finish(self, pending: FakePending) -> None:
-            for callback in pending.callbacks:
-                callback(None)
+            commit, self.open_commit = self.open_commit, None
+            if commit is not None:
+                threading.Timer(0.05, commit.finish, [None]).start()
 
     with serve_in_thread(SlowEngine()) as url, Client(url) as client:
         client.send(request(b'{"n":1}', PUT) + request(b'{"n":2}'))

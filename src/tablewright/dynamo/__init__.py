@@ -1,6 +1,7 @@
 """DynamoDB's own notions, which all other packages share; this one imports none of them.
 
     attribute_values   a value and an item in DynamoDB's JSON, and equality
+    document_paths     where a value is inside of an item: `address.city`, `lines[0]`
     numbers            the range of numbers and their canonical form
     item_size          how many bytes a value and an item count
     value_checks       what is accepted as a value, and its canonical form
@@ -13,6 +14,7 @@ Other packages import from here and from ``dynamo.expressions``.
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item, same_item, same_value
 from tablewright.dynamo.capacity_units import READ_UNIT, WRITE_UNIT, read_units, write_units
+from tablewright.dynamo.document_paths import Path, non_null_at, parse_path, value_at
 from tablewright.dynamo.errors import (
     AccessDeniedException,
     BackupNotFoundException,
@@ -82,6 +84,7 @@ __all__ = [
     "Item",
     "ItemCollectionSizeLimitExceededException",
     "LimitExceededException",
+    "Path",
     "PointInTimeRecoveryUnavailableException",
     "RequestValidationException",
     "ResourceInUseException",
@@ -101,11 +104,14 @@ __all__ = [
     "checked",
     "checked_item",
     "item_size",
+    "non_null_at",
     "number_size",
+    "parse_path",
     "read_units",
     "same_item",
     "same_value",
     "text_size",
+    "value_at",
     "value_size",
     "write_units",
 ]

@@ -51,8 +51,8 @@ class DynamoError(Exception):
         super().__init__(message)
         self.message = message
         self.extra = extra
-        # What must be durable before this may be told: an error tells of items too (a condition that failed).
-        self.batch: Any = None
+        # The commit that must be durable before this may leave the engine: a failed condition tells of items too.
+        self.commit: Any = None
 
     @property
     def code(self) -> str:

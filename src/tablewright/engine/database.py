@@ -1,8 +1,10 @@
 """What the operations share: the tables, the clock, and the one path by which an item changes.
 
-``fetch`` reads a row; ``change`` replaces it. Nothing else writes items, so index entries, expiry entries, the change
-log and the history cannot fall out of step with them: they are written by the same few lines, in the same SQLite
-transaction, whether the change came from a put, an update, a transaction, a PartiQL statement or the expiry sweep.
+``fetch`` reads a row; ``change`` replaces it, with everything that follows from it. Index entries, expiry entries, the
+change log and the history cannot fall out of step with the items: they are written by the same few lines, in the same
+SQLite transaction, whether the change came from a put, an update, a transaction, a PartiQL statement or the expiry
+sweep. ``overwrite`` is ``change`` for tables where nothing follows from an item, and saves reading the old one. No
+other code changes an item; a restore fills a table that nobody can use yet (``backups.point_in_time.copy_state``).
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from tablewright.engine.storage.group_commit import Storage
 from tablewright.engine.storage.key_encoding import row_id
 from tablewright.engine.tables.table_schema import Index, Table
 
-# sqlite3 takes a bytearray as it is; for bytes, and for None, it first looks for somebody who would adapt them.
+# sqlite3 binds a bytearray as it is; for bytes, and for None, it first looks for an adapter.
 _blob = bytearray
 
-# An empty principal or image stands for none.
+# An empty principal or image is stored as NULL.
 _LOG = (
     "INSERT INTO log (stream, at, kind, principal, item_key, old, new) "
     "VALUES (?, ?, ?, nullif(?, ''), ?, nullif(?, x''), nullif(?, x''))"
@@ -35,7 +37,7 @@ _LAST_SECOND = 2**62
 
 @dataclass(slots=True)
 class Row:
-    """An item as it is stored: the very bytes it is answered with."""
+    """An item as it is stored: the very bytes that a response has."""
 
     id: int
     size: int
@@ -54,11 +56,11 @@ class Schedule(Protocol):
 
 
 def _never(seconds: float = 0.0) -> None:
-    """Nobody does background work here."""
+    """Without an engine around it, a database has no background work."""
 
 
 class Database:
-    """The state behind one engine. Every method expects the storage's turn to be held."""
+    """The state behind one engine. Every method expects to be called inside a turn of the storage."""
 
     def __init__(
         self, storage: Storage, clock: Callable[[], float], entropy: random.Random, region: str, account: str
@@ -68,7 +70,7 @@ class Database:
         self.random = entropy
         self.region = region
         self.account = account
-        # Called when there is, or will be in so many seconds, work to do in the background.
+        # Called when there is background work to do, now or in so many seconds.
         self.on_schedule: Schedule = _never
         self.tables: dict[str, Table] = {}
         self.load_tables()
@@ -76,7 +78,7 @@ class Database:
     # -- tables -------------------------------------------------------------------------------------------------
 
     def load_tables(self) -> None:
-        """Read the tables anew: at the start, and after a rollback took back a change to one."""
+        """Read the tables from storage: at the start, and after a rollback that may have undone a change to one."""
         rows = self.storage.execute("SELECT number, definition FROM tables").fetchall()
         self.tables = {}
         for number, definition in rows:
@@ -84,7 +86,7 @@ class Database:
             self.tables[table.name] = table
 
     def save_table(self, table: Table) -> None:
-        """Store a table's definition, and work with it from now on."""
+        """Store a table's definition, and use it from now on."""
         definition = {
             "description": table.description,
             "tags": table.tags,
@@ -114,11 +116,12 @@ class Database:
     # -- items --------------------------------------------------------------------------------------------------
 
     def fetch(self, table: Table, key: bytes) -> Row | None:
-        found = self.storage.execute(table.select_row, (row_id(key), _blob(key))).fetchone()
+        blob = _blob(key)
+        found = self.storage.execute(table.select_row, (row_id(key), blob, blob)).fetchone()
         return None if found is None else Row(*found)
 
-    def put_blind(self, table: Table, key: bytes, data: bytes, size: int) -> None:
-        """Replace an item without looking at the old one; for tables where nothing depends on it."""
+    def overwrite(self, table: Table, key: bytes, data: bytes, size: int) -> None:
+        """Put an item without reading the one that it replaces; only while not ``table.needs_old_image``."""
         execute = self.storage.write()
         if not execute(table.put_row, (row_id(key), _blob(key), size, _blob(data))).rowcount:
             execute(
@@ -137,10 +140,10 @@ class Database:
         principal: str = "",
         at: float | None = None,
     ) -> None:
-        """Make ``new`` (None: nothing) the item at ``key``, where ``old`` is now.
+        """Replace ``old``, the row that ``key`` has now, by ``new``; None stands for no item.
 
-        ``at`` is the time to remember it with: one for all changes of a transaction, so that no point in time has half
-        of them.
+        ``at`` is the time of the change in the history: one for all changes of a transaction, so that no point in time
+        has half of them.
         """
         if new is None:
             if old is None:
@@ -152,64 +155,64 @@ class Database:
                 return
         execute = self.storage.write()
         if old is None:
-            place = self._insert(table, key, size, data)
+            rowid = self._insert(table, key, size, data)
         elif new is None:
-            place = old.id
-            execute(table.delete_row, (place,))
+            rowid = old.id
+            execute(table.delete_row, (rowid,))
         else:
-            place = old.id
-            execute(table.update_row, (size, _blob(data), place))
+            rowid = old.id
+            execute(table.update_row, (size, _blob(data), rowid))
         if not table.needs_old_image:
             return
         if table.recovery_days is not None:
-            self._remember(table, key, place, old, at)
-            if not table.has_followers:
+            self._record_history(table, key, rowid, old, at)
+            if not table.has_derived_rows:
                 return
         before = None if old is None else old.item
-        self._move_entries(table, key, place, before, new)
+        self._move_entries(table, key, rowid, before, new)
         if table.view_type is not None and not (before is not None and new is not None and same_item(before, new)):
             self._log(table, old, new, data, principal)
 
     def _insert(self, table: Table, key: bytes, size: int, data: bytes) -> int:
-        """A new row, in its own place or, where another key has that, in any; gives the place."""
+        """Insert a row under the rowid that its key gives, or another where that one is taken; gives the rowid."""
         execute = self.storage.execute
-        place = row_id(key)
-        if not execute(table.insert_row, (place, _blob(key), size, _blob(data))).rowcount:
+        rowid = row_id(key)
+        if not execute(table.insert_row, (rowid, _blob(key), size, _blob(data))).rowcount:
             displaced = execute(f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?)", (key, size, data))
             assert displaced.lastrowid is not None
-            place = displaced.lastrowid
-        return place
+            rowid = displaced.lastrowid
+        return rowid
 
-    def _move_entries(self, table: Table, key: bytes, place: int, before: Item | None, after: Item | None) -> None:
+    def _move_entries(self, table: Table, key: bytes, rowid: int, before: Item | None, after: Item | None) -> None:
         execute = self.storage.execute
-        # Most changes touch no key, and to compare values is cheaper than to make keys of them.
+        # Most changes touch no key, and comparing values is cheaper than encoding keys.
         if before is None or after is None or not _agree(before, after, table.index_key_names):
             left = _entries(table, before, after)
             entered = _entries(table, after, before)
             if left or entered:
-                # The same for all of them, as the item's own key is.
-                tie = table.tie(after or before or {}, key)
+                # The same in every index, as the item's own key is.
+                tie_breaker = table.tie_breaker(after or before or {}, key)
                 for index in left:
-                    execute(index.delete, (_blob(index.key.bytes_of(before or {}) + tie),))
+                    execute(index.delete, (_blob(index.key.bytes_of(before or {}) + tie_breaker),))
                 for index in entered:
-                    execute(index.insert, (_blob(index.key.bytes_of(after or {}) + tie), place))
+                    execute(index.insert, (_blob(index.key.bytes_of(after or {}) + tie_breaker), rowid))
         if table.time_to_live is not None:
             expired = expiry(before, table.time_to_live)
             expires = expiry(after, table.time_to_live)
             if expired != expires:
                 if expired is not None:
-                    execute(f"DELETE FROM {table.expiries} WHERE at = ? AND id = ?", (expired, place))
+                    execute(f"DELETE FROM {table.expiries} WHERE at = ? AND id = ?", (expired, rowid))
                 if expires is not None:
-                    execute(f"INSERT OR IGNORE INTO {table.expiries} (at, id) VALUES (?, ?)", (expires, place))
+                    execute(f"INSERT OR IGNORE INTO {table.expiries} (at, id) VALUES (?, ?)", (expires, rowid))
 
-    def _remember(self, table: Table, key: bytes, place: int, old: Row | None, at: float | None) -> None:
-        """Note in the history what was there before a change."""
+    def _record_history(self, table: Table, key: bytes, rowid: int, old: Row | None, at: float | None) -> None:
+        """Record in the history what a change replaced."""
         moment = self.clock() if at is None else at
         size, data = (0, b"") if old is None else (old.size, old.data)
-        self.storage.execute(table.remember_row, (moment, place, _blob(key), size, _blob(data)))
+        self.storage.execute(table.insert_history, (moment, rowid, _blob(key), size, _blob(data)))
 
     def _log(self, table: Table, old: Row | None, new: Item | None, data: bytes, principal: str) -> None:
-        """Note a change; ``data`` is what the new item is stored as."""
+        """Append a change to the stream's log; ``data`` is the new item as it is stored."""
         kind = "INSERT" if old is None else "REMOVE" if new is None else "MODIFY"
         image = new if old is None else old.item
         assert image is not None
@@ -223,15 +226,15 @@ class Database:
 
 
 def _entries(table: Table, item: Item | None, other: Item | None) -> list[Index]:
-    """The indexes that hold an item under another key than they hold the other one."""
+    """The indexes that have an item, and do not have the other one under the same key."""
     if item is None:
         return []
-    held = table.holding(item)
-    return held if other is None else [index for index in held if not _agree(item, other, index.key.names)]
+    indexes = table.indexes_of(item)
+    return indexes if other is None else [index for index in indexes if not _agree(item, other, index.key.names)]
 
 
 def _agree(one: Item, other: Item, names: Sequence[str]) -> bool:
-    """Whether two items have the same values under some names."""
+    """Whether two items have the same values for these attributes."""
     return [one.get(name) for name in names] == [other.get(name) for name in names]
 
 

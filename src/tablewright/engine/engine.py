@@ -1,8 +1,8 @@
 """The engine: one entry, ``call``, in DynamoDB's own JSON.
 
-    call ──▶ check_request ──▶ operation (with the storage's turn) ──▶ response ──▶ durable ──▶ caller
+    call ──▶ check_request ──▶ operation (in a turn of the storage) ──▶ response ──▶ commit is durable ──▶ caller
 
-``execute`` is the same without the last step: it gives the response as JSON bytes together with the batch it has to
+``execute`` is the same without the last step: it returns the response as JSON bytes together with the commit it has to
 wait for, so that a server can let many requests share one commit. An item in a response is the stored bytes, spliced
 in by the serializer; only ``call`` parses them.
 """
@@ -23,27 +23,31 @@ import orjson
 from tablewright.dynamo import DynamoError, InternalServerError, UnknownOperationException
 from tablewright.engine.database import Database
 from tablewright.engine.maintenance import Maintenance
-from tablewright.engine.metering import open_ledger
+from tablewright.engine.metering import open_meter_log
 from tablewright.engine.operations import OPERATIONS
 from tablewright.engine.requests import check_request
 from tablewright.engine.storage.data_folder import DamagedError, locate
-from tablewright.engine.storage.group_commit import Batch, Storage, Turn
+from tablewright.engine.storage.group_commit import Commit, Storage, Turn
 from tablewright.engine.storage.verify_folder import Report, verify
 
-# The writes in memory that tasks make before others get their turn.
+# In memory, a task yields to the event loop after so many writes.
 _IN_A_ROW = 64
-# Turns of an event loop: a request may take two from its arrival to its write, and none waits for more than so many.
-_QUIET_TURNS = 2
-_MOST_TURNS = 16
+# Iterations of the event loop: a request may take two from its arrival to its write; nobody waits for more than 16.
+_QUIET_ITERATIONS = 2
+_MOST_ITERATIONS = 16
 
 
 class Engine:
-    """An embedded DynamoDB. Open one with ``Engine.open``; it is safe from any number of threads and tasks."""
+    """An embedded DynamoDB. Open one with ``Engine.open``; it is safe to use from any number of threads and tasks.
+
+    with Engine.open("./data") as engine:
+        engine.call("PutItem", {"TableName": "Calls", "Item": {"id": {"S": "c-1"}}})
+    """
 
     def __init__(
         self, folder: Path | None, clock: Callable[[], float], entropy: random.Random, region: str, account: str
     ) -> None:
-        self._ledger = open_ledger()
+        self._meter_log = open_meter_log()
         self._storage = Storage(folder)
         try:
             self._database = Database(self._storage, clock, entropy, region, account)
@@ -54,7 +58,7 @@ class Engine:
             self._storage.close()
             raise DamagedError(
                 f"the data folder {folder} is damaged: its tables cannot be read ({error.__cause__ or error}); "
-                "restore a copy of it, or choose another"
+                "restore a copy of it, or choose another folder"
             ) from error
         except BaseException:
             self._storage.close()
@@ -73,7 +77,11 @@ class Engine:
         region: str = "us-east-1",
         account: str = "123456789012",
     ) -> Self:
-        """Open the data folder at ``path``, making it if need be; without a path, a database in memory."""
+        """Open the data folder at ``path``, and create it if there is none; without a path, a database in memory.
+
+        ``clock`` gives the time in epoch seconds, ``entropy`` the random source for ids and tokens, ``region`` and
+        ``account`` what ARNs contain. Raises StorageError where the folder cannot be opened.
+        """
         folder = None if path is None else locate(path)
         return cls(folder, clock, entropy or random.SystemRandom(), region, account)
 
@@ -84,7 +92,7 @@ class Engine:
 
     @property
     def changes(self) -> int:
-        """How often something was about to be written: while it stays the same, so does everything that was read."""
+        """A counter of writes: while it stays the same, so does everything that can be read."""
         return self._storage.writes
 
     @property
@@ -97,103 +105,103 @@ class Engine:
     def call(self, operation: str, request: Mapping[str, Any], *, pattern: str = "") -> dict[str, Any]:
         """Run one operation; raise a DynamoError, or return its response once it is durable.
 
-        ``pattern`` is the access pattern that it serves, for a run that is metered.
+        ``pattern`` names the access pattern that the call serves, for ``tablewright meter``.
         """
         try:
-            body, batch = self.execute(operation, request, pattern=pattern)
+            body, commit = self.execute(operation, request, pattern=pattern)
         except DynamoError as error:
-            if error.batch is not None:
-                self._storage.settle(error.batch)
+            if error.commit is not None:
+                self._storage.wait_durable(error.commit)
             raise
-        if batch is not None:
-            self._storage.settle(batch)
+        if commit is not None:
+            self._storage.wait_durable(commit)
         response: dict[str, Any] = orjson.loads(body)
         return response
 
     async def call_async(self, operation: str, request: Mapping[str, Any], *, pattern: str = "") -> dict[str, Any]:
         """``call`` for asyncio: tasks that are ready together share one commit."""
         try:
-            body, batch = self.execute(operation, request, pattern=pattern)
+            body, commit = self.execute(operation, request, pattern=pattern)
         except DynamoError as error:
-            if error.batch is not None:
-                await self._durable(error.batch)
+            if error.commit is not None:
+                await self._wait_durable(error.commit)
             raise
-        if batch is not None:
-            await self._durable(batch)
+        if commit is not None:
+            await self._wait_durable(commit)
         response: dict[str, Any] = orjson.loads(body)
         return response
 
-    async def _durable(self, batch: Batch) -> None:
-        """Settle a batch. In a data folder, wait while turns of the event loop bring others who write: one sync is for
-        all of them.
+    async def _wait_durable(self, commit: Commit) -> None:
+        """Return once the commit is durable. In a data folder, wait while other tasks on the event loop write: one
+        sync covers all of them.
 
-        In memory there is nothing to share, but somebody else is let in now and then.
+        In memory there is no sync to share, but other tasks get to run now and then.
         """
         self._waits += 1
         if self._storage.folder is None and self._waits % _IN_A_ROW:
-            self._storage.settle(batch)
+            self._storage.wait_durable(commit)
             return
-        import asyncio  # here, because it would be a third of the time it takes to import the engine
+        import asyncio  # here, because it would take a third of the time that importing the engine takes
 
         storage, quiet = self._storage, 0
         try:
-            for _ in range(_MOST_TURNS):
+            for _ in range(_MOST_ITERATIONS):
                 writes = storage.writes
                 await asyncio.sleep(0)
                 quiet = quiet + 1 if storage.writes == writes else 0
-                if batch.done or quiet == _QUIET_TURNS:
+                if commit.done or quiet == _QUIET_ITERATIONS:
                     break
         finally:
-            # The first to come back commits for the others; one that is cancelled leaves nothing undone.
-            self._storage.settle(batch)
+            # The first task to get here commits for the others; one that is cancelled leaves no commit open.
+            self._storage.wait_durable(commit)
 
-    def execute(self, operation: str, request: Any, *, pattern: str = "") -> tuple[bytes, Batch | None]:
-        """The response as JSON, and the batch that must be durable before it may be shown to anyone.
+    def execute(self, operation: str, request: Any, *, pattern: str = "") -> tuple[bytes, Commit | None]:
+        """The response as JSON, and the commit that must be durable before anyone may see it; None if all is durable.
 
-        A DynamoError has that batch with it (``error.batch``).
+        A DynamoError carries that commit as ``error.commit``.
         """
         handler = OPERATIONS.get(operation)
         if handler is None:
             raise UnknownOperationException(f"Tablewright does not support the operation {operation}")
         request = check_request(operation, request)
-        if self._ledger is not None:
-            handler = self._ledger.noting(operation, handler, pattern)
+        if self._meter_log is not None:
+            handler = self._meter_log.metering(operation, handler, pattern)
         turn = Turn(self._storage)
         try:
             with self._storage.lock, turn:
                 response = handler(self._database, request)
         except DynamoError as error:
-            error.batch = turn.batch
+            error.commit = turn.commit
             raise
-        return orjson.dumps(response), turn.batch
+        return orjson.dumps(response), turn.commit
 
     def flush(self) -> None:
-        """Make everything that is pending durable; everyone who waits for it is told."""
+        """Make every write durable that is not yet; everyone who waits for it is called back."""
         self._storage.flush()
 
-    # -- upkeep -------------------------------------------------------------------------------------------------
+    # -- maintenance --------------------------------------------------------------------------------------------------
 
     def sweep(self) -> None:
         """Do the background work that is due (expiry, backfills, trimming) now, in this thread."""
         self._maintenance.run_due()
 
     def verify(self) -> Report:
-        """Prove that items, indexes, expiry entries and streams agree; see ``Report``."""
+        """Check that items, indexes, expiry entries, streams, histories and backups agree; see ``Report``."""
         with self._storage.turn() as turn:
             report = verify(self._database)
-        if turn.batch is not None:
-            self._storage.settle(turn.batch)
+        if turn.commit is not None:
+            self._storage.wait_durable(turn.commit)
         return report
 
     def close(self) -> None:
-        """Make everything durable and let go of the data folder."""
+        """Make everything durable and release the data folder."""
         if self._closed:
             return
         self._closed = True
         self._maintenance.stop()
         self._storage.close()
-        if self._ledger is not None:
-            self._ledger.close()
+        if self._meter_log is not None:
+            self._meter_log.close()
 
     def __enter__(self) -> Self:
         return self

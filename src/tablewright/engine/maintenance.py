@@ -1,12 +1,12 @@
-"""The work nobody waits for: expiry, index backfills, trimming of streams and histories, forgotten idempotency tokens
-and backups.
+"""Background work: expiry, index backfills, trimming of streams and histories, deletion of old idempotency tokens and
+backups.
 
-Each kind of work is a step: a function that does a few milliseconds of it with the storage's turn held and
-answers in how many seconds there is more (0: now; None: not until something changes). One thread per engine
-runs the steps. It is started by the first thing there is to do, so that an engine without any has none, and
-after each step it rests for as long as the step took, so that callers always find room.
+Each kind of work is a step: a function that does a few milliseconds of it inside a turn of the storage and returns in
+how many seconds there is more (0: now; None: not until something changes). One thread per engine runs the steps. It is
+started when there is first something to do, so that an engine without background work has no thread, and after each
+step it sleeps for as long as the step took, so that callers are not held up.
 
-    on_schedule ──▶ thread: backfill · expiry · streams · ... ──▶ sleep until the earliest of their answers
+    on_schedule ──▶ thread: backfill · expiry · streams · ... ──▶ sleep until the earliest time that a step returned
 
 ``run_due`` does the same without the thread: everything that is due by the engine's clock, before it returns.
 """
@@ -34,7 +34,7 @@ _NEVER = float("inf")
 
 _log = logging.getLogger("tablewright.engine")
 
-# What a step answers with: seconds until there is more to do, None when only a change can bring more.
+# A step returns the seconds until there is more to do, None when only a change can bring more.
 Step = Callable[[Database], float | None]
 
 
@@ -47,21 +47,21 @@ class Maintenance:
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        # When all steps have to look again, because something has changed (monotonic time, as below).
+        # When all steps have to run again, because something has changed (monotonic time, as below).
         self._requested = _NEVER
-        # When the thread will look by itself; never while it is looking.
+        # When the thread will run steps by itself; never while it is running them.
         self._next_look = _NEVER
         database.on_schedule = self.wake
 
     def start(self) -> None:
-        """Take up what an earlier process left to do."""
+        """Continue what an earlier process left to do."""
         with self._database.storage.turn():
             self.wake()
 
     def wake(self, seconds: float = 0.0) -> None:
-        """There will be something to do in so many seconds. Called with the storage's turn held.
+        """There will be something to do in so many seconds. Called inside a turn of the storage.
 
-        Cheap when the thread will look by then anyway, so that it can be called for every idempotency token.
+        Cheap when the thread will run by then anyway, so that it can be called for every idempotency token.
         """
         moment = time.monotonic() + seconds
         if self._next_look <= moment or self._stopping.is_set():
@@ -76,7 +76,7 @@ class Maintenance:
             self._woken.set()
 
     def stop(self) -> None:
-        """End the thread, after the step it is in."""
+        """End the thread, after the step that it is running."""
         self._stopping.set()
         self._woken.set()
         with self._lock:
@@ -115,20 +115,20 @@ class Maintenance:
                     pause = min(_FIRST_BACK_OFF * 2.0 ** failures[number], _LONGEST_BACK_OFF)
                     busy = 0.0
                     failures[number] = min(failures[number] + 1, 10)
-                    _log.exception("background work failed; it is tried again in %.0f s", pause)
+                    _log.exception("background work failed; the next attempt is in %.0f s", pause)
                 due[number] = _NEVER if pause is None else time.monotonic() + pause
                 if self._stopping.wait(busy):
                     return
 
     def _take(self, step: Step) -> tuple[float | None, float]:
-        """Run a step and make what it did durable: the step's answer, and how long it kept others waiting."""
+        """Run a step and make what it did durable; gives what the step returned, and how long others had to wait."""
         storage = self._database.storage
         with storage.turn():
             began = time.monotonic()
             pause = step(self._database)
-            batch = storage.pending
-        if batch is not None:
-            storage.settle(batch)
+            commit = storage.open_commit
+        if commit is not None:
+            storage.wait_durable(commit)
         return pause, time.monotonic() - began
 
 
@@ -160,7 +160,7 @@ def _backfill(db: Database) -> float | None:
 
 
 def _purge_tokens(db: Database) -> float | None:
-    """Forget idempotency tokens that are too old to matter."""
+    """Delete idempotency tokens that have expired."""
     execute = db.storage.execute
     forgotten = execute(
         "SELECT token FROM tokens WHERE at <= ? LIMIT ?", (db.clock() - TOKEN_SECONDS, _TOKENS_AT_ONCE)
@@ -177,7 +177,7 @@ def _purge_tokens(db: Database) -> float | None:
 _STEPS: tuple[Step, ...] = (
     _backfill,
     time_to_live.sweep,
-    shards.upkeep,
+    shards.maintain,
     point_in_time.trim,
     on_demand.forget_expired,
     _purge_tokens,

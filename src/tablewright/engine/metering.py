@@ -1,18 +1,18 @@
-"""What every request consumed, noted in a file: for ``tablewright meter``.
+"""What every request consumed, recorded in a file: for ``tablewright meter``.
 
 Off unless ``TABLEWRIGHT_METER`` names a file when an engine is opened. With it every request is metered, whether or not
-its caller asked, and is answered as if it had not been. A line of JSON is appended for each:
+its caller asked for consumed capacity, and responses stay as they are. A line of JSON is appended for each request:
 
     {"at": 1788134400.1, "pattern": "Call.create", "operation": "TransactWriteItems", "refused": null,
      "charges": [["Calls", null, "write", "u-1", 2.0], ["Calls", "byCallId", "write", "c-9", 1.0], ...]}
 
-``pattern`` is the access pattern that a store said it serves. A charge is a table, an index, what kind of units, the
+``pattern`` is the access pattern that the store named. A charge is a table, an index, read or write units, the
 partition key that they were for, and how many; they add up to the ConsumedCapacity of the response. Each line is one
 write to a file that is opened for appending, so that any number of processes and threads can share it.
 
-A write whose condition does not hold consumes capacity as well, which no response tells: the larger of the item that is
-there and the one that would have been put. A transaction that a condition cancels is noted at its full price, the most
-that it can cost.
+A write whose condition fails consumes capacity as well, which no response reports: the larger of the item that is
+stored and the one that would have been put. A transaction that a condition cancels is recorded at its full price, the
+most that it can cost.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItem
 _WRITES = frozenset({"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
 _STATEMENTS = frozenset({"BatchExecuteStatement", "ExecuteStatement", "ExecuteTransaction"})
 _METERED = _READS | _WRITES | _STATEMENTS
-# Reading a stream has a price of its own, by request.
+# Reading a stream is priced by request.
 _COUNTED = frozenset({"GetRecords"})
 
 
-def open_ledger() -> Ledger | None:
-    """The ledger that the environment asks for."""
+def open_meter_log() -> MeterLog | None:
+    """The meter log that the environment variable names; None without one."""
     path = os.environ.get(VARIABLE)
-    return Ledger(path) if path else None
+    return MeterLog(path) if path else None
 
 
-class Ledger:
-    """The file that requests are noted in."""
+class MeterLog:
+    """The file that charges are appended to."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -57,8 +57,8 @@ class Ledger:
     def close(self) -> None:
         os.close(self._file)
 
-    def noting(self, operation: str, handler: Handler, pattern: str) -> Handler:
-        """A handler that does the same, and has it noted."""
+    def metering(self, operation: str, handler: Handler, pattern: str) -> Handler:
+        """A handler that does the same, and records what it consumed."""
         if operation in _COUNTED:
             return lambda db, request: self._counted(db, request, operation, handler, pattern)
         if operation in _METERED:
@@ -69,7 +69,7 @@ class Ledger:
         self, db: Database, request: dict[str, Any], operation: str, handler: Handler, pattern: str
     ) -> dict[str, Any]:
         response = handler(db, request)
-        self._note(pattern, operation, None, [])
+        self._append(pattern, operation, None, [])
         return response
 
     def _metered(
@@ -81,20 +81,20 @@ class Ledger:
         except DynamoError as error:
             if _by_condition(error):
                 charged = [_row(charge, "write") for charge in _attempted(db, operation, request)]
-                self._note(pattern, operation, error.code, charged)
+                self._append(pattern, operation, error.code, charged)
             raise
         consumed = response.pop("ConsumedCapacity", [])
         figures: list[dict[str, Any]] = [consumed] if isinstance(consumed, dict) else consumed
         kind = _kind(operation, request, figures)
-        charges.extend(_unnoted(figures, charges))
-        self._note(pattern, operation, None, [_row(charge, kind) for charge in charges])
+        charges.extend(_uncharged(figures, charges))
+        self._append(pattern, operation, None, [_row(charge, kind) for charge in charges])
         asked = request.get("ReturnConsumedCapacity", "NONE")
         if asked != "NONE" and figures:
             shown = figures if asked == "INDEXES" else [_total(each) for each in figures]
             response["ConsumedCapacity"] = shown[0] if isinstance(consumed, dict) else shown
         return response
 
-    def _note(self, pattern: str, operation: str, refused: str | None, charges: list[list[Any]]) -> None:
+    def _append(self, pattern: str, operation: str, refused: str | None, charges: list[list[Any]]) -> None:
         line = {
             "at": round(time.time(), 3),
             "pattern": pattern,
@@ -110,7 +110,7 @@ def _row(charge: Charge, kind: str) -> list[Any]:
 
 
 def _kind(operation: str, request: dict[str, Any], figures: list[dict[str, Any]]) -> str:
-    """What the units are; a transaction that is sent again with its token reads."""
+    """Read or write units; a transaction that is repeated with its token reads."""
     if operation in _STATEMENTS:
         statements = [request, *request.get("Statements", ()), *request.get("TransactStatements", ())]
         text = next(each["Statement"] for each in statements if "Statement" in each)
@@ -121,16 +121,16 @@ def _kind(operation: str, request: dict[str, Any], figures: list[dict[str, Any]]
 
 
 def _total(figures: dict[str, Any]) -> dict[str, Any]:
-    """What a caller gets who asked for the sum alone."""
+    """What a caller gets who asked for TOTAL."""
     return {name: value for name, value in figures.items() if name == "TableName" or name.endswith("CapacityUnits")}
 
 
-def _unnoted(figures: list[dict[str, Any]], charges: list[Charge]) -> Iterator[Charge]:
-    """What a response has in its sum alone: statements of a batch that failed."""
+def _uncharged(figures: list[dict[str, Any]], charges: list[Charge]) -> Iterator[Charge]:
+    """What a response has in its total alone: statements of a batch that failed."""
     for each in figures:
-        noted = sum(charge.units for charge in charges if charge.table == each["TableName"])
-        if each["CapacityUnits"] > noted:
-            yield Charge(each["TableName"], None, None, each["CapacityUnits"] - noted)
+        charged = sum(charge.units for charge in charges if charge.table == each["TableName"])
+        if each["CapacityUnits"] > charged:
+            yield Charge(each["TableName"], None, None, each["CapacityUnits"] - charged)
 
 
 # -- what failed ---------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def _by_condition(error: DynamoError) -> bool:
 
 
 def _attempted(db: Database, operation: str, request: dict[str, Any]) -> Iterator[Charge]:
-    """What a write is charged whose condition did not hold."""
+    """What a write is charged whose condition failed."""
     factor = 2 if operation in ("ExecuteTransaction", "TransactWriteItems") else 1
     if operation in _STATEMENTS:
         for statement in request.get("TransactStatements", [request]):

@@ -13,7 +13,7 @@ from tablewright.engine.streams import shards, stream_records
 from tablewright.engine.tables import table_operations, tags, update_table
 from tablewright.engine.ttl import time_to_live
 
-# A handler gets a request that has passed ``check_request`` and runs with the storage's turn held.
+# A handler gets a request that has passed ``check_request``, and runs inside a turn of the storage.
 Handler = Callable[[Database, dict[str, Any]], dict[str, Any]]
 
 OPERATIONS: dict[str, Handler] = {

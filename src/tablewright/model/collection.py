@@ -24,10 +24,11 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, Union, get_args, get_o
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
+from tablewright.dynamo import Item
 from tablewright.model.entity import Entity, schema_of
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import Field, Literal
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 
 C = TypeVar("C", bound="Collection")
 

@@ -29,8 +29,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from tablewright.dynamo import AttributeValue
 from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.keys.key_template import SEPARATOR, AttributeValue, Segments, Template, meet
+from tablewright.model.keys.key_template import SEPARATOR, Segments, Template, meet
 from tablewright.model.values.attribute_codec import EpochSeconds, encode
 
 # -- markers on fields ----------------------------------------------------------------------------------------------

@@ -22,10 +22,11 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from tablewright.dynamo import Item
 from tablewright.model.declarations import Keys, Upgrades
 from tablewright.model.errors import ModelError
 from tablewright.model.patterns import Get, Query
-from tablewright.model.schema import Item, Naming, Schema, snake_case
+from tablewright.model.schema import Naming, Schema, snake_case
 from tablewright.model.table import Table
 from tablewright.model.values.pydantic_validators import take_stored_values
 

@@ -16,6 +16,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.model.declarations import (
     Expiry,
     KeyRule,
@@ -34,7 +35,6 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import Decoder, partial_entity_error, unknown_attributes
 from tablewright.model.items.schema_upgrades import schema_version_of, upgraded
 from tablewright.model.keys.fast_keys import key_builder
-from tablewright.model.keys.key_template import AttributeValue, Item, lookup
 from tablewright.model.naming import Naming, camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Query
 from tablewright.model.table import Index, Table
@@ -206,7 +206,7 @@ class Schema(FieldLayout):
             for attribute in self.key_rules if attributes is None else attributes:
                 rule = self.key_rules[attribute]
                 for path, allowed in rule.when.items():
-                    if lookup(item, path) not in allowed:
+                    if non_null_at(item, path) not in allowed:
                         break
                 else:
                     text = rule.template.render(item)
@@ -294,7 +294,7 @@ class Schema(FieldLayout):
     def _lacking(self, attribute: str, item: Mapping[str, AttributeValue]) -> str:
         rule = self.key_rules.get(attribute)
         paths = [attribute] if rule is None else list(rule.template.required)
-        missing = sorted(self.field_path(path) for path in paths if lookup(item, path) is None)
+        missing = sorted(self.field_path(path) for path in paths if non_null_at(item, path) is None)
         return " and ".join(missing)
 
     def field_path(self, attribute_path: str) -> str:
@@ -317,7 +317,7 @@ class Schema(FieldLayout):
         """The key of the item that counts a numbered field, for the group that an item is in."""
         group: list[str] = []
         for name, path in self.counted[spec.name]:
-            value = lookup(item, path)
+            value = non_null_at(item, path)
             if value is None:
                 raise ModelError(f"{self.entity.__name__}.{spec.name} is numbered per {name}, which is not given")
             group.extend(value.values())
@@ -348,7 +348,7 @@ class Schema(FieldLayout):
 
         def stored_path(field_path: str) -> str:
             steps = self.locate(field_path, place).parts
-            if any("." in step for step in steps):
+            if any("." in step or (len(steps) > 1 and "[" in step) for step in steps):
                 raise ModelError(f"{place}: {field_path!r} is stored in {steps[0]!r}; a key needs a name without dots")
             path = ".".join(steps)
             self._declared_paths[path] = field_path

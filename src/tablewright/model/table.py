@@ -20,8 +20,9 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from tablewright.dynamo import AttributeValue
 from tablewright.model.errors import ModelError
-from tablewright.model.keys.key_template import PAST, SEPARATOR, AttributeValue, escape
+from tablewright.model.keys.key_template import PAST, SEPARATOR, escape
 
 if TYPE_CHECKING:
     from tablewright.model.schema import Schema

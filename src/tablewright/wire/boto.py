@@ -32,7 +32,8 @@ from botocore.config import Config
 from botocore.parsers import create_parser
 
 from tablewright.dynamo import DynamoError, InternalServerError
-from tablewright.wire.endpoint import EngineLike, Pending
+from tablewright.engine import Commit
+from tablewright.wire.endpoint import EngineLike
 from tablewright.wire.messages import http_date, next_request_id
 from tablewright.wire.operation_targets import OPERATIONS
 from tablewright.wire.response_parsing import Parser, parser_for
@@ -179,19 +180,19 @@ class _Transport:
         """Status, body and, for an error, its code."""
         try:
             try:
-                body, pending = self._engine.execute(operation, orjson.loads(request))
+                body, commit = self._engine.execute(operation, orjson.loads(request))
             except DynamoError as error:
-                if error.batch is not None:
-                    _settle(self._engine, error.batch)
+                if error.commit is not None:
+                    _wait_durable(self._engine, error.commit)
                 raise
-            if pending is not None:
-                _settle(self._engine, pending)
+            if commit is not None:
+                _wait_durable(self._engine, commit)
         except DynamoError as error:
             return error.status, orjson.dumps(error.body()), error.code
         return 200, body, None
 
 
-def _settle(engine: EngineLike, pending: Pending) -> None:
+def _wait_durable(engine: EngineLike, commit: Commit) -> None:
     """Returns once the commit is durable; raises where it failed."""
     outcome: list[BaseException | None] = []
     done = threading.Event()
@@ -200,7 +201,7 @@ def _settle(engine: EngineLike, pending: Pending) -> None:
         outcome.append(error)
         done.set()
 
-    pending.when_durable(durable)
+    commit.when_durable(durable)
     engine.flush()
     done.wait()
     if outcome[0] is not None:

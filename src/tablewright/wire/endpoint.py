@@ -8,8 +8,8 @@ The checks come in the service's order, and each has its answer:
    an empty body, get 400 and the name of the error, the first and last without a message;
 4. what is left goes to the engine, and its error or response comes back as it is.
 
-A response that depends on writes still to be committed is returned with the ``Pending`` commit; the
-caller sends it once that is durable.
+A response that depends on writes still to be committed is returned with its ``Commit``; the caller sends it
+once that is durable.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Final, Protocol
 import orjson
 
 from tablewright.dynamo import DynamoError, InternalServerError, SerializationException, UnknownOperationException
+from tablewright.engine import Commit
 from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render
 from tablewright.wire.operation_targets import OPERATIONS
 from tablewright.wire.sigv4 import accept_any
@@ -33,28 +34,22 @@ _INTERNAL_MESSAGE: Final = "Internal server error"
 _log = logging.getLogger("tablewright.wire")
 
 
-class Pending(Protocol):
-    """A commit that is still to come."""
-
-    def when_durable(self, callback: Callable[[BaseException | None], None], /) -> None: ...
-
-
 class EngineLike(Protocol):
     """The part of the engine that the wire needs."""
 
-    def execute(self, operation: str, request: Any, /) -> tuple[bytes, Pending | None]: ...
+    def execute(self, operation: str, request: Any, /) -> tuple[bytes, Commit | None]: ...
 
     def flush(self) -> None: ...
 
 
-class Service:
+class Endpoint:
     """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request it does not let in."""
 
     def __init__(self, engine: EngineLike, authenticate: Callable[[Request], None] = accept_any) -> None:
         self._execute = engine.execute
         self._authenticate = authenticate
 
-    def answer(self, request: Request) -> tuple[bytes, Pending | None]:
+    def answer(self, request: Request) -> tuple[bytes, Commit | None]:
         """The rendered answer, and the commit it has to wait for. Does not raise."""
         if request.method != b"POST" or request.url != b"/":
             answer = self._answer_elsewhere(request)
@@ -76,10 +71,10 @@ class Service:
             self._authenticate(request)
             if not request.body:
                 raise SerializationException
-            body, pending = self._execute(operation, document)
-            return render(request, 200, body, content_type), pending
+            body, commit = self._execute(operation, document)
+            return render(request, 200, body, content_type), commit
         except DynamoError as error:
-            return render(request, error.status, orjson.dumps(error.body()), content_type), error.batch
+            return render(request, error.status, orjson.dumps(error.body()), content_type), error.commit
         except BodyTooLarge:
             return render(request, 413, b""), None
         except Exception:

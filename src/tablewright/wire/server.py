@@ -22,10 +22,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
+from tablewright.engine import Commit
 from tablewright.wire.connection import Connection, Promised
 from tablewright.wire.connection_limits import Limits
 from tablewright.wire.connection_registry import Clients
-from tablewright.wire.endpoint import EngineLike, Pending, Service
+from tablewright.wire.endpoint import Endpoint, EngineLike
 from tablewright.wire.messages import Request, render_refusal
 from tablewright.wire.sigv4 import accept_any
 
@@ -43,8 +44,8 @@ class EngineConnection(Connection):
 
     def answer(self, request: Request) -> None:
         server = self._server
-        answer, pending = server.answer(request)
-        if pending is None:
+        answer, commit = server.answer(request)
+        if commit is None:
             self.send(answer, request)
             return
         promised = Promised(not request.keep_alive)
@@ -53,7 +54,7 @@ class EngineConnection(Connection):
         def durable(error: BaseException | None) -> None:
             self.keep(promised, answer if error is None else server.failure(request, error))
 
-        server.when_durable(pending, durable)
+        server.when_durable(commit, durable)
 
     def refusal(self, status: int) -> bytes:
         return render_refusal(status)
@@ -72,16 +73,16 @@ class Server(Clients):
         limits: Limits | None = None,
     ) -> None:
         super().__init__(limits or Limits())
-        service = Service(engine, authenticate)
-        self.answer = service.answer
-        self.failure = service.failure
+        endpoint = Endpoint(engine, authenticate)
+        self.answer = endpoint.answer
+        self.failure = endpoint.failure
         self.host = host
         self.port = port
         self._flush_engine = engine.flush
         self._all_left = asyncio.Event()
         self._flush_scheduled = False
         self._arrivals = self._arrivals_seen = 0
-        self._commit: Pending | None = None
+        self._open_commit: Commit | None = None
         self._waiting: list[Durable] = []
 
     @property
@@ -123,14 +124,14 @@ class Server(Clients):
         if not self._connections and self.stopping:
             self._all_left.set()
 
-    def when_durable(self, pending: Pending, callback: Durable) -> None:
-        """Calls back on the event loop once ``pending`` is on disk, with the error where it is not."""
-        if pending is self._commit:
+    def when_durable(self, commit: Commit, callback: Durable) -> None:
+        """Calls back on the event loop once ``commit`` is on disk, with the error where it is not."""
+        if commit is self._open_commit:
             self._waiting.append(callback)
         else:
-            self._commit = pending
+            self._open_commit = commit
             self._waiting = [callback]
-            pending.when_durable(partial(self._committed, pending, self._waiting))
+            commit.when_durable(partial(self._committed, commit, self._waiting))
         self._arrivals += 1
         if not self._flush_scheduled:
             self._flush_scheduled = True
@@ -156,13 +157,13 @@ class Server(Clients):
             # Those who wait for this commit hear of it through their callbacks.
             _log.exception("a commit failed")
 
-    def _committed(self, pending: Pending, waiting: list[Durable], error: BaseException | None) -> None:
+    def _committed(self, commit: Commit, waiting: list[Durable], error: BaseException | None) -> None:
         if threading.get_ident() != self._thread_id:
             # Another thread of this process uses the engine as well, and its flush took ours along.
-            self._loop.call_soon_threadsafe(self._committed, pending, waiting, error)
+            self._loop.call_soon_threadsafe(self._committed, commit, waiting, error)
             return
-        if pending is self._commit:
-            self._commit = None
+        if commit is self._open_commit:
+            self._open_commit = None
         for callback in waiting:
             try:
                 callback(error)

@@ -64,9 +64,9 @@ class Waiter:
     def __init__(self, engine: Engine, operation: str, request: dict[str, Any]) -> None:
         self._answers: list[InternalServerError | None] = []
         self._answered = threading.Event()
-        _, batch = engine.execute(operation, request)
-        assert batch is not None
-        batch.when_durable(self._hear)
+        _, commit = engine.execute(operation, request)
+        assert commit is not None
+        commit.when_durable(self._hear)
 
     def _hear(self, answer: InternalServerError | None) -> None:
         self._answers.append(answer)

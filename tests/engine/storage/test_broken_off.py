@@ -56,9 +56,9 @@ def test_a_callback_that_raises_does_not_keep_the_others_waiting(engine: Engine)
     def raises(_: InternalServerError | None) -> None:
         raise ZeroDivisionError
 
-    _, batch = engine.execute("PutItem", putting("one"))
-    assert batch is not None
-    batch.when_durable(raises)
+    _, commit = engine.execute("PutItem", putting("one"))
+    assert commit is not None
+    commit.when_durable(raises)
     waiter = Waiter(engine, "PutItem", putting("two"))
     engine.flush()
     assert waiter.told == [None]

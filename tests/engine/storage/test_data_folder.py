@@ -20,25 +20,32 @@ from tests.engine.storage.disk import create, put
 DATABASE = "tablewright.db"
 
 
-def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (FORMAT_VERSION + 1, r"newer version of Tablewright .*; upgrade Tablewright to open it"),
+        (FORMAT_VERSION - 1, r"older version of Tablewright .*; open it with the version that wrote it"),
+    ],
+)
+def test_another_format_is_refused_and_left_as_it_is(tmp_path: Path, version: int, message: str) -> None:
     Engine.open(tmp_path).close()
     connection = sqlite3.connect(tmp_path / DATABASE)
-    connection.execute(f"PRAGMA user_version = {FORMAT_VERSION + 1}")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     before = (tmp_path / DATABASE).read_bytes()
-    with pytest.raises(StorageError, match="newer version of Tablewright"):
+    with pytest.raises(StorageError, match=message):
         Engine.open(tmp_path)
     assert (tmp_path / DATABASE).read_bytes() == before
 
 
 @pytest.mark.parametrize("version", [0, 1, 7])
-def test_a_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path, version: int) -> None:
+def test_a_database_of_another_application_is_refused_and_left_as_it_is(tmp_path: Path, version: int) -> None:
     connection = sqlite3.connect(tmp_path / DATABASE)
     connection.execute("CREATE TABLE tables (something TEXT)")
     connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     before = (tmp_path / DATABASE).read_bytes()
-    with pytest.raises(StorageError, match="something else"):
+    with pytest.raises(StorageError, match="another application"):
         Engine.open(tmp_path)
     assert (tmp_path / DATABASE).read_bytes() == before
 
@@ -91,7 +98,7 @@ def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_folder_without_a_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(StorageError, match="needs a name"):
+    with pytest.raises(StorageError, match="path of the data folder is empty"):
         Engine.open("")
     assert list(tmp_path.iterdir()) == []
 
@@ -163,7 +170,7 @@ def test_a_folder_that_may_not_be_written_is_refused(existing: bool) -> None:
         )
         path.chmod(0o755)
     assert f"cannot use {path} as a data folder" in finished.stdout
-    assert "may not be written" in finished.stdout
+    assert "is not writable" in finished.stdout
 
 
 def test_a_sqlite_that_is_too_old_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def test_a_commit_may_be_broken_off_at_any_line(tmp_path: Path, durable: bool) -
             put(engine, "after")
             names = {item["pk"]["S"] for item in engine.call("Scan", {"TableName": "things"})["Items"]}
             assert names == {"broken off", "after"}
-            assert engine._storage.unsettled() is None
+            assert engine._storage.newest_commit() is None
             assert engine.verify().problems == []
         line += 1
     assert line > 5

@@ -81,8 +81,8 @@ def test_a_condition_that_failed_is_told_once_its_reason_is_durable(engine: Engi
     request = {**putting("new"), "ConditionExpression": "attribute_not_exists(pk)"}
     with pytest.raises(ConditionalCheckFailedException) as failed:
         engine.execute("PutItem", request)
-    assert failed.value.batch is not None
-    assert not failed.value.batch.done
+    assert failed.value.commit is not None
+    assert not failed.value.commit.done
     with pytest.raises(ConditionalCheckFailedException):
         engine.call("PutItem", request)
     assert writer.told == [None]

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, EpochMillis, Table, schema_of
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tests.model.all_types import STRATEGIES, Thing
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)

@@ -9,15 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tablewright.model import Template, TemplateError
-from tablewright.model.keys.key_template import (
-    PAST,
-    Field,
-    decode_number,
-    encode_number,
-    escape,
-    lookup,
-    unescape,
-)
+from tablewright.model.keys.key_template import PAST, Field, decode_number, encode_number, escape, unescape
 
 # Surrogates are no characters: UTF-8 cannot hold them, nor can DynamoDB.
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -26,7 +18,7 @@ HOSTILE_TEXT = st.text(st.sampled_from('#$@cd`a \x00\x1f!"%~\x7f\x80\uffff\U0001
 TEXT = st.one_of(HOSTILE_TEXT, ANY_TEXT)
 PLAIN_TEXT = st.text(st.characters(min_codepoint=0x25, exclude_categories=["Cs"]), max_size=8)
 
-# All that DynamoDB can hold: 38 digits, from 1E-130 to 9.99...E+125.
+# All that DynamoDB can store: 38 digits, from 1E-130 to 9.99...E+125.
 NUMBERS = st.one_of(
     st.builds(
         lambda negative, digits, exponent: Decimal((int(negative), tuple(map(int, str(digits))), exponent)),
@@ -382,14 +374,6 @@ def test_a_value_that_does_not_fit_is_refused(form: str, value: dict[str, Any], 
 def test_without_a_required_field_there_is_no_key() -> None:
     assert THREE.render({"a": text("x"), "b": text("y")}) is None
     assert THREE.render({"a": text("x"), "b": text("y"), "c": {"NULL": True}}) is None
-
-
-def test_a_path_leads_into_maps_only() -> None:
-    item: dict[str, Any] = {"a": {"M": {"b": {"M": {"c": text("x")}}}}, "s": text("y")}
-    assert lookup(item, "a.b.c") == text("x")
-    assert lookup(item, "a.x.c") is None
-    assert lookup(item, "s.b") is None
-    assert lookup({"a.b": text("foreign")}, "a.b") is None
 
 
 def test_a_renamed_template_makes_the_same_keys_of_other_attributes() -> None:

@@ -154,7 +154,7 @@ def test_any_other_is_refused_when_it_is_stored() -> None:
      Decimal("1." + "1" * 38), 1e300, 1e-300],
 )  # fmt: skip
 def test_a_number_that_dynamodb_cannot_hold_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match="not a number that DynamoDB can hold"):
+    with pytest.raises(ValueError, match="not a number that DynamoDB can store"):
         encode(value)
 
 

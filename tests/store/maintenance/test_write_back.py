@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import pytest
 
+from tablewright.dynamo import Item
 from tablewright.model import (
     Collection,
     CollectionQuery,
@@ -26,7 +27,6 @@ from tablewright.model import (
     Version,
 )
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.model.schema import Item
 from tablewright.store import AsyncStore, FolderBlobStore, ServiceError, Store, Unreadable
 from tablewright.store.flow.driver import Backend, Request, Response
 from tests.store.bench import Bench

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, with_expressions
 from tablewright.engine import DynamoError, Engine
-from tablewright.model.schema import Item
 
 TABLE = {
     "TableName": "items",

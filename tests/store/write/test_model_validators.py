@@ -172,9 +172,9 @@ def test_a_number_that_has_no_place_is_told_with_its_field(store: Store) -> None
         by_id = Get()
 
     by_id = Scale.by_id(scale_id="s")
-    with pytest.raises(ModelError, match=r"Scale\.weight: nan is not a number that DynamoDB can hold"):
+    with pytest.raises(ModelError, match=r"Scale\.weight: nan is not a number that DynamoDB can store"):
         store.update(by_id, weight=float("nan"))
-    with pytest.raises(ModelError, match=r"Scale\.weight: inf is not a number that DynamoDB can hold"):
+    with pytest.raises(ModelError, match=r"Scale\.weight: inf is not a number that DynamoDB can store"):
         store.update(by_id, add={"weight": float("inf")})
-    with pytest.raises(ModelError, match=r"Scale\.log: 1e-200 is not a number that DynamoDB can hold"):
+    with pytest.raises(ModelError, match=r"Scale\.log: 1e-200 is not a number that DynamoDB can store"):
         store.update(by_id, append={"log": [1e-200]})

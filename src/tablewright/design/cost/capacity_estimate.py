@@ -26,6 +26,7 @@ from typing import Any, Literal, get_args, get_origin
 from tablewright.design.cost.item_sizes import item_size, read_units, write_units
 from tablewright.design.index_coverage import lacks
 from tablewright.design.sample_entities import sample
+from tablewright.dynamo import non_null_at
 from tablewright.model import (
     Collection,
     CollectionQuery,
@@ -41,7 +42,6 @@ from tablewright.model import (
 )
 from tablewright.model.declarations import Numbered
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.keys.key_template import lookup
 from tablewright.model.values.attribute_codec import named
 
 __all__ = ["USUAL_ITEMS", "Actions", "CapacityEstimate", "Units", "actions", "is_transaction"]
@@ -138,7 +138,7 @@ class CapacityEstimate:
                 info = schema.entity.model_fields[spec.name]
                 if not info.is_required():
                     default = spec.encode(info.get_default(call_default_factory=True, validated_data={}))
-                    if default is None or lookup({spec.attribute: default}, path) not in allowed:
+                    if default is None or non_null_at({spec.attribute: default}, path) not in allowed:
                         return True
         return False
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from tablewright.model.keys.key_template import AttributeValue
+from tablewright.dynamo import AttributeValue
 
 __all__ = ["READ_UNIT", "WRITE_UNIT", "item_size", "read_units", "write_units"]
 

@@ -17,9 +17,9 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from tablewright.design.workbench.workbench_file import Listed, TableFile
+from tablewright.dynamo import Item, non_null_at
 from tablewright.model import Template, TemplateError
-from tablewright.model.keys.key_template import encode_number, lookup
-from tablewright.model.schema import Item
+from tablewright.model.keys.key_template import encode_number
 
 __all__ = ["Attribute", "EntityDraft", "entities", "type_attribute"]
 
@@ -216,7 +216,7 @@ def _fields(
     paths = [path for source in sources for path in _paths(source, items) if path not in used]
     paths.sort(key=lambda path: not (wanted and _plain(path) in (wanted, f"{wanted}id", f"{wanted}s")))
     for path in paths:
-        values = [lookup(item, path) for item in items]
+        values = [non_null_at(item, path) for item in items]
         if None not in values:
             pairs = [(value, text) for value, text in zip(values, column, strict=True) if value is not None]
             yield from (path + form for form in _forms(column) if all(_stands_as(*pair, form) for pair in pairs))

@@ -11,8 +11,8 @@ from typing import Any
 from tablewright.design.design_loading import DesignError
 from tablewright.design.diff.snapshot import declared_entities
 from tablewright.design.sample_entities import samples
+from tablewright.dynamo import Item
 from tablewright.model import Design, Index, Schema, Table
-from tablewright.model.schema import Item
 
 __all__ = ["model"]
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from tablewright.design.design_loading import DesignError
-from tablewright.model.schema import Item
+from tablewright.dynamo import Item
 
 __all__ = ["ModelFile", "TableFile", "parse", "read"]
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item
+from tablewright.dynamo.document_paths import parse_path, value_at
 from tablewright.dynamo.expressions.conditions import holds
-from tablewright.dynamo.expressions.document_paths import parse_path, value_at
 from tablewright.dynamo.expressions.nodes import (
     Action,
     AddAction,

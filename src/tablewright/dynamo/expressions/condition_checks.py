@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tablewright.dynamo.attribute_values import AttributeValue
-from tablewright.dynamo.expressions.document_paths import name_problem, path_text, resolved, word_problem
 from tablewright.dynamo.expressions.nodes import (
     And,
     Between,
@@ -41,6 +40,7 @@ from tablewright.dynamo.expressions.nodes import (
     Path,
     Placeholder,
 )
+from tablewright.dynamo.expressions.path_checks import name_problem, path_text, resolved, word_problem
 
 Values = Mapping[str, AttributeValue]
 Test = Callable[[Values], str | None]

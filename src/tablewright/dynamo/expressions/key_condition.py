@@ -19,7 +19,6 @@ from tablewright.dynamo.errors import ValidationException
 from tablewright.dynamo.expressions.compile_cache import kept
 from tablewright.dynamo.expressions.condition_checks import Values
 from tablewright.dynamo.expressions.conditions import Condition, compile_condition
-from tablewright.dynamo.expressions.document_paths import resolved
 from tablewright.dynamo.expressions.nodes import (
     And,
     Between,
@@ -35,6 +34,7 @@ from tablewright.dynamo.expressions.nodes import (
 )
 from tablewright.dynamo.expressions.nodes import Condition as ConditionNode
 from tablewright.dynamo.expressions.parser import check_size
+from tablewright.dynamo.expressions.path_checks import resolved
 
 _KIND = "KeyConditionExpression"
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

@@ -13,20 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-PathPart = str | int
+# A path is an operand, and so a node of the tree.
+from tablewright.dynamo.document_paths import Path as Path
+from tablewright.dynamo.document_paths import PathPart as PathPart
 
 
 class NameRef(str):
     """A ``#placeholder`` as a step of a path whose name has not been looked up yet."""
 
     __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A document path: ``a.b[0]`` is ``("a", "b", 0)``."""
-
-    parts: tuple[PathPart, ...]
 
 
 @dataclass(frozen=True, slots=True)

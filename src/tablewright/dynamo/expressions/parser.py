@@ -96,14 +96,14 @@ class _Open:
     arguments: list[Operand] = field(default_factory=list)
 
 
-def check_size(kind: str, text: str, *, told: bool = False) -> None:
+def check_size(kind: str, text: str, *, report_size: bool = False) -> None:
     """An expression is neither empty nor longer than 4096 bytes, as sent; few operations tell its size."""
     if not text:
         raise Invalid(kind, "The expression can not be empty;")
     if len(text) * 4 > MAX_EXPRESSION_BYTES:
         size = len(text.encode("utf-8", "surrogatepass"))
         if size > MAX_EXPRESSION_BYTES:
-            figure = f" expression size: {size}" if told else ""
+            figure = f" expression size: {size}" if report_size else ""
             raise Invalid(kind, f"Expression size has exceeded the maximum allowed size;{figure}")
 
 

@@ -11,16 +11,9 @@ from collections.abc import Iterable, Mapping
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item
 from tablewright.dynamo.expressions.compile_cache import kept
-from tablewright.dynamo.expressions.document_paths import (
-    clash,
-    name_problem,
-    nested,
-    resolved,
-    top_level,
-    word_problem,
-)
 from tablewright.dynamo.expressions.nodes import NameRef, Path, PathPart
 from tablewright.dynamo.expressions.parser import Invalid, Parser, check_size
+from tablewright.dynamo.expressions.path_checks import clash, name_problem, nested, resolved, top_level, word_problem
 
 _KIND = "ProjectionExpression"
 

@@ -18,20 +18,11 @@ from itertools import chain, pairwise
 from typing import Any
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item
+from tablewright.dynamo.document_paths import getter, lookup
 from tablewright.dynamo.errors import ValidationException
 from tablewright.dynamo.expressions import condition_checks
 from tablewright.dynamo.expressions.compile_cache import kept
 from tablewright.dynamo.expressions.condition_checks import Test, Values
-from tablewright.dynamo.expressions.document_paths import (
-    clash,
-    getter,
-    lookup,
-    name_problem,
-    nested,
-    resolved,
-    top_level,
-    word_problem,
-)
 from tablewright.dynamo.expressions.nodes import (
     Action,
     AddAction,
@@ -48,6 +39,7 @@ from tablewright.dynamo.expressions.nodes import (
     SetAction,
 )
 from tablewright.dynamo.expressions.parser import Invalid, Parser, Section, check_size
+from tablewright.dynamo.expressions.path_checks import clash, name_problem, nested, resolved, top_level, word_problem
 from tablewright.dynamo.expressions.projection import Projection
 from tablewright.dynamo.item_size import MAX_ITEM_SIZE, value_size
 from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number
@@ -71,7 +63,7 @@ TOO_LARGE_TO_UPDATE = "Item size to update has exceeded the maximum allowed size
 _FEW_LISTS = 8
 _BAD_PATH = "The document path provided in the update expression is invalid for update"
 
-# Exact for any two numbers DynamoDB can hold: 1E+125 and 1E-130 are 256 digits apart.
+# Exact for any two numbers DynamoDB can store: 1E+125 and 1E-130 are 256 digits apart.
 _EXACT = decimal.Context(prec=400, Emax=9999, Emin=-9999, traps=[])
 
 Evaluator = Callable[[Item, Values], AttributeValue]

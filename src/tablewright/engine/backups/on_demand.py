@@ -19,8 +19,8 @@ import orjson
 from tablewright.dynamo import BackupNotFoundException, ValidationException
 from tablewright.engine.backups.point_in_time import check_backups_available
 from tablewright.engine.database import Database
-from tablewright.engine.tables.table_description import billing_mode, moment, shown
-from tablewright.engine.tables.table_lookup import check_place, find_source, table_name
+from tablewright.engine.tables.table_description import billing_mode, current_description, moment
+from tablewright.engine.tables.table_lookup import check_region_and_account, find_backup_source, table_name
 from tablewright.engine.tables.table_schema import Table
 
 SYSTEM_BACKUP_SECONDS = 35 * 24 * 3600.0
@@ -64,9 +64,9 @@ class Backup:
 
 
 def create_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    table = find_source(db, request["TableName"])
+    table = find_backup_source(db, request["TableName"])
     check_backups_available(table)
-    description = shown(db, table)
+    description = current_description(db, table)
     number = _next_number(db)
     execute = db.storage.write()
     _create_rows(db, number)
@@ -103,18 +103,18 @@ def list_backups(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 def delete_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     backup = find_backup(db, request["BackupArn"])
-    told = _shown(backup)
-    told["BackupDetails"] = {**told["BackupDetails"], "BackupStatus": "DELETED"}
+    description = _shown(backup)
+    description["BackupDetails"] = {**description["BackupDetails"], "BackupStatus": "DELETED"}
     _forget(db, backup)
-    return {"BackupDescription": told}
+    return {"BackupDescription": description}
 
 
 # -- for the operations on tables ----------------------------------------------------------------------------
 
 
-def keep_deleted(db: Database, table: Table) -> None:
+def back_up_deleted_table(db: Database, table: Table) -> None:
     """Make a backup of a table that is being deleted; its items go over to it."""
-    description = shown(db, table)
+    description = current_description(db, table)
     execute = db.storage.write()
     number = _next_number(db)
     (items,) = execute(f"SELECT count(*) FROM {table.rows}").fetchone()
@@ -159,7 +159,7 @@ def _place(db: Database, arn: str) -> str:
     parts = _ARN.fullmatch(arn)
     if parts is None:
         raise ValidationException(f"1 validation error detected: Invalid backup ARN: '{arn}'")
-    check_place(db, arn)
+    check_region_and_account(db, arn)
     return parts[1]
 
 

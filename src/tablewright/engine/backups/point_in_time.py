@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from tablewright.dynamo import ContinuousBackupsUnavailableException
 from tablewright.engine.database import Database
-from tablewright.engine.tables.table_lookup import find_source
+from tablewright.engine.tables.table_lookup import find_backup_source
 from tablewright.engine.tables.table_schema import Table
 
 _DEFAULT_DAYS = 35
@@ -38,7 +38,7 @@ class Window(NamedTuple):
 
 
 def update_continuous_backups(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    table = find_source(db, request["TableName"])
+    table = find_backup_source(db, request["TableName"])
     check_backups_available(table)
     specification = request["PointInTimeRecoverySpecification"]
     days = specification.get("RecoveryPeriodInDays", _DEFAULT_DAYS)
@@ -61,7 +61,7 @@ def update_continuous_backups(db: Database, request: dict[str, Any]) -> dict[str
 
 
 def describe_continuous_backups(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    return {"ContinuousBackupsDescription": _description(db, find_source(db, request["TableName"]))}
+    return {"ContinuousBackupsDescription": _description(db, find_backup_source(db, request["TableName"]))}
 
 
 def check_backups_available(table: Table) -> None:
@@ -115,10 +115,10 @@ def copy_state(db: Database, table: Table, time: float | None, rows: str) -> Non
     execute(
         f"INSERT INTO {rows} (id, key, size, item) "
         f"SELECT id, key, size, item FROM {table.rows} "
-        f"WHERE key NOT IN (SELECT key FROM {table.history} WHERE sequence > ?1) "
+        f"WHERE key NOT IN (SELECT key FROM {table.history} WHERE sequence > ?) "
         f"UNION ALL SELECT id, key, size, item FROM {table.history} WHERE item IS NOT NULL AND sequence IN "
-        f"(SELECT min(sequence) FROM {table.history} WHERE sequence > ?1 GROUP BY key)",
-        (last,),
+        f"(SELECT min(sequence) FROM {table.history} WHERE sequence > ? GROUP BY key)",
+        (last, last),
     )
 
 

@@ -36,8 +36,8 @@ from tablewright.engine.tables.table_checks import (
     key_names,
 )
 from tablewright.engine.tables.table_description import billing_mode
-from tablewright.engine.tables.table_lookup import find_source
-from tablewright.engine.tables.table_operations import check_room, make_table, told_of_creation
+from tablewright.engine.tables.table_lookup import find_backup_source
+from tablewright.engine.tables.table_operations import check_table_quota, creating_description, make_table
 from tablewright.engine.tables.table_schema import Table
 
 _UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
@@ -51,10 +51,10 @@ def restore_table_from_backup(db: Database, request: dict[str, Any]) -> dict[str
         "SourceTableArn": backup.description["TableArn"],
         "RestoreDateTime": backup.created,
     }
-    table, told = _make(db, definition, summary)
+    table, response = _make(db, definition, summary)
     db.storage.write()(f"INSERT INTO {table.rows} (id, key, size, item) SELECT * FROM {backup.rows}")
     index_backfill.begin_restore(db, table)
-    return {"TableDescription": told}
+    return {"TableDescription": response}
 
 
 def restore_table_to_point_in_time(db: Database, request: dict[str, Any]) -> dict[str, Any]:
@@ -62,14 +62,14 @@ def restore_table_to_point_in_time(db: Database, request: dict[str, Any]) -> dic
     definition = _definition(db, request, source.description)
     time = _time(db, source, request)
     then = point_in_time.window(db, source).latest if time is None else time
-    table, told = _make(db, definition, {"SourceTableArn": source.arn, "RestoreDateTime": round(then, 3)})
+    table, response = _make(db, definition, {"SourceTableArn": source.arn, "RestoreDateTime": round(then, 3)})
     point_in_time.copy_state(db, source, time, table.rows)
     index_backfill.begin_restore(db, table)
-    return {"TableDescription": told}
+    return {"TableDescription": response}
 
 
 def _make(db: Database, definition: dict[str, Any], summary: dict[str, Any]) -> tuple[Table, dict[str, Any]]:
-    """A table that is being restored, still without items, and what is told of it."""
+    """A table that is being restored, still without items, and what is response of it."""
     table = make_table(db, definition)
     description = {
         **table.description,
@@ -80,7 +80,7 @@ def _make(db: Database, definition: dict[str, Any], summary: dict[str, Any]) -> 
         index["IndexStatus"] = "CREATING"
     table = replace(table, description=description)
     db.save_table(table)
-    return table, told_of_creation(db, table, definition)
+    return table, creating_description(db, table, definition)
 
 
 # -- what is restored ----------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _source(db: Database, request: Mapping[str, Any]) -> Table:
             )
     if request.get("UseLatestRestorableTime", False) == ("RestoreDateTime" in request):
         raise invalid("Exactly one of RestoreDateTime and UseLatestRestorableTime must be specified")
-    source = find_source(db, named[0])
+    source = find_backup_source(db, named[0])
     if source.recovery_days is None:
         raise PointInTimeRecoveryUnavailableException(
             f"Point in time recovery is not enabled for table '{source.name}'"
@@ -161,7 +161,7 @@ def _definition(db: Database, request: Mapping[str, Any], source: Mapping[str, A
     if encryption is not None:
         definition["SSESpecification"] = encryption
     check_definition(definition)
-    check_room(db, definition)
+    check_table_quota(db, definition)
     return definition
 
 

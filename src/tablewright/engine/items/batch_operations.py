@@ -15,9 +15,9 @@ from tablewright.engine.items.item_operations import (
     Write,
     attributes_to_get,
     batch_collection_metrics,
-    becoming,
     check_key_paths,
     checked_key,
+    replace_with,
 )
 from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.tables.table_schema import Table
@@ -82,7 +82,7 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_unmixed(request_items: dict[str, Any]) -> None:
-    """What does not mix within one request does not mix across the tables of a batch either."""
+    """Parameters that cannot be combined in one request cannot be combined across the tables of a batch either."""
     used = [
         name for name in ("AttributesToGet", "ProjectionExpression") if any(name in w for w in request_items.values())
     ]
@@ -100,9 +100,9 @@ def batch_write_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         for row_key, write in writes.items():
             item, size = (write.item, write.size) if write.is_put else (None, 0)
             if item is not None and meter is None and not table.needs_old_image:
-                db.put_blind(table, row_key, orjson.dumps(item), size)
+                db.overwrite(table, row_key, orjson.dumps(item), size)
             else:
-                Write(table, row_key, becoming(item, size)).run(db, meter)
+                Write(table, row_key, replace_with(item, size)).run(db, meter)
     response: dict[str, Any] = {"UnprocessedItems": {}}
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
         written = ((table, write.item) for table, writes in located for write in writes.values())
@@ -140,7 +140,7 @@ def _checked_writes(writes: list[dict[str, Any]]) -> list[_BatchWrite]:
 
 
 def _located(table: Table, writes: list[_BatchWrite]) -> dict[bytes, _BatchWrite]:
-    """The writes by the row that each is about."""
+    """The writes, by the row that each changes."""
     located: dict[bytes, _BatchWrite] = {}
     for write in writes:
         if write.is_put:
@@ -155,7 +155,7 @@ def _located(table: Table, writes: list[_BatchWrite]) -> dict[bytes, _BatchWrite
 
 
 def _check_batch_item(table: Table, item: Item) -> None:
-    """A batch speaks of the key where PutItem speaks of the item."""
+    """A batch reports a wrong key where PutItem reports a wrong item."""
     if any(name not in item or kind not in item[name] for name, kind in table.key.types.items()):
         raise ValidationException("The provided key element does not match the schema")
     table.check_item(item)

@@ -6,7 +6,8 @@ table and the same on its indexes.
 
 A ``Meter`` gathers what one request consumed of each table; it is made only when the caller asked, since
 sizing index entries is work that most requests should not pay for. Where a request carries a list of charges, the
-meter also notes there which partition key each unit was for."""
+meter also records there which partition key each unit was for.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +19,13 @@ from tablewright.dynamo import Item, item_size, same_item, write_units
 from tablewright.engine.database import Row
 from tablewright.engine.tables.table_schema import Index, Key, Table
 
-# The member of a request that holds its list of charges; none that a caller can send has such a name.
+# The member of a request that holds its list of charges; no caller can send a member of this name.
 CHARGES = "\0charges"
 
 
 def _index_change(index: Index, before: Item, after: Item, sizes: Mapping[int, int]) -> list[tuple[Item, int]]:
-    """What it costs an index, by entry, that one item takes the place of another: nothing when its view stays the same,
-    two writes when an entry moves.
+    """What a changed item costs an index, by entry: nothing when what the index stores stays the same, two writes when
+    the entry moves.
     """
     old = index.entry(before) if index.holds(before) else None
     new = index.entry(after) if index.holds(after) else None
@@ -46,7 +47,7 @@ def _entry_units(entry: Item, sizes: Mapping[int, int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Units of a table or of an index, and the partition key that they were for; None where it was no single one."""
+    """Units of a table or of an index, and the partition key that they were for; None if there were several."""
 
     table: str
     index: str | None
@@ -82,7 +83,7 @@ class Meter:
 
     def __init__(self, mode: str, member: str | None = None, charges: list[Charge] | None = None) -> None:
         self._detailed = mode == "INDEXES"
-        # Transactions also say which kind of units they are.
+        # Transactions also say whether they are read or write units.
         self._member = member
         self._tables: dict[str, _Consumed] = {}
         self._charges = charges
@@ -118,7 +119,7 @@ class Meter:
                     self.index(table, index, float(units), entry)
         elif (item := new or before) is not None:
             sizes = {id(item): charged}
-            for index in table.holding(item):
+            for index in table.indexes_of(item):
                 entry = index.entry(item)
                 self.index(table, index, float(_entry_units(entry, sizes)), entry)
 

@@ -1,9 +1,9 @@
 """PutItem, GetItem, UpdateItem, DeleteItem.
 
 A write to one item is a ``Write``: which item, under which condition, and how the new item follows from the
-old one. The single-item operations make one and run it; a transaction makes many, looks at all of them before
-it applies any; a PartiQL statement makes one from its own syntax. What is true of a write is therefore true
-of it everywhere."""
+old one. The single-item operations make one and run it; a transaction makes many and checks all of them before
+it applies any; a PartiQL statement makes one from its own syntax. So every rule about a write is in one place.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Write:
     item_on_failure: bool = False
 
     def check(self, old: Row | None) -> None:
-        """Raise unless the condition holds of the item as it is."""
+        """Raise unless the stored item meets the condition."""
         if self.condition is not None and not self.condition.evaluate(
             _NOTHING if old is None else old.item, self.values
         ):
@@ -82,7 +82,7 @@ class Write:
             raise ConditionalCheckFailedException
 
     def run(self, db: Database, meter: Meter | None) -> tuple[Row | None, Item | None]:
-        """Check and apply; the item before and after."""
+        """Check and apply; gives the item before and after."""
         old = db.fetch(self.table, self.key)
         self.check(old)
         new, size = self.new(old)
@@ -99,15 +99,10 @@ def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     try:
         item, size = checked_item(request["Item"])
         check_parameters("PutItem", request)
-        returned = request.get("ReturnValues", "NONE")
-        if returned not in ("NONE", "ALL_OLD"):
-            raise RequestValidationException("ReturnValues can only be ALL_OLD or NONE")
+        returned = _old_or_nothing(request)
         if size > MAX_ITEM_SIZE:
             raise ValidationException(_TOO_LARGE)
-        expected = _expected(request)
-        parameters = Parameters(request)
-        condition = expected or parameters.condition()
-        parameters.finish()
+        condition, values = _condition(request)
     except RequestValidationException as error:
         raise error.counted() from None
     table = db.table(request["TableName"])
@@ -115,9 +110,9 @@ def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     key = table.row_key(item)
     metered = request.get("ReturnConsumedCapacity", "NONE") != "NONE"
     if condition is None and returned == "NONE" and not metered and not table.needs_old_image:
-        db.put_blind(table, key, orjson.dumps(item), size)
+        db.overwrite(table, key, orjson.dumps(item), size)
         return _with_metrics(db, {}, table, item, request)
-    write = Write(table, key, becoming(item, size), condition, parameters.values, _item_on_failure(request))
+    write = Write(table, key, replace_with(item, size), condition, values, _item_on_failure(request))
     return _written(db, request, write, item)
 
 
@@ -177,13 +172,8 @@ def delete_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     try:
         check_parameters("DeleteItem", request)
         key = checked_key(request["Key"])
-        returned = request.get("ReturnValues", "NONE")
-        if returned not in ("NONE", "ALL_OLD"):
-            raise RequestValidationException("ReturnValues can only be ALL_OLD or NONE")
-        expected = _expected(request)
-        parameters = Parameters(request)
-        condition = expected or parameters.condition()
-        parameters.finish()
+        _old_or_nothing(request)
+        condition, values = _condition(request)
     except RequestValidationException as error:
         raise error.counted() from None
     table = db.table(request["TableName"])
@@ -191,9 +181,9 @@ def delete_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     write = Write(
         table,
         table.row_key(key),
-        becoming(None),
+        replace_with(None),
         condition,
-        parameters.values,
+        values,
         _item_on_failure(request),
     )
     return _written(db, request, write, key)
@@ -202,7 +192,7 @@ def delete_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 def _written(
     db: Database, request: Mapping[str, Any], write: Write, key: Item, changes: Changes | None = None
 ) -> dict[str, Any]:
-    """Run a write, and tell of it what the request asks for."""
+    """Run a write; gives the response that the request asks for."""
     meter = Meter.for_request(request)
     old, new = write.run(db, meter)
     response: dict[str, Any] = {}
@@ -217,15 +207,15 @@ def _written(
 # -- shared with batches, transactions and PartiQL -----------------------------------------------------------
 
 
-def becoming(item: Item | None, size: int = 0) -> Callable[[Row | None], tuple[Item | None, int]]:
+def replace_with(item: Item | None, size: int = 0) -> Callable[[Row | None], tuple[Item | None, int]]:
     """A new item that does not depend on the old one; None deletes."""
     return lambda _: (item, size)
 
 
 def checked_key(key: Mapping[str, AttributeValue]) -> Item:
-    """A key whose values are valid and canonical; whether it fits a table is asked later."""
+    """A key whose values are valid and canonical; whether it matches the table is checked later."""
     for name in key:
-        text_size(name)  # raises when it is no text, which only a caller in the same process can send
+        text_size(name)  # raises if it is not text, which only a caller in the same process can send
     return {name: checked(value)[0] for name, value in key.items()}
 
 
@@ -252,7 +242,7 @@ def check_key_paths(table: Table, program: Projection | Condition | Changes) -> 
 
 
 def check_changes(table: Table, changes: Changes, values: Mapping[str, AttributeValue]) -> None:
-    """What an update may not do, as far as it can be told without the item."""
+    """What an update may not do, as far as it can be checked without the item."""
     touched = changes.top_level_attributes
     for name in table.key.names:
         if name in touched:
@@ -305,7 +295,7 @@ def updated_item(
 
 
 def _checked_result(value: AttributeValue) -> tuple[AttributeValue, int]:
-    """What an update made of an attribute; all that may be wrong with it is its depth."""
+    """The new value of an attribute; only its depth can be wrong."""
     try:
         return checked(value)
     except RequestValidationException:
@@ -330,6 +320,23 @@ def _expected(request: Mapping[str, Any]) -> Condition | None:
     if "Expected" in request or "ConditionalOperator" in request:
         return legacy_parameters.condition_from_expected(request.get("Expected"), request.get("ConditionalOperator"))
     return None
+
+
+def _condition(request: Mapping[str, Any]) -> tuple[Condition | None, Mapping[str, AttributeValue]]:
+    """The condition of a put or delete, and the values in it."""
+    expected = _expected(request)
+    parameters = Parameters(request)
+    condition = expected or parameters.condition()
+    parameters.finish()
+    return condition, parameters.values
+
+
+def _old_or_nothing(request: Mapping[str, Any]) -> str:
+    """The ReturnValues of a put or delete."""
+    returned: str = request.get("ReturnValues", "NONE")
+    if returned not in ("NONE", "ALL_OLD"):
+        raise RequestValidationException("ReturnValues can only be ALL_OLD or NONE")
+    return returned
 
 
 def _item_on_failure(request: Mapping[str, Any]) -> bool:

@@ -74,7 +74,7 @@ def page_size(item: Mapping[str, AttributeValue], sort_key: str | None) -> int:
 
 
 def page_size_bound(size: int, count: int = 1) -> int:
-    """What the page sizes of so many items, which have this size together, cannot exceed."""
+    """An upper bound of the page sizes of so many items, which have this size together."""
     return 4 * size + 32 * count
 
 

@@ -136,7 +136,7 @@ def _take_stored(rows: sqlite3.Cursor, limit: int | None, page: Page, fill: Page
 
 
 def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
-    """The same with what is projected of items, and of those only what the condition holds of."""
+    """Fill a page with items that have to be parsed: to filter them, or to project them."""
     index, condition, projection = read.source.index, read.condition, read.projection
     entry = index.entry if index is not None and index.projected is not None else None
     for size, data in rows:
@@ -158,13 +158,13 @@ def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
 
 
 def meter_page(meter: Meter, read: PageRead, page: Page, consistent: bool) -> None:
-    """Charge a page to the index it was read from, and what lay behind a local index to the table."""
+    """Charge a page to the index it was read from, and what a local index fetched from the table to the table."""
     source, units = read.source, read_units(page.size, consistent)
     key = None if read.partition is None else dict(read.partition)
     if source.index is None:
         meter.table(source.table, units, key)
     else:
-        # A local index has the partition key of its table; nothing lies behind a global one.
+        # A local index has the partition key of its table; a global one fetches nothing.
         behind = sum(read_units(size, consistent) for size in page.base_sizes)
         meter.table(source.table, behind, None if source.index.is_global else key)
         meter.index(source.table, source.index, units, key)

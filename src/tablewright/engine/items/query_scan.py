@@ -100,7 +100,7 @@ def scan(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     start = checked_start_key(request)
     _check_segment(request)
     parameters = Parameters(request)
-    condition = parameters.condition("FilterExpression", size_told=True) or condition
+    condition = parameters.condition("FilterExpression", report_size=True) or condition
     projection = attributes or parameters.projection()
     parameters.finish()
     _check_select(request)

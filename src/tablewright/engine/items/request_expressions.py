@@ -42,9 +42,9 @@ class Parameters:
         if "ExpressionAttributeNames" in request or "ExpressionAttributeValues" in request:
             self.values = check_placeholders(request, _canonical_at_any_depth if any_depth else _canonical) or _NONE
 
-    def condition(self, parameter: str = "ConditionExpression", *, size_told: bool = False) -> Condition | None:
+    def condition(self, parameter: str = "ConditionExpression", *, report_size: bool = False) -> Condition | None:
         return self._program(
-            parameter, lambda text: compile_condition(text, self.names, parameter, size_told=size_told)
+            parameter, lambda text: compile_condition(text, self.names, parameter, report_size=report_size)
         )
 
     def update(self) -> Update | None:

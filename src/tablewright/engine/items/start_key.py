@@ -1,4 +1,4 @@
-"""ExclusiveStartKey: what it may be for a query or a scan, and how a read goes on behind it."""
+"""ExclusiveStartKey: what it may be for a query or a scan, and how a read continues after it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_table_key(source: Source, start: Item) -> None:
 
 
 def continue_query(read: PageRead, partition: Mapping[str, AttributeValue], ranged: bool, start: Item) -> None:
-    """Go on behind the starting key, which must lie in the range."""
+    """Read on after the starting key, which must be in the range."""
     source = read.source
     same_partition = all(start[name] == value for name, value in partition.items())
     position = source.position(start)
@@ -88,7 +88,7 @@ def continue_query(read: PageRead, partition: Mapping[str, AttributeValue], rang
 
 
 def continue_scan(read: PageRead, start: Item, segment: int, total: int) -> None:
-    """Go on behind the starting key, which must lie in the segment."""
+    """Read on after the starting key, which must be in the segment."""
     position = read.source.position(start)
     if position < read.low or (read.high is not None and position >= read.high):
         raise ValidationException(

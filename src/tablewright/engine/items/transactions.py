@@ -1,10 +1,10 @@
 """TransactWriteItems and TransactGetItems: all or nothing.
 
-A transaction looks at every item and every condition before it changes anything, and it has the engine to
-itself while it does, so there is nothing to undo and nobody to conflict with: transactions are serial, and
-DynamoDB's conflict errors, which report that it gave up on serializing two of them, do not arise.
+A transaction checks every item and every condition before it changes anything, and no other operation runs
+meanwhile, so there is nothing to undo and nothing to conflict with: transactions are serial, and DynamoDB's
+conflict errors, which report that it gave up on serializing two of them, do not occur.
 
-A token is recorded in the same SQLite transaction as the writes that it stands for.
+An idempotency token is recorded in the same SQLite transaction as the writes of its request.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import (
     Write,
     batch_collection_metrics,
-    becoming,
     check_changes,
     check_key_paths,
     checked_key,
+    replace_with,
     updated_item,
 )
 from tablewright.engine.items.request_expressions import Parameters
@@ -61,7 +61,7 @@ _REASON_CODES = {
 
 @dataclass(slots=True)
 class Member:
-    """One action: its write, or why it cannot even be tried. A check writes nothing."""
+    """One action: its write, or why it cannot be run. A ConditionCheck writes nothing."""
 
     table: Table
     key: Item
@@ -85,7 +85,7 @@ def transact_write_items(db: Database, request: dict[str, Any]) -> dict[str, Any
     meter = Meter.for_request(request, "WriteCapacityUnits")
     sizes = write_all(db, members, meter)
     if token is not None:
-        remember(db, token, fingerprint, sizes)
+        record_token(db, token, fingerprint, sizes)
     response: dict[str, Any] = {}
     if meter is not None:
         response["ConsumedCapacity"] = meter.all()
@@ -149,7 +149,7 @@ def transact_get_items(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> list[tuple[str, int]]:
-    """Apply every write, or cancel; gives the size that each was charged on."""
+    """Apply every write, or cancel; gives the size that each is charged for."""
     targets = [(m.write.table.number, m.write.key) for m in members if m.write is not None]
     if len(set(targets)) != len(targets):
         raise ValidationException(_REPEATED)
@@ -211,8 +211,8 @@ def _reason(error: DynamoError | None) -> dict[str, Any]:
 
 
 def replayed(db: Database, token: str, fingerprint: bytes) -> list[tuple[str, int]] | None:
-    """What the first request with this token was charged on; None when this is the first."""
-    text_size(token)  # raises when the token is no text that could be stored
+    """The sizes that the first request with this token was charged for; None when this is the first."""
+    text_size(token)  # raises if the token is not text that can be stored
     found = db.storage.execute(
         "SELECT fingerprint, response FROM tokens WHERE token = ? AND at > ?",
         (token, db.clock() - TOKEN_SECONDS),
@@ -227,7 +227,7 @@ def replayed(db: Database, token: str, fingerprint: bytes) -> list[tuple[str, in
     return [(name, size) for name, size in orjson.loads(found[1])]
 
 
-def remember(db: Database, token: str, fingerprint: bytes, sizes: Sequence[tuple[str, int]]) -> None:
+def record_token(db: Database, token: str, fingerprint: bytes, sizes: Sequence[tuple[str, int]]) -> None:
     db.storage.write()(
         "INSERT OR REPLACE INTO tokens (token, fingerprint, at, response) VALUES (?, ?, ?, ?)",
         (token, fingerprint, db.clock(), orjson.dumps(sizes)),
@@ -249,7 +249,7 @@ def _replay_response(db: Database, request: dict[str, Any], sizes: Sequence[tupl
 
 @dataclass(slots=True)
 class _Action:
-    """An action that is valid in itself; whether it fits its table is another question."""
+    """An action that is valid by itself; whether it matches its table is checked later."""
 
     kind: str
     request: dict[str, Any]
@@ -270,7 +270,7 @@ def _checked_action(member: dict[str, Any]) -> _Action:
     # How deep a value goes matters where it is written.
     parameters = Parameters(request, any_depth=True)
     update = parameters.update()
-    condition = parameters.condition(size_told=True)
+    condition = parameters.condition(report_size=True)
     parameters.finish()
     return _Action(kind, request, parameters, condition, update, item, size)
 
@@ -293,11 +293,11 @@ def _member(action: _Action, table: Table) -> Member:
     new: Callable[[Row | None], tuple[Item | None, int]]
     match action.kind:
         case "Put":
-            new = becoming(item, action.size)
+            new = replace_with(item, action.size)
         case "Update":
             new = updated_item(table, item, action.update, action.parameters.values, per_action=False)
         case "Delete":
-            new = becoming(None)
+            new = replace_with(None)
         case _:
             new = _unchanged
     member.write = Write(

@@ -14,7 +14,7 @@ import orjson
 from tablewright.dynamo import DynamoError, ResourceNotFoundException, ValidationException, read_units
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
-from tablewright.engine.items.transactions import Member, cancel_if_any, remember, replayed, write_all
+from tablewright.engine.items.transactions import Member, cancel_if_any, record_token, replayed, write_all
 from tablewright.engine.partiql.execute_statement import item_on_failure, prepared_write
 from tablewright.engine.partiql.statements import (
     Delete,
@@ -80,7 +80,7 @@ def _write_transaction(db: Database, request: dict[str, Any], bound: list[tuple[
     meter = Meter.for_request(request, "WriteCapacityUnits")
     sizes = write_all(db, members, meter)
     if token is not None:
-        remember(db, token, fingerprint, sizes)
+        record_token(db, token, fingerprint, sizes)
     if meter is not None:
         response["ConsumedCapacity"] = meter.all()
     return response

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tablewright.dynamo import AttributeValue, Item, ValidationException, checked
+from tablewright.dynamo.document_paths import lookup
 from tablewright.dynamo.expressions import Condition, Projection, Update
-from tablewright.dynamo.expressions.document_paths import lookup, nested, top_level
 from tablewright.dynamo.expressions.nodes import Literal, Path, Placeholder
 from tablewright.dynamo.expressions.parser import Invalid
+from tablewright.dynamo.expressions.path_checks import nested, top_level
 
 Values = Mapping[str, AttributeValue]
 

@@ -2,8 +2,8 @@
 
 SQLite runs in WAL mode and does not sync the log itself at each commit: ``WriteAheadLog.sync`` does, so that the engine
 can go on while the disk works, and many commits share one sync. A commit whose frames are synced is as durable as
-with ``synchronous = FULL``; everything else that has to be synced (checkpoints, a log begun anew) SQLite syncs as
-ever.
+with ``synchronous = FULL``; everything else that has to be synced (checkpoints, a log that starts over) SQLite syncs
+itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 FORMAT_VERSION = 2
 _DATABASE = "tablewright.db"
-# The first with several ON CONFLICT clauses in one statement.
+# The first version with several ON CONFLICT clauses in one statement.
 _OLDEST_SQLITE = (3, 35)
 _SQLITE = b"SQLite format 3\0"
 _APPLICATION_ID = 0x54_42_57_31  # "TBW1"
@@ -42,9 +42,6 @@ CREATE TABLE tokens (
 ) WITHOUT ROWID;
 CREATE INDEX tokens_by_time ON tokens (at);
 CREATE TABLE settings (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-"""
-# What format 2 has beyond format 1.
-_BACKUPS = """
 CREATE TABLE backups (
     number INTEGER PRIMARY KEY, arn TEXT NOT NULL UNIQUE, expires REAL, definition BLOB NOT NULL
 );
@@ -52,11 +49,11 @@ CREATE TABLE backups (
 
 
 class StorageError(Exception):
-    """A data folder that cannot be opened, or was closed; the message says what to do."""
+    """A data folder that cannot be opened, or has been closed; the message says what to do."""
 
 
 class DamagedError(StorageError):
-    """A data folder whose database cannot be read as it is."""
+    """A data folder whose database is damaged; restore a copy of it."""
 
 
 class WriteAheadLog:
@@ -97,15 +94,15 @@ def _sync_folder(folder: Path) -> None:
 def locate(path: str | os.PathLike[str]) -> Path:
     """The folder that a user names: ``~`` is the home folder, as in a shell."""
     if not os.fspath(path):
-        raise StorageError("a data folder needs a name; the current folder is .")
+        raise StorageError("the path of the data folder is empty; for the current folder, use .")
     try:
         return Path(path).expanduser()
-    except RuntimeError as error:  # ~somebody, who is not known here
+    except RuntimeError as error:  # ~user, and there is no such user
         raise StorageError(f"cannot use {path} as a data folder: {error}") from None
 
 
 def holds_database(folder: Path) -> bool:
-    """Whether there is something to open in the folder; nothing is made or changed."""
+    """Whether the folder has a database to open; nothing is created or changed."""
     try:
         return (folder / _DATABASE).stat().st_size > 0
     except (FileNotFoundError, NotADirectoryError):
@@ -120,14 +117,14 @@ def connect(folder: Path | None) -> sqlite3.Connection:
         )
     if folder is None:
         connection = _opened(":memory:")
-        connection.executescript(_SCHEMA + _BACKUPS)
+        connection.executescript(_SCHEMA)
         return connection
     try:
         _make(folder)
         # SQLite would find out later, and call it an I/O error.
         for place in (folder, folder / _DATABASE):
             if place.exists() and not os.access(place, os.W_OK):
-                raise PermissionError(f"{place} may not be written")
+                raise PermissionError(f"{place} is not writable")
         connection = _opened(folder / _DATABASE)
     except (OSError, sqlite3.OperationalError) as error:
         raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
@@ -137,7 +134,7 @@ def connect(folder: Path | None) -> sqlite3.Connection:
         connection.close()
         if "locked" in str(error):
             raise StorageError(
-                f"the data folder {folder} is in use already; close what uses it, or choose another folder"
+                f"the data folder {folder} is in use by another engine; close that one, or choose another folder"
             ) from error
         raise StorageError(f"cannot open the data folder {folder}: {error}") from error
     except sqlite3.DatabaseError as error:
@@ -158,7 +155,7 @@ def _is_sqlite(folder: Path) -> bool:
 
 
 def _make(folder: Path) -> None:
-    """Make a folder and those above it, to stay."""
+    """Create a folder and its parents, durably."""
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             raise StorageError(f"{place} is a file, not a folder")
@@ -174,37 +171,40 @@ def _opened(database: str | Path) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
     execute = connection.execute
-    # Exclusive mode is what makes one process the owner; it takes effect with the first lock.
+    # Exclusive mode makes one process the owner; it takes effect with the first lock.
     execute("PRAGMA locking_mode = EXCLUSIVE")
-    # Before anything is changed: what is not ours stays as it is.
-    version = _format(connection, folder)
+    # Before anything is changed: the database of another application stays as it is.
+    is_new = _check_format(connection, folder)
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = NORMAL")
     execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     execute("BEGIN IMMEDIATE")
-    if not version:
+    if is_new:
         for statement in _SCHEMA.split(";"):
             execute(statement)
         execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-    if version < FORMAT_VERSION:
-        execute(_BACKUPS)
         execute(f"PRAGMA user_version = {FORMAT_VERSION}")
     execute("COMMIT")
 
 
-def _format(connection: sqlite3.Connection, folder: Path) -> int:
-    """The format of a database that this version can use, 0 for one with nothing in it; others are refused."""
+def _check_format(connection: sqlite3.Connection, folder: Path) -> bool:
+    """Whether the database is new, with nothing in it; one that is not of this format is refused."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (contents,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if not (version or application or contents):
-        return 0
+        return True
     if application != _APPLICATION_ID:
-        raise StorageError(f"{folder / _DATABASE} is a SQLite database of something else; choose another folder")
-    if version > FORMAT_VERSION:
-        raise StorageError(
-            f"{folder} was written by a newer version of Tablewright (storage format {version}; this one "
-            f"reads up to {FORMAT_VERSION}); upgrade Tablewright to open it"
+        raise StorageError(f"{folder / _DATABASE} is a SQLite database of another application; choose another folder")
+    if version != FORMAT_VERSION:
+        age, remedy = (
+            ("a newer", "upgrade Tablewright to open it")
+            if version > FORMAT_VERSION
+            else ("an older", "open it with the version that wrote it, or choose another folder")
         )
-    return int(version)
+        raise StorageError(
+            f"{folder} was written by {age} version of Tablewright (storage format {version}; this one reads format "
+            f"{FORMAT_VERSION}); {remedy}"
+        )
+    return False

@@ -1,25 +1,34 @@
-"""A fork copies an open database, and a copy must not be used: not even closed.
+"""A fork copies an open database, and the copy must not be used: not even closed.
 
-The child would write into the files of its parent, which does not see it, and closing the copy takes away the
-log that the parent still writes to. So storages on disk stay with the process that opened them: in the child they
-refuse every call, and their connections are never let go of. A database in memory is a copy like any other.
+The child would write into the files of its parent, which does not notice, and closing the copy removes the log that the
+parent still writes to. So a storage on disk stays with the process that opened it: in the child it refuses every call,
+and its connection is never released. A database in memory is a copy like any other.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+import threading
+from pathlib import Path
+from typing import Any, Protocol
 from weakref import WeakSet
 
-if TYPE_CHECKING:
-    from tablewright.engine.storage.group_commit import Storage
 
-_open: WeakSet[Storage] = WeakSet()
-_held: list[Storage] = []
+class Forkable(Protocol):
+    """What may be open while the process forks."""
+
+    folder: Path | None
+    lock: threading.RLock
+
+    def leave_to_parent(self) -> None: ...
 
 
-def watch(storage: Storage) -> None:
-    """See to it that this storage survives forks."""
+_open: WeakSet[Forkable] = WeakSet()
+_locked: list[Forkable] = []
+
+
+def register(storage: Forkable) -> None:
+    """From now on, lock this storage while the process forks, and disable its copy in the child."""
     _open.add(storage)
 
 
@@ -31,19 +40,19 @@ def never_release(thing: Any) -> None:
 
 
 def _before() -> None:
-    # Nobody is halfway through anything when the copy is made.
+    # No operation is halfway through when the copy is made.
     for storage in list(_open):
         storage.lock.acquire()
-        _held.append(storage)
+        _locked.append(storage)
 
 
 def _after() -> None:
-    while _held:
-        _held.pop().lock.release()
+    while _locked:
+        _locked.pop().lock.release()
 
 
 def _after_in_child() -> None:
-    for storage in _held:
+    for storage in _locked:
         if storage.folder is not None:
             storage.leave_to_parent()
     _after()

@@ -1,17 +1,19 @@
-"""Turns, and group commit.
+"""Group commit: writes that are made at the same time share one SQLite transaction and one sync of the log.
 
-Every operation runs with the lock held, on the one connection. A write opens a SQLite transaction and leaves it open;
-the operations that follow join it, until somebody commits it for all of them. A commit is durable once the log has been
-synced, which is done outside the lock: while the disk works, others go on, and the next sync is for all of them.
+Every operation runs with the lock held, on the one connection. The first write opens a SQLite transaction, a
+``Commit``, and leaves it open; the operations that follow join it, until one caller commits it for all of them. A
+commit is durable once the log has been synced, which is done outside the lock: while the disk works, other operations
+run, and the next sync covers all of them.
 
-    execute ─ lock ─ apply ─ unlock ─ commit ─ sync ─▶ durable, for everyone who came meanwhile
+    lock ─ Turn: apply to the open commit ─ unlock ─▶ commit ─ sync ─▶ durable, for everyone who waits for that commit
 
-A response may leave only when everything that it could have seen is durable: ``Turn.batch`` is what to wait for, for
-reads and errors as much as for writes.
+A response may leave only when everything that it could have seen is durable: ``Turn.commit`` is the commit to wait
+for, for reads and errors as much as for writes. It is the same object all the way: ``Engine.execute`` returns it, a
+``DynamoError`` carries it, and the wire sends the response when it is durable.
 
-When SQLite refuses (disk full, I/O error), or an operation breaks off halfway through its writes, the whole batch is
-rolled back, everyone waiting for it gets an InternalServerError, and what was committed before is untouched. When the
-disk fails to sync, nobody knows what is on it: the storage refuses everything from then on, until it is opened anew.
+When SQLite refuses (disk full, I/O error), or an operation fails halfway through its writes, the whole commit is rolled
+back, everyone waiting for it gets an InternalServerError, and what was committed before is untouched. When a sync
+fails, it is unknown what is on the disk: the storage refuses every operation from then on, until it is opened again.
 """
 
 from __future__ import annotations
@@ -29,13 +31,16 @@ from tablewright.engine.storage import forks
 from tablewright.engine.storage.data_folder import StorageError, WriteAheadLog, connect
 
 _REFUSED = "The write could not be made durable and was not kept"
-_UNSURE = "The disk failed, and it is not known what it holds; restart to find out"
+_UNSURE = "The disk failed to sync, and what it holds is unknown; restart to read what was stored"
 
 _log = logging.getLogger("tablewright.engine")
 
 
-class Batch:
-    """The writes of one commit."""
+class Commit:
+    """Writes of any number of operations that become durable together, or not at all.
+
+    ``done`` is true once they are durable, or were refused; ``error`` says why they were refused.
+    """
 
     __slots__ = ("_callbacks", "_lock", "done", "error")
 
@@ -46,7 +51,7 @@ class Batch:
         self._lock = threading.Lock()
 
     def when_durable(self, callback: Callable[[InternalServerError | None], None]) -> None:
-        """Call back once the batch is on disk, or was refused; from whichever thread sees to it."""
+        """Call back once the commit is on disk, or was refused; from whichever thread commits it."""
         with self._lock:
             if not self.done:
                 self._callbacks.append(callback)
@@ -54,6 +59,7 @@ class Batch:
         callback(self.error)
 
     def finish(self, error: InternalServerError | None) -> None:
+        """Mark the commit as durable, or as refused, and call everyone back who waits for it."""
         with self._lock:
             self.done = True
             self.error = error
@@ -62,24 +68,24 @@ class Batch:
             try:
                 callback(error)
             except Exception:
-                _log.exception("a callback of a finished commit failed")
+                _log.exception("a callback of a commit failed")
 
 
 class Turn:
-    """The engine to oneself, as a ``with`` block inside one of the lock. What raises halfway through its writes ends
-    the batch.
+    """One operation's turn on the connection, as a ``with`` block inside one of the lock. An operation that raises
+    halfway through its writes rolls the open commit back.
 
     The lock is not taken here: a signal may raise between any two lines of Python, and what it raised at the end of
     ``__enter__`` or the start of ``__exit__`` would leave the lock with nobody to release it. ``with lock`` has no
     such gap.
     """
 
-    __slots__ = ("_storage", "_writes", "batch")
+    __slots__ = ("_storage", "_writes", "commit")
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        # Afterwards: what must be durable before anything that was seen here may be told.
-        self.batch: Batch | None = None
+        # Afterwards: what must be durable before anything that was seen here may leave the engine.
+        self.commit: Commit | None = None
 
     def __enter__(self) -> None:
         storage = self._storage
@@ -96,36 +102,36 @@ class Turn:
                 raise storage.abort(error) from error
             if storage.writes > max(self._writes, storage.kept):
                 storage.abort(error)
-        self.batch = storage.unsettled()
+        self.commit = storage.newest_commit()
 
 
 class Storage:
-    """The connection. ``execute`` reads; ``write`` reads and writes, inside the open batch."""
+    """The connection. ``execute`` reads; ``write`` gives what reads and writes, inside the open commit."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
-        # Called after a rollback, for whoever keeps a copy of something stored.
+        # Called after a rollback, so that copies of stored data in memory are read again.
         self.on_rollback: Callable[[], None] = lambda: None
         self.lock = threading.RLock()
-        # Why nobody gets a turn any more.
+        # Why every turn is refused: closed, forked, or the disk failed.
         self.refusal: Exception | None = None
-        # Why nothing can become durable any more.
+        # The failed sync after which nothing can become durable any more.
         self._failure: InternalServerError | None = None
-        # How often somebody was about to write, and up to where that stands whatever the operation does next.
+        # How many times ``write`` was called, and up to where the writes stay even if the operation fails later.
         self.writes = self.kept = 0
-        # The batch that is open, and those that are committed and not yet known to be on disk.
-        self.pending: Batch | None = None
-        self._committed: list[Batch] = []
+        # The commit that is open, and those that SQLite has committed and that are not known to be on disk yet.
+        self.open_commit: Commit | None = None
+        self._unsynced: list[Commit] = []
         self._sync_lock = threading.RLock()
         self._connection = connect(folder)
         self.execute = self._connection.execute
         self._log = None if folder is None else WriteAheadLog(folder)
         if self._log is not None:
-            self._sync_what_was_left(self._log)
-        forks.watch(self)
+            self._sync_leftovers(self._log)
+        forks.register(self)
 
-    def _sync_what_was_left(self, log: WriteAheadLog) -> None:
-        """What a killed process had committed can be seen from now on, so it has to be durable."""
+    def _sync_leftovers(self, log: WriteAheadLog) -> None:
+        """What a killed process had committed can be read from now on, so it has to be durable."""
         try:
             log.sync()
         except OSError as error:
@@ -142,40 +148,40 @@ class Storage:
     def write(self) -> Callable[..., sqlite3.Cursor]:
         """``execute``, with a transaction open for it."""
         self.writes += 1
-        if self.pending is not None and not self._connection.in_transaction:
+        if self.open_commit is not None and not self._connection.in_transaction:
             # It is committed, and a signal has kept that from being noted.
             self._commit()
-        if self.pending is None:
+        if self.open_commit is None:
             self.execute("BEGIN IMMEDIATE")
-            self.pending = Batch()
+            self.open_commit = Commit()
         return self.execute
 
     def keep(self) -> None:
-        """What this turn has written so far is whole, even if the rest of it fails."""
+        """What this turn has written so far is complete, even if the rest of it fails."""
         self.kept = self.writes
 
-    def unsettled(self) -> Batch | None:
-        """The newest batch that is not known to be durable."""
-        if self.pending is not None:
-            return self.pending
-        newest = self._committed[-1:]
+    def newest_commit(self) -> Commit | None:
+        """The newest commit that is not known to be durable."""
+        if self.open_commit is not None:
+            return self.open_commit
+        newest = self._unsynced[-1:]
         return newest[0] if newest else None
 
     # -- durability ---------------------------------------------------------------------------------------------
 
-    def settle(self, batch: Batch) -> None:
-        """Return once the batch is durable, or raise why it is not."""
-        if not batch.done:
+    def wait_durable(self, commit: Commit) -> None:
+        """Return once the commit is durable, or raise why it is not."""
+        if not commit.done:
             with self.lock:
-                if self.pending is batch:
+                if self.open_commit is commit:
                     self._commit()
             self._sync()
-        if batch.error is not None or not batch.done:
-            # Each of those who wait raises an error of its own: a traceback belongs to one thread.
-            raise InternalServerError(_UNSURE if batch.error is None else batch.error.message)
+        if commit.error is not None or not commit.done:
+            # Each waiter raises an error of its own: a traceback belongs to one thread.
+            raise InternalServerError(_UNSURE if commit.error is None else commit.error.message)
 
     def flush(self) -> None:
-        """Make the open batch durable, for everyone in it; they are told."""
+        """Make the open commit durable, for everyone who waits for it."""
         try:
             with self.lock:
                 self._commit()
@@ -183,8 +189,8 @@ class Storage:
             self._sync()
 
     def _commit(self) -> None:
-        batch = self.pending
-        if batch is None:
+        commit = self.open_commit
+        if commit is None:
             return
         try:
             if self._connection.in_transaction:
@@ -192,22 +198,23 @@ class Storage:
         except sqlite3.Error as error:
             self.abort(error)
         finally:
-            # Also when a signal was raised in between: what is committed is committed. One that is raised here leaves
-            # the batch pending without a transaction, so that all of this is done once more.
-            if self.pending is batch and not self._connection.in_transaction:
+            # Also when a signal handler raised in between: what is committed is committed. If one raises here, the
+            # commit stays open without a transaction, and the next call does all of this again.
+            if self.open_commit is commit and not self._connection.in_transaction:
                 if self._log is None:
-                    batch.finish(None)
+                    commit.finish(None)
                 else:
-                    self._committed.append(batch)
-                self.pending = None
+                    self._unsynced.append(commit)
+                self.open_commit = None
 
     def _sync(self) -> None:
-        """Make everything that is committed durable. Who waits here meanwhile finds it done."""
+        """Make everything that is committed durable. A caller that had to wait for the lock finds it done."""
         with self._sync_lock:
-            batches = self._committed[:]
-            if not batches or self._log is None:
+            commits = self._unsynced[:]
+            if not commits or self._log is None:
                 return
-            # Once it has failed, a sync that succeeds proves nothing: what could not be written may be forgotten.
+            # Once one has failed, a sync that succeeds proves nothing: the system may have dropped what it could not
+            # write.
             if self._failure is None:
                 try:
                     self._log.sync()
@@ -215,42 +222,42 @@ class Storage:
                     _log.critical("the disk failed to sync: %s", failure)
                     self.refusal = self._failure = InternalServerError(f"{_UNSURE}: {failure}")
             if self._failure is None:
-                del self._committed[: len(batches)]
-            # Otherwise they stay, for those who have seen them and have not left their turn yet.
-            for batch in batches:
-                batch.finish(self._failure)
+                del self._unsynced[: len(commits)]
+            # Otherwise they stay, for operations that have seen them and have not ended their turn yet.
+            for commit in commits:
+                commit.finish(self._failure)
 
     def abort(self, error: BaseException) -> InternalServerError:
-        """Roll the open batch back and tell those who wait for it; gives what they are told."""
+        """Roll the open commit back and refuse it to everyone who waits for it; gives the error they get."""
         refusal = InternalServerError(f"{_REFUSED}: {error}")
-        batch, self.pending = self.pending, None
+        commit, self.open_commit = self.open_commit, None
         try:
             if self._connection.in_transaction:
                 with suppress(sqlite3.Error):
                     self.execute("ROLLBACK")
-            if batch is not None:
-                _log.error("a batch of writes was rolled back: %s", error)
+            if commit is not None:
+                _log.error("a commit was rolled back: %s", error)
                 self.on_rollback()
         except sqlite3.Error:
-            # The disk is in trouble; what is stale in memory fails when it is used, and is read again then.
-            _log.exception("the state before the rollback could not be read")
+            # The disk is failing; stale copies in memory fail when they are used, and are read again then.
+            _log.exception("the tables could not be read again after a rollback")
         finally:
-            if batch is not None:
-                batch.finish(refusal)
+            if commit is not None:
+                commit.finish(refusal)
         return refusal
 
     def leave_to_parent(self) -> None:
-        """This is the copy that a fork made: refuse to be used, and leave the files alone."""
+        """This is the copy in the child of a fork: refuse every call, and leave the files alone."""
         forks.never_release(self._connection)
         # Its transaction and its log are the parent's to finish.
-        self.pending, self._committed, self._log = None, [], None
+        self.open_commit, self._unsynced, self._log = None, [], None
         self.refusal = StorageError(
-            f"the data folder {self.folder} belongs to the process that opened it, and this one is a fork of it; "
-            "call the parent, or open a folder of its own here"
+            f"the data folder {self.folder} belongs to the process that opened it, and this process is a fork of "
+            "it; use the engine in the parent, or open another folder here"
         )
 
     def close(self) -> None:
-        """Make everything durable and let go of the data folder; who comes later is told."""
+        """Make everything durable and release the data folder; every later call is refused."""
         with self.lock:
             if isinstance(self.refusal, StorageError):
                 return

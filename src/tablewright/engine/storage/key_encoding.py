@@ -67,42 +67,42 @@ def scalar_bytes(value: AttributeValue) -> bytes:
 
 
 def _hash(content: bytes) -> bytes:
-    # A copy is made in half the time of a new one.
+    # Copying a hash takes half the time of making a new one.
     hashed = _SALTED.copy()
     hashed.update(content)
     return hashed.digest()[:HASH_BYTES]
 
 
 def partition_bytes(parts: list[bytes]) -> bytes:
-    """The beginning that all keys of one partition share; what is too long gives one that none has."""
+    """The prefix that all keys of one partition share; a key that is too long gives one that no item has."""
     if len(parts) == 1:
-        return _hash(parts[0]) + _measured(parts[0])
-    return _hash(b"".join(parts)) + b"".join(map(_measured, parts))
+        return _hash(parts[0]) + _with_length(parts[0])
+    return _hash(b"".join(parts)) + b"".join(map(_with_length, parts))
 
 
-def _measured(part: bytes) -> bytes:
-    """One partition key attribute, behind its length."""
+def _with_length(part: bytes) -> bytes:
+    """One partition key attribute, after its length."""
     length = len(part)
     return (length if length < _MAX_LENGTH else _MAX_LENGTH).to_bytes(2) + part
 
 
 def sort_bytes(part: bytes) -> bytes:
-    """One sort key attribute, ended."""
+    """One sort key attribute, with its terminator."""
     return part.replace(b"\x00", b"\x00\xff") + _END
 
 
 def sort_prefix(part: bytes) -> bytes:
-    """What the sort keys that begin with ``part`` begin with."""
+    """The prefix of the sort keys that begin with ``part``."""
     return part.replace(b"\x00", b"\x00\xff")
 
 
-def tie_bytes(row_key: bytes, parts: Iterable[bytes]) -> bytes:
-    """What follows an index key: an order among equal ones, and the row it stands for."""
+def tie_breaker_bytes(row_key: bytes, parts: Iterable[bytes]) -> bytes:
+    """What follows an index key: an order among equal ones, and the key of the row that the entry points to."""
     return _hash(b"".join(parts)) + row_key
 
 
 def row_id(key: bytes) -> int:
-    """The place of a row among all rows: beside those of its partition, and known without looking it up."""
+    """The rowid that a key gives: beside those of its partition, and known without looking it up."""
     return (int.from_bytes(key[:4]) << 31 | crc32(key) & 0x7FFF_FFFF) or 1
 
 

@@ -244,7 +244,7 @@ def _check_arn(arn: str) -> None:
 # -- shards and trimming -------------------------------------------------------------------------------------
 
 
-def upkeep(db: Database) -> float | None:
+def maintain(db: Database) -> float | None:
     """A step of the background work: trim the log, close and forget shards, forget streams."""
     execute = db.storage.execute
     boundary = expired_through(db)

@@ -173,7 +173,7 @@ def new_id(db: Database) -> str:
 # -- showing -------------------------------------------------------------------------------------------------
 
 
-def shown(db: Database, table: Table) -> dict[str, Any]:
+def current_description(db: Database, table: Table) -> dict[str, Any]:
     """The description as DescribeTable answers it."""
     return with_figures(db, table, deepcopy(table.description))
 

@@ -16,11 +16,11 @@ def table_name(db: Database, name_or_arn: str) -> str:
     """The name in a table name or in the ARN of one of the account's tables."""
     if not name_or_arn.startswith("arn:"):
         return name_or_arn
-    check_place(db, name_or_arn)
+    check_region_and_account(db, name_or_arn)
     return name_or_arn.split(":", 5)[5].removeprefix("table/")
 
 
-def check_place(db: Database, arn: str) -> None:
+def check_region_and_account(db: Database, arn: str) -> None:
     """An ARN of this region and account."""
     _, _, _, region, account, _ = arn.split(":", 5)
     if region != db.region:
@@ -38,7 +38,7 @@ def find_table(db: Database, name_or_arn: str) -> Table:
     return table
 
 
-def find_source(db: Database, name_or_arn: str) -> Table:
+def find_backup_source(db: Database, name_or_arn: str) -> Table:
     """The table that an operation on backups is about; these have an error of their own for one that is not there."""
     name = table_name(db, name_or_arn)
     table = db.tables.get(name)

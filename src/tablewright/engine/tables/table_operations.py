@@ -15,7 +15,7 @@ from tablewright.engine.backups import on_demand, point_in_time
 from tablewright.engine.database import Database
 from tablewright.engine.streams import shards
 from tablewright.engine.tables.table_checks import check_account_limits, check_definition, merged_tags
-from tablewright.engine.tables.table_description import forget_figures, new_description, shown
+from tablewright.engine.tables.table_description import current_description, forget_figures, new_description
 from tablewright.engine.tables.table_lookup import find_table, table_name
 from tablewright.engine.tables.table_schema import Table
 
@@ -38,12 +38,12 @@ def create_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     name = request["TableName"]
     if name in db.tables:
         raise ResourceInUseException(f"Table already exists: {name}")
-    check_room(db, request)
+    check_table_quota(db, request)
     table = make_table(db, request)
-    return {"TableDescription": told_of_creation(db, table, request)}
+    return {"TableDescription": creating_description(db, table, request)}
 
 
-def check_room(db: Database, request: dict[str, Any]) -> None:
+def check_table_quota(db: Database, request: dict[str, Any]) -> None:
     """What the account has left for a table that is otherwise as it should be."""
     if len(db.tables) >= _MAX_TABLES:
         raise LimitExceededException(
@@ -84,30 +84,30 @@ def make_table(db: Database, request: dict[str, Any]) -> Table:
     return table
 
 
-def told_of_creation(db: Database, table: Table, request: dict[str, Any]) -> dict[str, Any]:
+def creating_description(db: Database, table: Table, request: dict[str, Any]) -> dict[str, Any]:
     """What the service knows of a table that it has only begun to create."""
-    told = shown(db, table)
-    told["TableStatus"] = "CREATING"
-    _tell_warmth(told, request)
+    response = current_description(db, table)
+    response["TableStatus"] = "CREATING"
+    _show_warm_throughput(response, request)
     for index, definition in zip(
-        told.get("GlobalSecondaryIndexes", ()), request.get("GlobalSecondaryIndexes", ()), strict=True
+        response.get("GlobalSecondaryIndexes", ()), request.get("GlobalSecondaryIndexes", ()), strict=True
     ):
         index["IndexStatus"] = "CREATING"
-        _tell_warmth(index, definition)
+        _show_warm_throughput(index, definition)
     for summary in ("BillingModeSummary", "TableThroughputModeSummary"):
-        told.get(summary, {}).pop("LastUpdateToPayPerRequestDateTime", None)
-    return told
+        response.get(summary, {}).pop("LastUpdateToPayPerRequestDateTime", None)
+    return response
 
 
-def _tell_warmth(told: dict[str, Any], request: dict[str, Any]) -> None:
+def _show_warm_throughput(response: dict[str, Any], request: dict[str, Any]) -> None:
     if request.get("WarmThroughput"):
-        told["WarmThroughput"]["Status"] = "UPDATING"
+        response["WarmThroughput"]["Status"] = "UPDATING"
     else:
-        del told["WarmThroughput"]
+        del response["WarmThroughput"]
 
 
 def describe_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    return {"Table": shown(db, find_table(db, request["TableName"]))}
+    return {"Table": current_description(db, find_table(db, request["TableName"]))}
 
 
 def list_tables(db: Database, request: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def list_tables(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    table = find_settled_table(db, request["TableName"])
+    table = find_changeable_table(db, request["TableName"])
     if table.description["DeletionProtectionEnabled"]:
         raise ValidationException(
             "Resource cannot be deleted as it is currently protected against deletion. "
@@ -135,10 +135,10 @@ def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
             "Attempt to change a resource which is still in use: "
             "Cannot delete table while indexes are being created, updated, or deleted."
         )
-    told = shown(db, table)
-    told["TableStatus"] = "DELETING"
+    response = current_description(db, table)
+    response["TableStatus"] = "DELETING"
     for member in _GONE_FIRST:
-        told.pop(member, None)
+        response.pop(member, None)
     execute = db.storage.write()
     execute("DELETE FROM tables WHERE number = ?", (table.number,))
     if table.stream is not None:
@@ -147,20 +147,20 @@ def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     if table.recovery_days is None:
         execute(f"DROP TABLE {table.rows}")
     else:
-        on_demand.keep_deleted(db, table)
+        on_demand.back_up_deleted_table(db, table)
         point_in_time.forget_history(db, table)
     for index in table.indexes.values():
         execute(f"DROP TABLE {index.rows}")
     execute(f"DROP TABLE IF EXISTS {table.expiries}")
     del db.tables[table.name]
     forget_figures(db, table.number)
-    return {"TableDescription": told}
+    return {"TableDescription": response}
 
 
 # -- what the other operations on tables share ---------------------------------------------------------------
 
 
-def find_settled_table(db: Database, name_or_arn: str) -> Table:
+def find_changeable_table(db: Database, name_or_arn: str) -> Table:
     """The table that is to be changed or deleted, which one that is being restored cannot be."""
     table = find_table(db, name_or_arn)
     if table.is_being_restored:

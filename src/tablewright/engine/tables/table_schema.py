@@ -95,7 +95,7 @@ class Index:
     queryable: bool
     # None when everything is projected
     projected: frozenset[str] | None
-    # What adds an entry, and takes one away.
+    # Adds an entry, and removes one.
     insert: str = field(init=False)
     delete: str = field(init=False)
 
@@ -104,9 +104,9 @@ class Index:
         object.__setattr__(self, "delete", f"DELETE FROM {self.rows} WHERE key = ?")
 
     def holds(self, item: Item) -> bool:
-        """An item is in the index when it has every key attribute of it, as a key can have it.
+        """Whether the index has an entry for an item: every key attribute is there, with the type and size of a key.
 
-        Type and size matter for items older than the index; a write that has them wrong is refused.
+        Types and sizes can be wrong in items older than the index only: a later write is refused.
         """
         for name, tag in self.key.types.items():
             value = item.get(name)
@@ -159,32 +159,32 @@ class Table:
     next_index: int = 1
     index_numbers: dict[str, int] = field(default_factory=dict)
     name: str = field(init=False)
-    # Its items are there, and its indexes are still being filled: nobody reads or changes it until then.
+    # It has its items, and its indexes are still being filled: it cannot be read or changed until then.
     is_being_restored: bool = field(init=False)
     key: Key = field(init=False)
     indexes: dict[str, Index] = field(init=False)
     key_names: frozenset[str] = field(init=False)
     view_type: str | None = field(init=False)
-    # True when a write needs to know the item that it replaces, and when something has to follow what is in the items:
-    # indexes, expiry entries, a stream.
+    # Whether a write has to read the item that it replaces, and whether other rows follow from the items: index
+    # entries, expiry entries, stream records.
     needs_old_image: bool = field(init=False)
-    has_followers: bool = field(init=False)
+    has_derived_rows: bool = field(init=False)
     rows: str = field(init=False)
     expiries: str = field(init=False)
     history: str = field(init=False)
-    # Reads a row, wherever it is; the others act on the place of one, and ``database`` knows of rows in other places.
+    # Reads a row by its key; the others act on the rowid that a key gives, and ``database`` handles rows with another.
     select_row: str = field(init=False)
     put_row: str = field(init=False)
     insert_row: str = field(init=False)
     update_row: str = field(init=False)
     delete_row: str = field(init=False)
-    # Notes in the history what a change replaces.
-    remember_row: str = field(init=False)
-    # The order in which a bad index key is looked for.
+    # Records in the history what a change replaces.
+    insert_history: str = field(init=False)
+    # The order in which index keys are checked.
     indexes_by_name: list[Index] = field(init=False)
-    # Each index behind the first attribute of its key: most items that it does not hold lack that one.
+    # The first attribute of its key with each index: most items that an index does not have lack that one.
     _indexes_by_attribute: list[tuple[str, Index]] = field(init=False)
-    # Every attribute that is in the key of an index, and with those of the table's key, each once.
+    # Every attribute that is in the key of an index, each once; below with those of the table's key.
     index_key_names: list[str] = field(init=False)
     _key_types: list[tuple[str, str]] = field(init=False)
 
@@ -198,9 +198,9 @@ class Table:
         self.rows = f"items_{self.number}"
         self.expiries = f"expiries_{self.number}"
         self.history = f"history_{self.number}"
-        # Its own place first; another key may have come there before it.
+        # The rowid that its key gives first; another key may have taken that one before it.
         select = f"SELECT id, size, item FROM {self.rows} WHERE"
-        self.select_row = f"{select} id = ?1 AND key = ?2 UNION ALL {select} key = ?2 LIMIT 1"
+        self.select_row = f"{select} id = ? AND key = ? UNION ALL {select} key = ? LIMIT 1"
         replace = "DO UPDATE SET size = excluded.size, item = excluded.item"
         self.put_row = (
             f"INSERT INTO {self.rows} (id, key, size, item) VALUES (?, ?, ?, ?) "
@@ -209,7 +209,9 @@ class Table:
         self.insert_row = f"INSERT OR IGNORE INTO {self.rows} (id, key, size, item) VALUES (?, ?, ?, ?)"
         self.update_row = f"UPDATE {self.rows} SET size = ?, item = ? WHERE id = ?"
         self.delete_row = f"DELETE FROM {self.rows} WHERE id = ?"
-        self.remember_row = f"INSERT INTO {self.history} (at, id, key, size, item) VALUES (?, ?, ?, ?, nullif(?, x''))"
+        self.insert_history = (
+            f"INSERT INTO {self.history} (at, id, key, size, item) VALUES (?, ?, ?, ?, nullif(?, x''))"
+        )
         self.indexes = {}
         for member, is_global in (("GlobalSecondaryIndexes", True), ("LocalSecondaryIndexes", False)):
             for definition in description.get(member, ()):
@@ -217,8 +219,8 @@ class Table:
                 self.indexes[index.name] = index
         stream = description.get("StreamSpecification")
         self.view_type = stream["StreamViewType"] if stream and stream.get("StreamEnabled") else None
-        self.has_followers = bool(self.indexes or self.view_type or self.time_to_live)
-        self.needs_old_image = self.has_followers or self.recovery_days is not None
+        self.has_derived_rows = bool(self.indexes or self.view_type or self.time_to_live)
+        self.needs_old_image = self.has_derived_rows or self.recovery_days is not None
         self.indexes_by_name = [self.indexes[name] for name in sorted(self.indexes)]
         self._indexes_by_attribute = [(index.key.names[0], index) for index in self.indexes.values()]
         index_key_types = {name: tag for index in self.indexes_by_name for name, tag in index.key.types.items()}
@@ -252,16 +254,18 @@ class Table:
 
     def index_key(self, index: Index, item: Item, row_key: bytes) -> bytes:
         """The key of an item's entry in an index: unique, and in index order."""
-        return index.key.bytes_of(item) + self.tie(item, row_key)
+        return index.key.bytes_of(item) + self.tie_breaker(item, row_key)
 
-    def tie(self, item: Item, row_key: bytes) -> bytes:
+    def tie_breaker(self, item: Item, row_key: bytes) -> bytes:
         """What the keys of an item's entries end in, whichever index they are in."""
-        return key_encoding.tie_bytes(row_key, [key_encoding.scalar_bytes(item[name]) for name in self.key.names])
+        return key_encoding.tie_breaker_bytes(
+            row_key, [key_encoding.scalar_bytes(item[name]) for name in self.key.names]
+        )
 
     def key_of(self, item: Mapping[str, AttributeValue]) -> Item:
         return {name: item[name] for name in self.key.names}
 
-    def holding(self, item: Item) -> list[Index]:
+    def indexes_of(self, item: Item) -> list[Index]:
         """The indexes that have an entry for an item."""
         held = []
         for name, index in self._indexes_by_attribute:
@@ -302,7 +306,7 @@ class Table:
         self._check_item_in_order(item)
 
     def _check_item_in_order(self, item: Item) -> None:
-        """The same, one key after the other: the first that is wrong is the one to tell of."""
+        """The same, one key after the other: the first that is wrong is the one to report."""
         for name in self.key.names:
             expected = self.key.types[name]
             value = item.get(name)

@@ -1,7 +1,7 @@
 """Changes to the throughput of tables and global indexes.
 
 A holder is the description of a table or of a global index. Each change is made to two of them: ``stored``,
-as it will be, and ``told``, as the answer shows it, which is partly still as it was: the service answers
+as it will be, and ``response``, as the answer shows it, which is partly still as it was: the service answers
 before it has finished.
 """
 
@@ -24,7 +24,7 @@ _FREE_DECREASES = 4
 _DECREASE_INTERVAL = 3600.0
 
 
-def change_capacity(stored: Holder, told: Holder, wanted: Mapping[str, int], now: float) -> None:
+def change_capacity(stored: Holder, response: Holder, wanted: Mapping[str, int], now: float) -> None:
     """Other units for what is provisioned already. The answer still shows the old ones."""
     current = stored["ProvisionedThroughput"]
     if all(wanted[unit] == current[unit] for unit in _UNITS):
@@ -37,7 +37,7 @@ def change_capacity(stored: Holder, told: Holder, wanted: Mapping[str, int], now
     if any(wanted[unit] > current[unit] for unit in _UNITS):
         stamps["LastIncreaseDateTime"] = now
     stored["ProvisionedThroughput"] = {**changed, **stamps}
-    told["ProvisionedThroughput"] = {
+    response["ProvisionedThroughput"] = {
         **current,
         **stamps,
         "NumberOfDecreasesToday": decreases_today(current, now),
@@ -91,17 +91,17 @@ def set_capacity(holder: Holder, wanted: Mapping[str, int]) -> None:
     }
 
 
-def switch_to_on_demand(stored: Holder, told: Holder, now: float) -> None:
+def switch_to_on_demand(stored: Holder, response: Holder, now: float) -> None:
     """A provisioned table, with its indexes, becomes an on-demand one."""
     none = dict.fromkeys(_UNITS, 0)
-    throughput = told["ProvisionedThroughput"]
+    throughput = response["ProvisionedThroughput"]
     throughput["NumberOfDecreasesToday"] = decreases_today(throughput, now)
-    for holder in (stored, told):
+    for holder in (stored, response):
         set_capacity(holder, none)
-    told["ProvisionedThroughput"]["LastDecreaseDateTime"] = now
-    told["BillingModeSummary"] = {**told.get("BillingModeSummary", {}), "BillingMode": ON_DEMAND}
-    told["TableThroughputModeSummary"] = {
-        **told.get("TableThroughputModeSummary", {}),
+    response["ProvisionedThroughput"]["LastDecreaseDateTime"] = now
+    response["BillingModeSummary"] = {**response.get("BillingModeSummary", {}), "BillingMode": ON_DEMAND}
+    response["TableThroughputModeSummary"] = {
+        **response.get("TableThroughputModeSummary", {}),
         "TableThroughputMode": ON_DEMAND,
     }
     set_billing_mode(stored, ON_DEMAND, now)
@@ -112,14 +112,14 @@ def switch_to_on_demand(stored: Holder, told: Holder, now: float) -> None:
         throughput["LastDecreaseDateTime"] = now
         set_capacity(index, none)
         _warm_up(index, _INITIAL_ON_DEMAND)
-    for index in told.get("GlobalSecondaryIndexes", ()):
+    for index in response.get("GlobalSecondaryIndexes", ()):
         index["IndexStatus"] = "UPDATING"
         set_capacity(index, none)
 
 
-def switch_to_provisioned(stored: Holder, told: Holder, wanted: Mapping[str, int], now: float) -> None:
+def switch_to_provisioned(stored: Holder, response: Holder, wanted: Mapping[str, int], now: float) -> None:
     """An on-demand table becomes a provisioned one. Its ceilings go; what is warm stays warm."""
-    for holder in (stored, told):
+    for holder in (stored, response):
         set_capacity(holder, wanted)
         set_billing_mode(holder, PROVISIONED, now)
         holder.pop("OnDemandThroughput", None)
@@ -127,17 +127,17 @@ def switch_to_provisioned(stored: Holder, told: Holder, wanted: Mapping[str, int
             index.pop("OnDemandThroughput", None)
 
 
-def change_ceilings(stored: Holder, told: Holder, wanted: Mapping[str, int]) -> None:
+def change_ceilings(stored: Holder, response: Holder, wanted: Mapping[str, int]) -> None:
     """Ceilings for on-demand use, member by member; the answer shows even the -1 that takes one away."""
-    told["OnDemandThroughput"] = {**stored.get("OnDemandThroughput", {}), **wanted}
-    left = {member: units for member, units in told["OnDemandThroughput"].items() if units != -1}
+    response["OnDemandThroughput"] = {**stored.get("OnDemandThroughput", {}), **wanted}
+    left = {member: units for member, units in response["OnDemandThroughput"].items() if units != -1}
     if left:
         stored["OnDemandThroughput"] = left
     else:
         stored.pop("OnDemandThroughput", None)
 
 
-def change_warm_throughput(stored: Holder, told: Holder, wanted: Mapping[str, int]) -> None:
+def change_warm_throughput(stored: Holder, response: Holder, wanted: Mapping[str, int]) -> None:
     owner = f"index {stored['IndexName']}" if "IndexName" in stored else "table"
     current = stored["WarmThroughput"]
     for member in _WARM_UNITS:
@@ -147,7 +147,7 @@ def change_warm_throughput(stored: Holder, told: Holder, wanted: Mapping[str, in
                 "decreasing WarmThroughput is not supported"
             )
     stored["WarmThroughput"] = {**current, **wanted}
-    told["WarmThroughput"]["Status"] = "UPDATING"
+    response["WarmThroughput"]["Status"] = "UPDATING"
 
 
 def _warm_up(holder: Holder, units: Mapping[str, int]) -> None:

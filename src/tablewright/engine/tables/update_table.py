@@ -1,11 +1,11 @@
 """UpdateTable.
 
 A change is worked out on two copies of the table's description: ``stored``, which replaces it, and
-``told``, which is the answer. Most changes are complete at once, but the answer says what the service says
+``response``, which is the answer. Most changes are complete at once, but the answer says what the service says
 while it is still at it: UPDATING, and often the values from before. Nothing is written until the whole
 request has been found good.
 
-    check_update ──▶ find the table ──▶ changes to stored and told ──▶ SQL tables, stream, description
+    check_update ──▶ find the table ──▶ changes to stored and response ──▶ SQL tables, stream, description
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tablewright.engine.tables.table_description import (
     sorted_definitions,
     with_figures,
 )
-from tablewright.engine.tables.table_operations import create_index_rows, find_settled_table
+from tablewright.engine.tables.table_operations import create_index_rows, find_changeable_table
 from tablewright.engine.tables.table_schema import Table
 from tablewright.engine.tables.throughput import (
     change_capacity,
@@ -70,7 +70,7 @@ class _Change:
     request: Mapping[str, Any]
     now: float
     stored: dict[str, Any]
-    told: dict[str, Any]
+    response: dict[str, Any]
     # The billing mode before and after.
     current: str
     billing: str
@@ -81,7 +81,7 @@ class _Change:
 def update_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     request = without_empty(request)
     check_update(request)
-    table = find_settled_table(db, request["TableName"])
+    table = find_changeable_table(db, request["TableName"])
     current = billing_mode(table.description)
     change = _Change(
         db=db,
@@ -89,14 +89,14 @@ def update_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         request=request,
         now=moment(db),
         stored=deepcopy(table.description),
-        told=deepcopy(table.description),
+        response=deepcopy(table.description),
         current=current,
         billing=request.get("BillingMode", current),
     )
     _change_billing(change)
     _change_ceilings(change)
     _change_indexes(change)
-    _change_warmth(change)
+    _change_warm_throughput(change)
     _change_class(change)
     _change_protection(change)
     _change_encryption(change)
@@ -109,7 +109,7 @@ def update_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _change_billing(change: _Change) -> None:
-    stored, told = change.stored, change.told
+    stored, response = change.stored, change.response
     wanted = change.request.get("ProvisionedThroughput")
     if wanted is not None and change.billing == ON_DEMAND:
         raise invalid(
@@ -117,15 +117,15 @@ def _change_billing(change: _Change) -> None:
         )
     if wanted is None and "BillingMode" not in change.request:
         return
-    told["TableStatus"] = "UPDATING"
+    response["TableStatus"] = "UPDATING"
     if change.billing == ON_DEMAND:
         if change.current == PROVISIONED:
-            switch_to_on_demand(stored, told, change.now)
+            switch_to_on_demand(stored, response, change.now)
     elif change.current == ON_DEMAND:
         _check_every_index_has_capacity(change)
-        switch_to_provisioned(stored, told, wanted or {}, change.now)
+        switch_to_provisioned(stored, response, wanted or {}, change.now)
     else:
-        change_capacity(stored, told, wanted or {}, change.now)
+        change_capacity(stored, response, wanted or {}, change.now)
 
 
 def _check_every_index_has_capacity(change: _Change) -> None:
@@ -143,13 +143,13 @@ def _change_ceilings(change: _Change) -> None:
     wanted = change.request.get("OnDemandThroughput")
     if wanted is not None:
         check_on_demand_throughput(wanted, change.billing, update=True)
-        change_ceilings(change.stored, change.told, wanted)
+        change_ceilings(change.stored, change.response, wanted)
 
 
-def _change_warmth(change: _Change) -> None:
+def _change_warm_throughput(change: _Change) -> None:
     wanted = change.request.get("WarmThroughput")
     if wanted is not None:
-        change_warm_throughput(change.stored, change.told, wanted)
+        change_warm_throughput(change.stored, change.response, wanted)
 
 
 # -- indexes -------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def _update_index(change: _Change, action: Mapping[str, Any]) -> None:
             "Please contact DynamoDB service team for more info: Action Blocked: IndexUpdate"
         )
     stored = _find_index(change, name, "update")
-    told = _global_indexes(change.told)[name]
+    response = _global_indexes(change.response)[name]
     if stored["IndexStatus"] != "ACTIVE":
         raise ResourceInUseException(
             "Attempt to change a resource which is still in use: Index is being created. "
@@ -207,17 +207,17 @@ def _update_index(change: _Change, action: Mapping[str, Any]) -> None:
         raise invalid(f"Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: {name}")
     check_account_limits(action, change.db.region, name)
     if capacity is not None:
-        told["IndexStatus"] = "UPDATING"
+        response["IndexStatus"] = "UPDATING"
         if change.current == ON_DEMAND:
             set_capacity(stored, capacity)
-            set_capacity(told, capacity)
+            set_capacity(response, capacity)
         else:
-            change_capacity(stored, told, capacity, change.now)
+            change_capacity(stored, response, capacity, change.now)
     if ceilings:
-        told["IndexStatus"] = "UPDATING"
-        change_ceilings(stored, told, ceilings)
+        response["IndexStatus"] = "UPDATING"
+        change_ceilings(stored, response, ceilings)
     if warm:
-        change_warm_throughput(stored, told, warm)
+        change_warm_throughput(stored, response, warm)
 
 
 def _create_index(change: _Change, action: Mapping[str, Any]) -> None:
@@ -251,20 +251,20 @@ def _create_index(change: _Change, action: Mapping[str, Any]) -> None:
         for definition in change.request["AttributeDefinitions"]
         if definition["AttributeName"] not in defined and definition["AttributeName"] in key_names(action["KeySchema"])
     }
-    for description, backfilling in ((stored, True), (change.told, False)):
+    for description, backfilling in ((stored, True), (change.response, False)):
         description["AttributeDefinitions"] = sorted_definitions(
             [*description["AttributeDefinitions"], *added.values()]
         )
         description.setdefault("GlobalSecondaryIndexes", []).append(
             {**deepcopy(index), "IndexStatus": "CREATING", "Backfilling": backfilling}
         )
-    change.told["TableStatus"] = "UPDATING"
+    change.response["TableStatus"] = "UPDATING"
     change.created = name
 
 
 def _delete_index(change: _Change, name: str) -> None:
     _find_index(change, name, "delete")
-    stored, told = change.stored, change.told
+    stored, response = change.stored, change.response
     _check_no_other_at_work(_global_indexes(stored), name)
     left = [index for index in stored["GlobalSecondaryIndexes"] if index["IndexName"] != name]
     if left:
@@ -277,8 +277,8 @@ def _delete_index(change: _Change, name: str) -> None:
     stored["AttributeDefinitions"] = [
         definition for definition in stored["AttributeDefinitions"] if definition["AttributeName"] in used
     ]
-    told["TableStatus"] = "UPDATING"
-    index = _global_indexes(told)[name]
+    response["TableStatus"] = "UPDATING"
+    index = _global_indexes(response)[name]
     index["IndexStatus"] = "DELETING"
     index.pop("Backfilling", None)
     change.deleted = name
@@ -296,14 +296,14 @@ def _change_class(change: _Change) -> None:
     wanted = change.request.get("TableClass")
     if wanted is None:
         return
-    change.told["TableStatus"] = "UPDATING"
+    change.response["TableStatus"] = "UPDATING"
     summary = change.stored.get("TableClassSummary", {"TableClass": "STANDARD"})
     if wanted != summary["TableClass"]:
         change.stored["TableClassSummary"] = {"TableClass": wanted, "LastUpdateDateTime": change.now}
 
 
 def _change_protection(change: _Change) -> None:
-    for description in (change.stored, change.told):
+    for description in (change.stored, change.response):
         description["DeletionProtectionEnabled"] = change.request.get(
             "DeletionProtectionEnabled", description["DeletionProtectionEnabled"]
         )
@@ -322,12 +322,12 @@ def _change_encryption(change: _Change) -> None:
                 "Use KMSMasterKeyId parameter if you want to change Master Key"
             )
         change.stored["SSEDescription"] = wanted
-        change.told["SSEDescription"] = {**(current or wanted), "Status": "UPDATING"}
+        change.response["SSEDescription"] = {**(current or wanted), "Status": "UPDATING"}
     elif current is None:
         raise invalid("Table is already encrypted by default")
     else:
         del change.stored["SSEDescription"]
-        change.told["SSEDescription"] = {**current, "Status": "UPDATING"}
+        change.response["SSEDescription"] = {**current, "Status": "UPDATING"}
 
 
 def _check_stream(change: _Change) -> None:
@@ -363,7 +363,7 @@ def _apply(change: _Change) -> dict[str, Any]:
         db.storage.write()(f"DROP TABLE {index.rows}")
     if change.created is not None:
         create_index_rows(db, table.indexes[change.created].rows)
-    answer = with_figures(db, table, change.told)
+    answer = with_figures(db, table, change.response)
     if change.created is not None:
         index_backfill.begin(db, table, change.created)
     return answer
@@ -371,7 +371,7 @@ def _apply(change: _Change) -> dict[str, Any]:
 
 def _apply_stream(change: _Change, table: Table) -> Table:
     specification = change.request["StreamSpecification"]
-    change.told["TableStatus"] = "UPDATING"
+    change.response["TableStatus"] = "UPDATING"
     if specification["StreamEnabled"]:
         shards.enable_stream(change.db, table, specification["StreamViewType"])
     else:
@@ -379,7 +379,7 @@ def _apply_stream(change: _Change, table: Table) -> Table:
     table = replace(table)
     change.db.save_table(table)
     for member in ("StreamSpecification", "LatestStreamArn", "LatestStreamLabel"):
-        change.told.pop(member, None)
+        change.response.pop(member, None)
         if member in table.description:
-            change.told[member] = table.description[member]
+            change.response[member] = table.description[member]
     return table

@@ -21,7 +21,7 @@ from typing import Any
 from tablewright.dynamo import ValidationException
 from tablewright.engine.database import Database, Row, expiry
 from tablewright.engine.tables.table_lookup import find_table
-from tablewright.engine.tables.table_operations import find_settled_table
+from tablewright.engine.tables.table_operations import find_changeable_table
 from tablewright.engine.tables.table_schema import Table
 
 # What has been expired for longer than this is kept: most likely its time is not meant as one.
@@ -38,7 +38,7 @@ _FILLED_AT_ONCE = 1000
 
 
 def update_time_to_live(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    table = find_settled_table(db, request["TableName"])
+    table = find_changeable_table(db, request["TableName"])
     specification = request["TimeToLiveSpecification"]
     attribute, enable = specification["AttributeName"], specification["Enabled"]
     current = table.time_to_live

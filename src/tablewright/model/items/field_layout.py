@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from tablewright.dynamo import AttributeValue, Item
 from tablewright.model.declarations import AttributeName
 from tablewright.model.errors import ModelError
 from tablewright.model.items.field_spec import FieldLocation, FieldSpec
-from tablewright.model.keys.key_template import AttributeValue, Item
 from tablewright.model.naming import Naming
 from tablewright.model.table import Table
 from tablewright.model.values.attribute_codec import (

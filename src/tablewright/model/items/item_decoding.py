@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from tablewright.dynamo import Item
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.errors import ModelError
 from tablewright.model.items.item_validator import reader_of
-from tablewright.model.keys.key_template import Item
 from tablewright.model.values.attribute_codec import decode
 from tablewright.model.values.pydantic_validators import fields_alone, validator_of
 

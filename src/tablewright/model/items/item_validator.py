@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import SchemaValidator
 
-from tablewright.model.keys.key_template import AttributeValue
+from tablewright.dynamo import AttributeValue
 from tablewright.model.values.attribute_codec import Epoch, decode, decode_list
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tablewright.dynamo import Item
 from tablewright.model.declarations import Upgrades
 from tablewright.model.errors import ModelError
-from tablewright.model.keys.key_template import Item
 from tablewright.model.values.attribute_codec import decode, encode
 
 __all__ = ["schema_version_of", "upgraded"]

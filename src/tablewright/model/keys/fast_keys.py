@@ -13,9 +13,10 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from tablewright.dynamo import AttributeValue
 from tablewright.model.errors import ModelError
 from tablewright.model.items.field_spec import FieldLocation
-from tablewright.model.keys.key_template import AttributeValue, Field, Part, escape
+from tablewright.model.keys.key_template import Field, Part, escape
 from tablewright.model.values.attribute_codec import Encoder
 
 if TYPE_CHECKING:

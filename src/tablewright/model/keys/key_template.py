@@ -31,12 +31,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from tablewright.dynamo import AttributeValue, non_null_at
 from tablewright.model.errors import TemplateError
 
-AttributeValue = dict[str, Any]
-Item = dict[str, AttributeValue]
 # What is between separators: a literal beginning, and the form of the field behind it, if there is one.
 Segments = tuple[tuple[str, str | None], ...]
 
@@ -67,7 +66,7 @@ _ZERO_EXPONENT = 500
 
 
 def encode_number(number: Decimal) -> str:
-    """Any number DynamoDB can hold as text that sorts as it does.
+    """Any number DynamoDB can store as text that sorts as it does.
 
     Positive: ``6``, the exponent plus 500, the digits. Negative: ``4``, both complemented, and ``~`` behind, so that
     the longer of two that begin alike comes first. Zero: ``5``.
@@ -80,7 +79,7 @@ def encode_number(number: Decimal) -> str:
         return "5"
     magnitude = _ZERO_EXPONENT + exponent + len(text)
     if not 0 < magnitude < 1000:
-        raise TemplateError(f"{number} is beyond the numbers that DynamoDB can hold")
+        raise TemplateError(f"{number} is beyond the numbers that DynamoDB can store")
     text = text.rstrip("0")
     if not sign:
         return f"6{magnitude:03d}{text}"
@@ -190,18 +189,6 @@ def _tag(value: AttributeValue) -> str:
     return tag
 
 
-def lookup(item: Mapping[str, AttributeValue], path: str) -> AttributeValue | None:
-    """The stored value at a dotted path."""
-    if "." not in path:
-        value = item.get(path)
-    else:
-        name, *steps = path.split(".")
-        value = item.get(name)
-        for step in steps:
-            value = None if value is None else value.get("M", {}).get(step)
-    return None if value is None or "NULL" in value else value
-
-
 # -- templates ------------------------------------------------------------------------------------------------------
 
 
@@ -300,7 +287,7 @@ class Template:
 
     def _check_whole(self, item: Mapping[str, AttributeValue], elsewhere: AbstractSet[str]) -> None:
         fields = [part.name for part in self.optional if isinstance(part, Field)]
-        absent = [name for name in fields if lookup(item, name) is None]
+        absent = [name for name in fields if non_null_at(item, name) is None]
         lost = [name for name in fields if name not in absent and name not in elsewhere]
         if lost:
             raise TemplateError(
@@ -323,7 +310,7 @@ class Template:
             if isinstance(part, Literal):
                 text += part.text
             else:
-                value = lookup(item, part.name)
+                value = non_null_at(item, part.name)
                 if value is None:
                     return text, part
                 text += part.encode(value)
@@ -438,7 +425,7 @@ def _renderer(parts: Sequence[Part]) -> Callable[[Mapping[str, AttributeValue]],
     def render(item: Mapping[str, AttributeValue]) -> str | None:
         text = ""
         for before, name, is_text, encode in pieces:
-            value = lookup(item, name) if nested else item.get(name)
+            value = non_null_at(item, name) if nested else item.get(name)
             if value is None or "NULL" in value:
                 return None
             # Most fields are text, and most text has nothing to escape.

@@ -15,7 +15,6 @@ pydantic makes of them what the field says. What a field holds comes back equal,
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -31,16 +30,12 @@ from uuid import UUID
 from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
-from tablewright.model.keys.key_template import AttributeValue
+from tablewright.dynamo import MAX_DIGITS, AttributeValue, ValidationException, canonical_number
 
 Encoder = Callable[[Any], AttributeValue | None]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MOST_DIGITS = 38
-_SMALLEST_EXPONENT, _LARGEST_EXPONENT = -130, 125
-_INTEGERS = 10**_MOST_DIGITS
-# Numbers that are written so already, as nearly all are.
-_PLAIN_NUMBER = re.compile(r"-?[1-9][0-9]{0,18}(?:\.[0-9]{0,15}[1-9])?|-?0\.[0-9]{0,15}[1-9]|0").fullmatch
+_INTEGERS = 10**MAX_DIGITS
 
 
 # -- times ----------------------------------------------------------------------------------------------------------
@@ -125,22 +120,12 @@ def number(text: str) -> int | Decimal:
 
 def number_text(value: float | Decimal) -> str:
     """A number as DynamoDB writes it: without exponent, and without zeros that say nothing."""
-    text = repr(value) if isinstance(value, float) else str(value)
-    if _PLAIN_NUMBER(text):
-        return text
-    decimal = Decimal(text)
-    sign, digits, exponent = decimal.as_tuple()
-    if not isinstance(exponent, int):
-        raise ValueError(f"{value} is not a number that DynamoDB can hold")
-    text = "".join(map(str, digits)).lstrip("0")
-    if not text:
-        return "0"
-    significant = text.rstrip("0")
-    magnitude = exponent + len(text) - 1
-    if len(significant) > _MOST_DIGITS or not _SMALLEST_EXPONENT <= magnitude <= _LARGEST_EXPONENT:
-        raise ValueError(f"{value} is not a number that DynamoDB can hold: 38 digits, from 1E-130 to 9.99E+125")
-    exact = Decimal((sign, tuple(map(int, significant)), exponent + len(text) - len(significant)))
-    return f"{exact:f}"
+    try:
+        return canonical_number(repr(value) if isinstance(value, float) else str(value))
+    except ValidationException:
+        raise ValueError(
+            f"{value} is not a number that DynamoDB can store: at most {MAX_DIGITS} digits, from 1E-130 to 9.99E+125"
+        ) from None
 
 
 def _encode_int(value: int) -> AttributeValue:

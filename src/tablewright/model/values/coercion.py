@@ -21,7 +21,7 @@ from uuid import UUID
 from pydantic import BaseModel
 from pydantic_core import SchemaValidator
 
-from tablewright.model.keys.key_template import AttributeValue
+from tablewright.dynamo import AttributeValue
 from tablewright.model.values.attribute_codec import Encoder, Epoch, encode
 from tablewright.model.values.pydantic_validators import fields_alone, validator_of
 

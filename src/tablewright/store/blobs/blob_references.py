@@ -26,13 +26,11 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo import item_size, value_size
+from tablewright.dynamo import AttributeValue, Item, item_size, value_size
 from tablewright.model import Entity, Large, Schema, schema_of
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item
 
 _MAGIC = b"TBWL"
 _LENGTH = 4

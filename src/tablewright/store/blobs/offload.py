@@ -20,13 +20,11 @@ from typing import Any, TypeVar
 
 import orjson
 
-from tablewright.dynamo import item_size
+from tablewright.dynamo import AttributeValue, Item, item_size
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
 from tablewright.model import Entity, ModelError, Schema, Table, schema_of
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.item_decoding import unknown_attributes
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.blobs.blob_references import (
     Blob,

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tablewright.dynamo import AttributeValue, Item
 from tablewright.model import ModelError, Schema
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.errors import Unreadable
 from tablewright.store.read.entity_decoding import entity_of

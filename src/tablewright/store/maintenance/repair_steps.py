@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, exists
 from tablewright.model import Entity, Schema, Table, schema_of
-from tablewright.model.schema import Item
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, StoreError
 from tablewright.store.flow.driver import Flow

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal, all_of, equals, missing, with_expressions
 from tablewright.model import Schema
-from tablewright.model.schema import Item
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import backoff, retrying
 from tablewright.store.maintenance.findings import Fault, Finding, Remedy, guard_at, guard_finding, key_text

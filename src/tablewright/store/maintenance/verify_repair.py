@@ -19,10 +19,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, all_of, compare, missing, with_expressions
 from tablewright.model import Entity, Schema, Table
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.schema import Item
 from tablewright.store.argument_checks import A_SCOPE, is_entity_class, not_taken
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.blob_requests import head_blobs

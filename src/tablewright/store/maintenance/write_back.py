@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, all_of, exists, with_expressions
 from tablewright.model import Schema
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.model.schema import Item
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.offload import Outside
 from tablewright.store.context import Context

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.model.schema import Item
+from tablewright.dynamo import Item
 from tablewright.store.errors import InvalidCursor
 
 _SIGNATURE_BYTES = 16

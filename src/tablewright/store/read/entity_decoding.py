@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tablewright.dynamo import Item
 from tablewright.model import ModelError
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.errors import Unreadable
 from tablewright.store.write.write_conditions import described
 

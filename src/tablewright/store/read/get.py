@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Lookup, ModelError, Schema, schema_of
-from tablewright.model.schema import Item
 from tablewright.store.argument_checks import A_GET, not_taken
 from tablewright.store.blobs.blob_references import lacking
 from tablewright.store.blobs.offload import still_shown

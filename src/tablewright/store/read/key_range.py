@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.dynamo.expressions.builder import Condition, between, compare
-from tablewright.model.keys.key_template import PAST, AttributeValue, Field, lookup
-from tablewright.model.schema import Item
+from tablewright.model.keys.key_template import PAST, Field
 
 Check = Callable[[Item], bool]
 
@@ -71,7 +71,7 @@ class Range:
         low, high = self.low, self.high
 
         def within(item: Item) -> bool:
-            value = lookup(item, path)
+            value = non_null_at(item, path)
             if value is None:
                 return False
             found = comparable(value)

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tablewright.model.schema import Item
+from tablewright.dynamo import Item
 from tablewright.store.blobs.blob_references import lacking
 from tablewright.store.blobs.offload import still_shown
 from tablewright.store.context import Context

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.model import Collection, CollectionSelection, Entity, Selection
-from tablewright.model.schema import Item
 from tablewright.store.argument_checks import A_CLASS, A_COLLECTION_QUERY, A_QUERY, is_entity_class, not_taken
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request

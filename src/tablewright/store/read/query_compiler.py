@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.dynamo.expressions.builder import (
     Condition,
     all_of,
@@ -29,8 +30,7 @@ from tablewright.model import ModelError
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_layout import encoded
 from tablewright.model.keys.fast_keys import AttributeBuilder, attribute_builder
-from tablewright.model.keys.key_template import PAST, AttributeValue, Field, Part, Template, lookup
-from tablewright.model.schema import Item
+from tablewright.model.keys.key_template import PAST, Field, Part, Template
 from tablewright.store.read.key_range import Check
 from tablewright.store.read.query_template import Bounded, Maker, Outline, Way
 
@@ -135,7 +135,7 @@ class _Outliner:
         else:
             template = rule.template
             self._use(template, None)
-            lacking = [name for name in sorted(template.required) if lookup(self.item, name) is None]
+            lacking = [name for name in sorted(template.required) if non_null_at(self.item, name) is None]
             if lacking:
                 raise self._lacks(lacking)
             make = _text(template.render)
@@ -285,4 +285,4 @@ def _one_of(path: str, options: Sequence[AttributeValue | None]) -> Condition:
 
 
 def _is_one_of(path: str, options: Sequence[AttributeValue | None]) -> Check:
-    return lambda item: lookup(item, path) in options
+    return lambda item: non_null_at(item, path) in options

@@ -13,14 +13,15 @@ from datetime import UTC, date, datetime, time
 from itertools import product
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import Placeholders, render
 from tablewright.model import Entity, Query, schema_of
 from tablewright.model.declarations import KeyRule
 from tablewright.model.items.field_layout import encoded
 from tablewright.model.items.field_spec import FieldLocation
 from tablewright.model.keys.fast_keys import AttributeBuilder, made
-from tablewright.model.keys.key_template import AttributeValue, Field, Template
-from tablewright.model.schema import Item, Schema
+from tablewright.model.keys.key_template import Field, Template
+from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.read.key_range import Check, Range, keys_within
 from tablewright.store.read.read_plan import Plan, Scope

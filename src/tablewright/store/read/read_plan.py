@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.read.key_range import Check
 
 

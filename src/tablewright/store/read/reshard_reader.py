@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tablewright.model.schema import Item
+from tablewright.dynamo import Item
 from tablewright.store.flow.driver import Flow
 from tablewright.store.read.cursor import Position
 from tablewright.store.read.key_range import comparable

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tablewright.dynamo import Item, non_null_at
 from tablewright.model import Lookup, schema_of
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.keys.key_template import lookup as value_at
-from tablewright.model.schema import Item
 from tablewright.store.context import Context
 from tablewright.store.errors import Conflict
 from tablewright.store.flow.driver import Flow, Request
@@ -52,7 +51,7 @@ def get_by_guard(context: Context, lookup: Lookup[Any], spec: FieldSpec) -> Flow
             return None
         owner: Item = guard[OWNER]["M"]
         item = yield from read(owner)
-        if item is not None and value_at(item, spec.attribute) == value:
+        if item is not None and non_null_at(item, spec.attribute) == value:
             return item if is_visible(schema, item, context.clock()) else None
         owners.append(owner)
     if all(owner == owners[0] for owner in owners):

@@ -5,7 +5,8 @@ The service deletes expired items when it gets round to it, hours later perhaps;
 
 from __future__ import annotations
 
-from tablewright.model.schema import Item, Schema
+from tablewright.dynamo import Item
+from tablewright.model.schema import Schema
 
 
 def is_expired(schema: Schema, item: Item, now: float) -> bool:

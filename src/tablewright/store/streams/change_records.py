@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Schema, Table, schema_of
-from tablewright.model.schema import Item
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, RecordsLost, ServiceError, Unreadable
 from tablewright.store.flow.driver import Flow, Request

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
+from tablewright.dynamo import AttributeValue
 from tablewright.dynamo.expressions.builder import UpdateActions, all_of, compare, equals, missing, with_expressions
 from tablewright.model import (
     AttributeName,
@@ -30,7 +31,6 @@ from tablewright.model import (
     Table,
     schema_of,
 )
-from tablewright.model.keys.key_template import AttributeValue
 from tablewright.model.patterns import Selection
 from tablewright.store.context import Context
 from tablewright.store.errors import LeaseLost, ServiceError

@@ -19,9 +19,9 @@ from typing import Any
 
 import orjson
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_of, with_expressions
 from tablewright.model import Lookup, ModelError, Schema, schema_of
-from tablewright.model.schema import Item
 from tablewright.model.values.attribute_codec import number_text
 from tablewright.store.argument_checks import A_GET, OPERATIONS, not_taken
 from tablewright.store.context import Context

@@ -21,9 +21,8 @@ from typing import Any
 
 import orjson
 
+from tablewright.dynamo import AttributeValue, Item
 from tablewright.model import Entity, ModelError, Schema, schema_of
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, InProgress, LeaseLost, LimitExceeded
 from tablewright.store.flow.driver import Flow, Request, Sleep

@@ -17,11 +17,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tablewright.dynamo import AttributeValue, parse_path
 from tablewright.dynamo.expressions.builder import UpdateActions
-from tablewright.dynamo.expressions.document_paths import parse_path
 from tablewright.model import Entity, ModelError
 from tablewright.model.items.item_decoding import partial_entity_error
-from tablewright.model.keys.key_template import AttributeValue
 from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import Encoder, encode
 from tablewright.store.write.field_paths import place_of

@@ -18,9 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Lookup, schema_of
 from tablewright.model.items.item_decoding import partial_entity_error
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import A_TARGET, AN_ENTITY, not_taken
 from tablewright.store.blobs.offload import Outside, Placed
 from tablewright.store.context import Context

@@ -20,8 +20,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from tablewright.dynamo import AttributeValue
 from tablewright.model import Entity, ModelError, schema_of
-from tablewright.model.keys.key_template import AttributeValue
 from tablewright.model.values.attribute_codec import (
     Encoder,
     encode,

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, all_equal, all_of, with_expressions
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, StoreError

@@ -18,6 +18,7 @@ from typing import Any
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
+from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import (
     Condition,
     compare,
@@ -28,8 +29,7 @@ from tablewright.dynamo.expressions.builder import (
     one_of,
     value_at,
 )
-from tablewright.model.keys.key_template import AttributeValue
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode, number_text
 from tablewright.store.write.attribute_changes import Wanted, to_operand
 from tablewright.store.write.field_paths import Variant, markers_of, path_around, place_of

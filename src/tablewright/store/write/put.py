@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, all_equal, all_of, equals, exists, with_expressions
 from tablewright.model import Entity, Lookup, schema_of
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import unknown_attributes
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import AN_ENTITY
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.blobs.offload import Placed, whole_if_older

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal, all_of, with_expressions
 from tablewright.model import Entity, Lookup
-from tablewright.model.schema import Item
 from tablewright.store.argument_checks import OPERATIONS, not_taken
 from tablewright.store.blobs.offload import whole_if_older
 from tablewright.store.context import Context

@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, with_expressions
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.keys.key_template import AttributeValue, lookup
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.context import Context
 from tablewright.store.errors import NotUnique
@@ -80,8 +80,8 @@ def guard_changes(
     """What happens to the guards of an item that is changed from one state to another; None: it is not there."""
     changes = []
     for spec in schema.unique:
-        old = None if before is None else lookup(before, spec.attribute)
-        new = None if after is None else lookup(after, spec.attribute)
+        old = None if before is None else non_null_at(before, spec.attribute)
+        new = None if after is None else non_null_at(after, spec.attribute)
         expiry = expiry_of(schema, after)
         if old is not None and old != new:
             changes.append(GuardChange(schema, spec, old, key_before, None))

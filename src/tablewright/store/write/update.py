@@ -15,12 +15,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from tablewright.dynamo import DynamoError
+from tablewright.dynamo import DynamoError, Item, non_null_at
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, all_of, with_expressions
 from tablewright.model import Entity, Lookup, ModelError
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
-from tablewright.model.keys.key_template import lookup
-from tablewright.model.schema import Item
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.offload import Values, at_hand, loaded
 from tablewright.store.context import Context
@@ -116,7 +114,7 @@ class Update(Operation):
         for spec in self.schema.numbered:
             paths = [path for _, path in self.schema.counted[spec.name]]
             given = int(after[spec.attribute]["N"]) if spec.attribute in changed & after.keys() else None
-            if given or [lookup(before, path) for path in paths] != [lookup(after, path) for path in paths]:
+            if given or [non_null_at(before, path) for path in paths] != [non_null_at(after, path) for path in paths]:
                 draws.append(Draw(self.schema, spec, self.schema.counter_key(spec, after), {}, given))
         return draws
 

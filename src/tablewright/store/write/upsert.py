@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, ModelError
-from tablewright.model.schema import Item
 from tablewright.store.argument_checks import AN_ENTITY
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, StoreError

@@ -8,6 +8,7 @@ from functools import lru_cache
 from types import NoneType
 from typing import Any
 
+from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.dynamo.expressions.builder import (
     Condition,
     any_of,
@@ -21,8 +22,7 @@ from tablewright.dynamo.expressions.builder import (
 )
 from tablewright.model import ModelError
 from tablewright.model.items.field_layout import invalid_value
-from tablewright.model.keys.key_template import AttributeValue, lookup
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode, number_text
 from tablewright.store.context import Context
 from tablewright.store.errors import ConditionFailed, StoreError, VersionConflict
@@ -260,7 +260,7 @@ def described(schema: Schema, item: Item) -> str:
             values.update(rule.parse(item.get(attribute, {}).get("S", "")) or {})
     told = []
     for name, path in _identity(schema):
-        value = lookup(item, path) or values.get(path)
+        value = non_null_at(item, path) or values.get(path)
         if value is not None:
             told.append(f"{name} {decode(value)}")
     return ", ".join(told) or "(the only one)"

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, all_equal
 from tablewright.model import Entity, Lookup, schema_of
-from tablewright.model.schema import Item, Schema
+from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.errors import ReadRequired
 from tablewright.store.flow.driver import Flow, Request

@@ -1,26 +1,14 @@
-"""Document paths: looking one up, writing one in a message, and two of them getting in each other's way."""
+"""Document paths in expressions: ``#names``, reserved words, limits, and two paths that overlap or conflict."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 
-from tablewright.dynamo.attribute_values import AttributeValue, Item
 from tablewright.dynamo.expressions.nodes import NameRef, Path, PathPart
 from tablewright.dynamo.expressions.reserved_words import is_reserved
 
 MAX_PATH_DEPTH = 32
 MAX_INDEX = 2**31 - 1
-
-
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-
-
-@lru_cache(maxsize=4096)
-def parse_path(text: str) -> Path:
-    """A path as programs write it: ``lines[0].count`` is ``("lines", 0, "count")``."""
-    return Path(tuple(name or int(position) for name, position in _STEP.findall(text)))
 
 
 def path_text(parts: Sequence[PathPart]) -> str:
@@ -112,38 +100,6 @@ def _clash_text(problem: str, one: Sequence[PathPart], two: Sequence[PathPart]) 
         f"Two document paths {problem} with each other; must remove or rewrite one of these paths; "
         f"path one: {path_text(one)}, path two: {path_text(two)}"
     )
-
-
-def lookup(item: Item, parts: Sequence[PathPart]) -> AttributeValue | None:
-    """The value at a path, or None where the item has none."""
-    value = item.get(str(parts[0]))
-    for part in parts[1:]:
-        if value is None:
-            return None
-        if isinstance(part, int):
-            elements = value.get("L")
-            if elements is None or part >= len(elements):
-                return None
-            value = elements[part]
-        else:
-            members = value.get("M")
-            if members is None:
-                return None
-            value = members.get(part)
-    return value
-
-
-def value_at(item: Item, path: str) -> AttributeValue | None:
-    """The value at a path that is written as a text, or None where the item has none."""
-    return lookup(item, parse_path(path).parts)
-
-
-def getter(parts: tuple[PathPart, ...]) -> Callable[[Item], AttributeValue | None]:
-    """``lookup`` for one path, as quick as it can be."""
-    if len(parts) == 1:
-        name = str(parts[0])
-        return lambda item: item.get(name)
-    return lambda item: lookup(item, parts)
 
 
 def top_level(paths: Iterable[Path]) -> frozenset[str]:
