@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from tablewright.dynamo import Item
 from tablewright.model import Entity, Get, Keys, Query, Table
-from tablewright.model.schema import Item
 
 NOTE = "leave it with the neighbours " * 7
 PER_CUSTOMER = 10

@@ -103,7 +103,7 @@ def test_a_table_is_restored_as_it_was(
     _, done = run(capsys, "restore", "music", "--to", "latest", "--data", data)
     assert done == "latest has 3 items, as of 2023-11-14T22:23:20Z"
     early = error_line(capsys, "restore", "music", "--at", "2023-11-14T22:00Z", "--to", "early", "--data", data)
-    assert early == "music can be restored to times from 2023-11-14T22:13:20Z to 2023-11-14T22:23:20Z"
+    assert early == "music can be restored to a time from 2023-11-14T22:13:20Z to 2023-11-14T22:23:20Z"
 
 
 def test_a_time_without_an_offset_is_local(
@@ -126,17 +126,17 @@ def test_refusals_say_what_to_do(data: str, tmp_path: Path, capsys: pytest.Captu
     )
     nowhere = "arn:aws:dynamodb:us-east-1:123456789012:table/music/backup/01700000000000-00000000"
     assert error_line(capsys, "restore", nowhere, "--to", "new", *at) == (
-        f"Backup not found: {nowhere}; `tablewright backups` lists those that there are"
+        f"Backup not found: {nowhere}; `tablewright backups` lists the backups that exist"
     )
     assert error_line(capsys, "restore", nowhere, "--to", "new", "--at", "2023-11-14T22:14:30Z", *at) == (
-        "a backup has one time; leave --at away, or name the table instead of the backup"
+        "--at does not apply to a backup, which has one time; omit it, or name the table instead of the backup"
     )
     with Engine.open(data) as engine:
         engine.call("CreateTable", {**MUSIC, "TableName": "films"})
         assert "is in use by another engine" in error_line(capsys, "backup", "music", *at)
     assert error_line(capsys, "restore", "films", "--to", "new", *at) == (
-        "point-in-time recovery is not enabled for films; give the ARN of one of its backups, "
-        "which `tablewright backups` lists"
+        "point-in-time recovery is not enabled for films; give the ARN of a backup instead; "
+        "`tablewright backups` lists them"
     )
     missing = str(tmp_path / "missing")
     for command in (["backup", "music"], ["backups"], ["restore", "music", "--to", "new"]):
@@ -148,4 +148,4 @@ def test_a_time_that_is_none_is_refused(data: str, capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit) as caught:
         main(["restore", "music", "--to", "new", "--at", "yesterday", "--data", data])
     assert caught.value.code == 2
-    assert "a time is written as 2026-11-15T18:30:00Z, not 'yesterday'" in capsys.readouterr().err
+    assert "a time looks like 2026-11-15T18:30:00Z, not 'yesterday'" in capsys.readouterr().err

@@ -225,7 +225,8 @@ def test_a_port_in_use_is_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert error_line("serve", "--memory", "--port", port) == (
-            f"tablewright: port {port} of 127.0.0.1 is in use; stop what uses it, or choose another with --port\n"
+            f"tablewright: port {port} on 127.0.0.1 is in use; stop the program that uses it, or choose another port "
+            "with --port\n"
         )
 
 
@@ -328,7 +329,7 @@ def test_verify_reports_what_it_proved(tmp_path: Path) -> None:
         process.wait(10)
     result = run("verify", data)
     assert result.returncode == 0
-    assert result.stdout == f"{data} is whole: 1 table, 1 item, 0 index entries, 0 stream records\n"
+    assert result.stdout == f"{data} is intact: 1 table, 1 item, 0 index entries, 0 stream records\n"
 
 
 def test_verify_makes_nothing(tmp_path: Path) -> None:
@@ -350,7 +351,7 @@ def test_a_database_that_is_not_whole_exits_with_1(tmp_path: Path) -> None:
     assert result.stdout == (
         "problem: the SQL table items_9 belongs to nothing\n"
         f"{tmp_path} is damaged: 0 tables, 0 items, 0 index entries, 0 stream records;"
-        " restore a copy of it that is whole\n"
+        " restore an intact copy of the folder\n"
     )
 
 

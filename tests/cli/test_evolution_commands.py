@@ -50,7 +50,7 @@ def test_no_system_differs_from_itself(system: str, folder: Path, capsys: pytest
     for old in (system, "design.json"):
         status, out, _ = run(capsys, "diff", old, system)
         assert status == 0
-        assert out.endswith(": nothing changes\n")
+        assert out.endswith(": no changes\n")
 
 
 def test_a_design_that_is_new_is_added_and_one_that_is_gone_is_removed(
@@ -112,11 +112,11 @@ def test_a_snapshot_stands_for_the_version_that_it_is_of(folder: Path, capsys: p
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["diff", "./old_shop.py"], "say the old and the new version"),
-        (["diff", "--snapshot", "./old_shop.py", "./free_shop.py"], "a snapshot is of one design"),
+        (["diff", "./old_shop.py"], "the new version is missing: tablewright diff OLD NEW"),
+        (["diff", "--snapshot", "./old_shop.py", "./free_shop.py"], "--snapshot takes one path"),
         (["diff", "gone.json", "./old_shop.py"], "gone.json cannot be read"),
         (["diff", "./gone.py", "./old_shop.py"], "there is no file gone.py"),
-        (["diff", "./old_shop.py", "./free_shop.py", "--accept", "Order.x"], "nothing changes at Order.x"),
+        (["diff", "./old_shop.py", "./free_shop.py", "--accept", "Order.x"], "--accept Order.x: nothing changes there"),
         (["diff", "damaged.json", "./old_shop.py"], "damaged.json is damaged: write the snapshot again"),
         (["workbench", "export", "./gone.py"], "there is no file gone.py"),
         (["workbench", "import", "gone.json"], "gone.json cannot be read"),
@@ -165,7 +165,7 @@ def test_a_file_becomes_a_module_that_can_be_linted(folder: Path, capsys: pytest
 def test_what_workbench_has_no_place_for_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "workbench", "export", "tests.design.models", "--design", "Orders")
     assert status == 0
-    lost = [line.partition("has no place for this: ")[2] for line in err.splitlines()]
+    lost = [line.partition("cannot express this: ")[2] for line in err.splitlines()]
     assert lost[0] == "table Orders: a stream of NEW_AND_OLD_IMAGES, point-in-time recovery, the tags Team"
     assert "that number is unique" in lost[1]
     assert "in which states GSI3PK is there" in lost[1]

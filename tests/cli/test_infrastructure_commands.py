@@ -68,7 +68,9 @@ def test_provisioned_capacity_is_scaled_ten_times_as_far_unless_told(capsys: pyt
     _, out, _ = run(capsys, "infra", DESK, "--provisioned", "5", "6")
     parameters = json.loads(out)["Parameters"]
     assert (parameters["ReadCapacity"]["Default"], parameters["MaxWriteCapacity"]["Default"]) == (5, 60)
-    _, out, _ = run(capsys, "infra", DESK, "--provisioned", "5", "6", "--scale-to", "7", "8", "--target", "50")
+    _, out, _ = run(
+        capsys, "infra", DESK, "--provisioned", "5", "6", "--max-capacity", "7", "8", "--target-utilization", "50"
+    )
     parameters = json.loads(out)["Parameters"]
     assert (parameters["MaxReadCapacity"]["Default"], parameters["TargetUtilization"]["Default"]) == (7, 50)
 
@@ -85,16 +87,19 @@ def test_policies_come_with_the_template(capsys: pytest.CaptureFixture[str]) -> 
         (["infra", DESK, "--format", "yaml"], "invalid choice: 'yaml'"),
         (["infra", DESK, "--environment", "a b"], "an environment is a word such as dev or prod"),
         (["infra", DESK, "--provisioned", "0", "1"], "read capacity is at least 1"),
-        (["infra", DESK, "--scale-to", "5", "5"], "--scale-to goes with --provisioned READ WRITE"),
-        (["infra", DESK, "--policies", "--format", "cli"], "--policies goes with --format cloudformation"),
+        (["infra", DESK, "--max-capacity", "5", "5"], "--max-capacity needs --provisioned READ WRITE"),
+        (["infra", DESK, "--policies", "--format", "cli"], "--policies needs --format cloudformation"),
         (["infra", DESK, "--design", "Desk"], "has no design 'Desk'; it has Service Desk"),
         (["iam", DESK, "--role", "nobody"], "Service Desk has no role 'nobody'; it has api"),
-        (["iam", DESK, "--json"], "give its 12 digits with --account"),
-        (["iam", DESK, "--json", "--account", "12"], "give its 12 digits with --account"),
+        (["iam", DESK, "--json"], "add --account with its 12 digits"),
+        (["iam", DESK, "--json", "--account", "12"], "add --account with its 12 digits"),
         (["iam", DESK, "--tenant", "caller_id"], "--tenant needs --role, of api"),
         (["iam", DESK, "--role", "api", "--tenant", "caller_id"], "cannot be limited to a tenant"),
         (["iam", DESK, "--role", "api", "--tenant", "caller_id=sub"], "a policy variable looks like"),
-        (["iam", DESK, "--json", "--account", "1" * 12, "--stream-label", "x"], "say TABLE=LABEL, with a table of"),
+        (
+            ["iam", DESK, "--json", "--account", "1" * 12, "--stream-label", "x"],
+            "expected TABLE=LABEL, where TABLE is one of",
+        ),
     ],
 )
 def test_what_can_be_put_right_is_told_in_a_line(
@@ -109,7 +114,7 @@ def test_what_can_be_put_right_is_told_in_a_line(
 def test_of_several_designs_one_is_chosen(two: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = run(capsys, "infra", two)
     assert status == 2
-    assert "has several designs: choose one with --design, of One, Two" in err
+    assert "has several designs; choose one with --design: One, Two" in err
     assert run(capsys, "infra", two, "--design", "Two")[0] == 0
 
 
@@ -119,7 +124,7 @@ def test_of_several_designs_one_is_chosen(two: str, capsys: pytest.CaptureFixtur
 def test_people_see_who_may_do_what_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "iam", DESK)
     assert status == 0
-    for text in ("Who may do what in Service Desk", "api", "UpdateItem", "add comment, change status"):
+    for text in ("Permissions in Service Desk", "api", "UpdateItem", "add comment, change status"):
         assert text in out
 
 
@@ -140,7 +145,7 @@ def test_a_stream_s_label_has_to_be_told(two: str, capsys: pytest.CaptureFixture
     common = ("iam", two, "--design", "One", "--json", "--account", "123456789012", "--notes", "tablewright-notes")
     _, out, err = run(capsys, *common)
     assert "/stream/STREAM-LABEL" in out
-    assert "say --stream-label Notes=LABEL" in err
+    assert "add --stream-label Notes=LABEL" in err
     _, out, err = run(capsys, *common, "--stream-label", "Notes=2026-01-15T09:30:00.000")
     assert "/stream/2026-01-15T09:30:00.000" in out
     assert err == ""
@@ -149,7 +154,7 @@ def test_a_stream_s_label_has_to_be_told(two: str, capsys: pytest.CaptureFixture
 def test_a_tenant_s_policy_has_its_condition(two: str, capsys: pytest.CaptureFixture[str]) -> None:
     common = ("iam", two, "--design", "One", "--role", "owner", "--tenant", "owner=${aws:userid}")
     _, out, _ = run(capsys, *common)
-    assert "Only items whose partition key is ${aws:userid}" in out
+    assert "Only items with the partition key ${aws:userid}" in out
     _, out, _ = run(capsys, *common, "--json", "--account", "123456789012")
     (statement,) = json.loads(out)["owner"]["Statement"]
     assert statement["Condition"] == {
@@ -166,21 +171,24 @@ def test_a_role_that_may_do_nothing_has_no_policy(tmp_path: Path, capsys: pytest
         "design = Design('Idle', tables=[Row.schema_.table], roles={'the api': ['Row.by_id'], 'nobody': []})\n"
     )
     status, out, _ = run(capsys, "iam", str(path))
-    assert (status, "Nothing." in out) == (0, True)
+    assert (status, "No permissions." in out) == (0, True)
     status, out, err = run(capsys, "iam", str(path), "--json", "--account", "123456789012")
     assert (status, out) == (2, "")
-    assert "nobody may do nothing, and IAM takes no policy without a statement; choose others: --role 'the api'" in err
+    assert (
+        "role nobody has no permissions, and IAM refuses a policy without statements; choose other roles: --role "
+        "'the api'" in err
+    )
     status, out, _ = run(capsys, "iam", str(path), "--json", "--account", "123456789012", "--role", "the api")
     assert (status, list(json.loads(out))) == (0, ["the api"])
     status, out, err = run(capsys, "infra", str(path), "--policies")
     assert (status, "TheApiPolicy" in json.loads(out)["Resources"]) == (0, True)
-    assert err == "tablewright: warning: nobody may do nothing, so it has no policy\n"
+    assert err == "tablewright: warning: role nobody has no permissions, so no policy is written for it\n"
 
 
 def test_a_design_without_roles_is_told(two: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = run(capsys, "iam", two, "--design", "Two")
     assert status == 2
-    assert "Two has no roles; say who does what" in err
+    assert "Two has no roles; declare them: Design" in err
 
 
 def test_the_table_of_notes_can_be_named(two: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,7 @@ def test_it_is_formatted_and_typed(project: Path) -> None:
 
 def test_nothing_is_overwritten(project: Path) -> None:
     before = (project / "README.md").read_text()
-    assert "exists already, and nothing is overwritten" in error_line("init", "my-shop", cwd=project.parent)
+    assert "already exists and is not overwritten" in error_line("init", "my-shop", cwd=project.parent)
     assert (project / "README.md").read_text() == before
 
 

@@ -103,14 +103,14 @@ def test_a_finding_has_its_place_its_reason_and_its_repair(folder: Path, capsys:
 
 def test_a_clean_design_is_called_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(folder, CLEAN)
-    assert capsys.readouterr().out == "Shop: nothing to put right\n"
+    assert capsys.readouterr().out == "Shop: no findings\n"
 
 
 def test_what_is_accepted_is_shown_in_a_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(folder, ACCEPTED)
     assert capsys.readouterr().out.splitlines() == [
         "accepted  Person.friends  unbounded-list: nobody has many",
-        "People: nothing to put right (1 accepted)",
+        "People: no findings (1 accepted)",
     ]
 
 
@@ -135,7 +135,7 @@ def test_several_designs_are_one_run(folder: Path, capsys: pytest.CaptureFixture
     (folder / "second.py").write_text(WARNED)
     assert main(["lint", "./first.py", "./second.py"]) == 1
     shown = capsys.readouterr().out
-    assert "First: nothing to put right\n" in shown
+    assert "First: no findings\n" in shown
     assert "Second: 1 warning\n" in shown
 
 

@@ -85,7 +85,7 @@ def test_a_line_is_kept():
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "src")]))
 
 
 def written(folder: Path, text: str, name: str = "program.py") -> str:
@@ -196,7 +196,7 @@ def test_people_get_tables_and_a_page_with_charts(tmp_path: Path) -> None:
 def test_a_saved_run_is_traffic_for_a_plan(tmp_path: Path) -> None:
     saved = str(tmp_path / "run.jsonl")
     tablewright("meter", "--save", saved, "--", sys.executable, written(tmp_path, STORE))
-    plans = json_output("plan", "tests.design.models", "--metered", saved, "--stands-for", "10s", "--json")
+    plans = json_output("plan", "tests.design.models", "--metered", saved, "--period", "10s", "--json")
     plan = next(each for each in plans if each["design"] == "Orders")
     (create,) = [each for each in plan["patterns"] if each["subject"] == "Order.create"]
     assert Decimal(create["per_second"]) == Decimal("0.6")
@@ -207,8 +207,8 @@ def test_a_saved_run_is_traffic_for_a_plan(tmp_path: Path) -> None:
 def test_a_run_of_other_tables_is_no_traffic(tmp_path: Path) -> None:
     saved = str(tmp_path / "run.jsonl")
     tablewright("meter", "--save", saved, "--", sys.executable, written(tmp_path, BOTO))
-    assert "asked nothing of the tables of Orders, bare: Orders" in error_line(
-        "plan", "tests.design.models", "--metered", saved, "--stands-for", "10s"
+    assert "did not use any table of Orders, bare: Orders" in error_line(
+        "plan", "tests.design.models", "--metered", saved, "--period", "10s"
     )
 
 
@@ -216,11 +216,11 @@ def test_a_program_that_uses_no_engine_is_told_so(tmp_path: Path) -> None:
     done = tablewright("meter", "--", sys.executable, "-c", "print('hello')")
     assert done.returncode == 0
     assert "hello" in done.stdout
-    assert "nothing was asked of an embedded engine" in done.stderr
+    assert "the program made no request to an embedded engine" in done.stderr
 
 
 def test_what_can_be_put_right_is_said_in_a_line(tmp_path: Path) -> None:
     assert "no-such-program cannot be run" in error_line("meter", "--", "no-such-program")
     assert "the following arguments are required: COMMAND" in error_line("meter")
     assert "cannot be written" in error_line("meter", "--save", str(tmp_path / "a" / "b"), "--", sys.executable)
-    assert "--keys is a number" in error_line("meter", "--keys", "-1", "--", sys.executable)
+    assert "--keys must be 0 or more" in error_line("meter", "--keys", "-1", "--", sys.executable)

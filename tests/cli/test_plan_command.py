@@ -50,8 +50,8 @@ def test_people_get_tables(tmp_path: Path) -> None:
     for heading in (
         "Access patterns",
         "Tables and indexes",
-        "Ways to pay",
-        "Bill on demand",
+        "Billing modes",
+        "On-demand bill",
         "Break-even",
         "Item size",
     ):
@@ -72,7 +72,7 @@ def test_a_key_that_is_too_hot_is_a_finding(tmp_path: Path) -> None:
 
 def test_options_are_taken(tmp_path: Path) -> None:
     path = str(written(tmp_path, "Traffic(per_second=100)"))
-    (plan,) = json_output("plan", path, "--json", "--target", "50", "--no-free-tier", "--backups", "2")
+    (plan,) = json_output("plan", path, "--json", "--target-utilization", "50", "--no-free-tier", "--backups", "2")
     (autoscaled,) = [
         bill for bill in plan["bills"] if (bill["mode"], bill["table_class"]) == ("autoscaling", "Standard")
     ]
@@ -101,15 +101,17 @@ def test_a_page_can_be_written(tmp_path: Path) -> None:
 def test_what_can_be_put_right_is_said_in_a_line(tmp_path: Path) -> None:
     path = str(written(tmp_path))
     assert "there is no module 'nowhere'" in error_line("plan", "nowhere")
-    assert "--target is a percentage from 20 to 90" in error_line("plan", path, "--target", "10")
-    assert "--backups is a number of copies" in error_line("plan", path, "--backups", "-1")
+    assert "--target-utilization must be a percentage from 20 to 90" in error_line(
+        "plan", path, "--target-utilization", "10"
+    )
+    assert "--backups must be 0 or more" in error_line("plan", path, "--backups", "-1")
     assert "the price list none.json cannot be read" in error_line("plan", path, "--prices", "none.json")
-    assert "give one with --metered FILE" in error_line("plan", path, "--stands-for", "1h")
-    assert "such as 15m, not 'soon'" in error_line("plan", path, "--stands-for", "soon")
+    assert "--period needs a metered run: add --metered FILE" in error_line("plan", path, "--period", "1h")
+    assert "such as 15m, not 'soon'" in error_line("plan", path, "--period", "soon")
     assert "none.jsonl cannot be read" in error_line("plan", path, "--metered", "none.jsonl")
     (tmp_path / "empty.jsonl").write_text("")
-    assert "say --stands-for TIME" in error_line("plan", path, "--metered", str(tmp_path / "empty.jsonl"))
+    assert "add --period TIME" in error_line("plan", path, "--metered", str(tmp_path / "empty.jsonl"))
 
 
 def test_the_options_of_a_plan_are_those_of_the_command() -> None:
-    assert CostOptions() == CostOptions(target=70, free_tier=True, backups=0)
+    assert CostOptions() == CostOptions(target_utilization=70, free_tier=True, backups=0)

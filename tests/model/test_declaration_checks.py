@@ -36,6 +36,7 @@ from tablewright.model import (
     Version,
     camel_case,
     schema_of,
+    schemas_of,
     sharded,
     when,
 )
@@ -156,7 +157,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an attribute with a dot": (
         lambda: declared({"n": Annotated[str, AttributeName("a.b")]}, keys=Keys(PK="ROW#{n}", SK="ROW")),
-        "Row.keys, PK: 'n' is stored in 'a.b'; a key needs a name without dots",
+        "Row.keys, PK: 'n' is stored in 'a.b'; a key can only be made of attributes without dots in their names",
     ),
     "a list in a key": (
         lambda: declared({"inner": Inner}, keys=Keys(PK="ROW#{inner.flags}", SK="ROW")),
@@ -208,11 +209,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     # markers
     "two versions": (
         lambda: declared({"one": (Version, 0), "two": (Version, 0)}),
-        "Row: one and two say the same; keep one of them",
+        "Row: one and two have the same marker; only one field may have it",
     ),
     "two stamps": (
         lambda: declared({"one": (CreatedAt, None), "two": (CreatedAt, None), "three": (UpdatedAt, None)}),
-        "Row: one and two say the same; keep one of them",
+        "Row: one and two have the same marker; only one field may have it",
     ),
     "a version of text": (
         lambda: declared({"version": Annotated[str, VersionMarker()]}),
@@ -416,7 +417,7 @@ def test_entities_whose_keys_can_be_equal_need_a_type_attribute() -> None:
     with pytest.raises(ModelError, match=message):
         declared({"PK": str}, where, type_name="Other", keys=Keys(SK="ROW"))
     declared({}, where, type_name="Third", keys=Keys(PK="ROW#{id}", SK="OTHER#{id}"))
-    assert [schema.type_name for schema in where.entities] == ["Row", "Third"]
+    assert [schema.type_name for schema in schemas_of(where)] == ["Row", "Third"]
 
 
 # -- classes --------------------------------------------------------------------------------------------------------
@@ -439,7 +440,7 @@ def test_an_entity_without_a_table_has_no_schema() -> None:
 
     assert schema_of(Kept).entity is Kept
     for entity in (Base, Derived):
-        with pytest.raises(ModelError, match=f"{entity.__name__} is kept in no table: declare it with table="):
+        with pytest.raises(ModelError, match=f"{entity.__name__} belongs to no table; declare it with table="):
             schema_of(entity)
 
 

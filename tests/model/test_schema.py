@@ -108,7 +108,9 @@ def test_parts_of_one_field_are_stored_together() -> None:
 
 def test_what_a_key_lacks_is_named_as_it_was_declared() -> None:
     schema = schema_of(Visit)
-    with pytest.raises(ModelError, match=r"Visit has no SK without extra\.n and first_place\.country_code"):
+    with pytest.raises(
+        ModelError, match=r"Visit: SK cannot be made without a value for extra\.n and first_place\.country_code"
+    ):
         schema.key_of(schema.encode_values({"visitor": "a"}))
     with pytest.raises(ModelError, match=r"^Visit has no field 'visitr'; it has visitor, first_place, extra"):
         schema.encode_values({"visitr": "a"})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablewright.dynamo import Item
-from tablewright.model import Entity, Keys, ModelError, Table, schema_of, sharded
+from tablewright.model import Entity, Keys, ModelError, Table, schema_of, schemas_of, sharded
 
 
 class Typed(Entity, table=Table("typed", "PK", "SK", type_attribute="kind")):
@@ -95,7 +95,7 @@ def test_entities_that_can_have_one_key_know_each_other_whichever_is_declared_fi
         name: str
         keys = Keys(PK="B#{name}#1", SK="X")
 
-    rivals = {schema.entity: [rival.entity for rival in schema.key_collisions] for schema in table.entities}
+    rivals = {schema.entity: [rival.entity for rival in schema.key_collisions] for schema in schemas_of(table)}
     assert rivals == {First: [Second], Apart: [Spilling], Second: [First], Spilling: [Apart]}
     assert schema_of(First).batch_obstacle() == "keys that Second can have too"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.model import ModelError, schema_of
+from tablewright.model import ModelError, schema_of, schemas_of
 from tablewright.model.declarations import stable_shard
 from tests.model.seed_designs import (
     CALLS,
@@ -145,17 +145,17 @@ def test_shards_are_the_same_everywhere_and_forever() -> None:
 
 def test_items_are_told_apart_by_the_type_attribute() -> None:
     item = Task(task_id="1", title="t", created_at=NOON).item()
-    assert [schema.matches(item) for schema in TASKS.entities] == [True, False, False]
+    assert [schema.matches(item) for schema in schemas_of(TASKS)] == [True, False, False]
     item["EntityType"] = {"S": "SOMETHING"}
-    assert [schema.matches(item) for schema in TASKS.entities] == [False, False, False]
+    assert [schema.matches(item) for schema in schemas_of(TASKS)] == [False, False, False]
 
 
 def test_without_one_they_are_told_apart_by_their_keys() -> None:
     event = Event(ticket_id="t", day=date(2025, 1, 1), number=1, kind="k").item()
-    assert [schema.entity.__name__ for schema in TICKETS.entities if schema.matches(event)] == ["Event"]
+    assert [schema.entity.__name__ for schema in schemas_of(TICKETS) if schema.matches(event)] == ["Event"]
     old = Assignment(task_id="1", user_id="2", assigned_by="3").item()
     del old["EntityType"]
-    assert [schema.entity.__name__ for schema in TASKS.entities if schema.matches(old)] == ["Assignment"]
+    assert [schema.entity.__name__ for schema in schemas_of(TASKS) if schema.matches(old)] == ["Assignment"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_without_one_they_are_told_apart_by_their_keys() -> None:
     ],
 )
 def test_items_of_other_writers_belong_to_nobody(key: dict[str, Any]) -> None:
-    assert [schema for schema in TICKETS.entities if schema.matches(key)] == []
+    assert [schema for schema in schemas_of(TICKETS) if schema.matches(key)] == []
 
 
 def test_the_store_s_own_items_belong_to_nobody_either() -> None:
@@ -184,9 +184,13 @@ def test_the_store_s_own_items_belong_to_nobody_either() -> None:
 
 def test_a_field_cannot_pretend_to_be_an_item_of_the_store() -> None:
     call = Call(user_id="$#unique#Call#callId#c-9", call_id="c", provider_id="p", scheduled_for=NOON)
-    with pytest.raises(ModelError, match="begins as only the store's own keys may"):
+    with pytest.raises(
+        ModelError, match="begins like the keys that the store reserves for itself; choose another value"
+    ):
         call.item()
-    with pytest.raises(ModelError, match="begins as only the store's own keys may"):
+    with pytest.raises(
+        ModelError, match="begins like the keys that the store reserves for itself; choose another value"
+    ):
         schema_of(Call).key_of(schema_of(Call).encode_values({"user_id": "$#x", "call_id": "c", "scheduled_for": NOON}))
 
 
@@ -268,12 +272,12 @@ def test_a_lifetime_is_declared_with_the_field_that_holds_it() -> None:
 def test_numbers_are_counted_by_an_item_for_each_group() -> None:
     schema = schema_of(Event)
     (spec,) = schema.numbered
-    assert schema.counter_key(spec, {"ticket_id": {"S": "tkt_123"}}) == {
+    assert schema.sequence_key(spec, {"ticket_id": {"S": "tkt_123"}}) == {
         "PK": {"S": "$#count#Event#number#tkt_123"},
         "SK": {"S": "$#count"},
     }
-    with pytest.raises(ModelError, match=r"Event\.number is numbered per ticket_id, which is not given"):
-        schema.counter_key(spec, {})
+    with pytest.raises(ModelError, match=r"Event\.number is numbered per ticket_id, which has no value; give it one"):
+        schema.sequence_key(spec, {})
 
 
 def test_stamps_and_versions_are_known_to_the_schema() -> None:

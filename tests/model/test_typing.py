@@ -26,7 +26,7 @@ reveal_type(call.version)                           # int
 reveal_type(call.status)                            # CallStatus
 reveal_type(TaskWithAssignments.model_construct().assignments)  # list[Assignment]
 reveal_type(Session.model_construct().expires_at)   # datetime | None
-reveal_type(schema_of(Call))                        # Schema
+reveal_type(schema_of(Call))                        # Schema[Call]
 reveal_type(Call.by_id)                             # def (*Any, **Any) -> Lookup[Call]
 
 

@@ -17,7 +17,7 @@ from tablewright.runtime import logs
 from tablewright.runtime.errors import TooMany
 from tablewright.runtime.http.rate_limit import RateLimit
 from tablewright.systems import load
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import serve_in_thread
 from tests.systems.harness import Served, serving
 
 

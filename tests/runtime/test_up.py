@@ -22,7 +22,7 @@ from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
 from tablewright.systems import NAMES, load
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import serve_in_thread
 
 ADDRESS = re.compile(r"is up at (http://\S+)")
 

@@ -22,6 +22,7 @@ from tablewright.model import (
     Unique,
     UpdatedAt,
     Version,
+    schemas_of,
     sharded,
     when,
 )
@@ -213,7 +214,7 @@ def assert_in_step(bench: Bench, *tables: Table) -> None:
                 assert str(guard[table.partition]) not in expected, "two items have one unique value"
                 expected[str(guard[table.partition])] = guard
             for spec in schema.numbered:
-                counter = str(schema.counter_key(spec, item)[table.partition])
+                counter = str(schema.sequence_key(spec, item)[table.partition])
                 highest[counter] = max(highest.get(counter, 0), int(item[spec.attribute]["N"]))
         assert guards == expected
         assert counters == highest
@@ -223,5 +224,5 @@ def assert_in_step(bench: Bench, *tables: Table) -> None:
 
 
 def _schema_of(table: Table, item: Item) -> Schema:
-    (schema,) = [schema for schema in table.entities if schema.matches(item)]
+    (schema,) = [schema for schema in schemas_of(table) if schema.matches(item)]
     return schema

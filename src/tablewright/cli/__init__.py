@@ -1,20 +1,20 @@
 """The command line.
 
-    backups         backup, backups, restore
-    cost            plan, meter
-    database        serve, verify
-    documents       docs, init
-    evolution       diff, workbench
-    infrastructure  infra, iam
-    lint            lint
-    services        up, token, config
-    support         support
-    systems         engagement
+    backup_commands           backup, backups, restore
+    cost_commands             plan, meter
+    database_commands         serve, verify
+    document_commands         docs, init
+    engagement_commands       engagement run, engagement demo-data
+    evolution_commands        diff, workbench
+    infrastructure_commands   infra, iam
+    lint_command              lint
+    service_commands          up, token, config
+    support_commands          support rebuild-metrics, ...
 
 Each module of this package registers a few commands. Exit codes: 0 done, 1 something was found (verify: the data is
-damaged), 2 something the user can put right, 130 interrupted, 141 nobody reads on (``| head``). What went wrong is one
-line on standard error that says what to do. Modules are imported by the command that needs them, so that ``--help`` and
-``--version`` answer at once.
+damaged), 2 something that the user can fix, 130 interrupted, 141 nobody reads the output any more (``| head``). An
+error is one line on standard error that says what to do. Modules are imported by the command that needs them, so that
+``--help`` and ``--version`` print at once.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _MODULES = (
     evolution_commands,
 )
 
-# As the shell says it of a program that SIGPIPE has ended.
+# What a shell reports for a program that SIGPIPE ended.
 _BROKEN_PIPE = 128 + 13
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
-        # A character that a terminal does not know is written as Python writes it in a text.
+        # A character that the terminal cannot show is printed as a Python escape.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if unknown:
             options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         status: int = options.command(options)
-        # While it can still be told that nobody reads it.
+        # While a closed pipe can still be reported.
         sys.stdout.flush()
     except UsageError as error:
         print(f"tablewright: {error}", file=sys.stderr)
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read the output has seen enough (``| head``); what is left of it goes nowhere. Neither done nor found.
+        # The reader has closed the pipe (``| head``): the rest of the output is dropped.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     return status

@@ -1,4 +1,4 @@
-"""What the commands share: the parser, and errors that the user can put right."""
+"""What the commands share: the argument parser, and errors that the user can fix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NoReturn, Protocol
 
 
 class Commands(Protocol):
-    """What a module adds its commands to; argparse does not name the type of it.
+    """What a module adds its commands to; argparse has no public type for it.
 
     A command sets ``command``, a function from the options to an exit code, and ``parser`` as its defaults.
     """
@@ -16,7 +16,7 @@ class Commands(Protocol):
 
 
 class UsageError(Exception):
-    """Something the user can put right; the message says what."""
+    """Something that the user can fix; the message says how."""
 
     status = 2
 
@@ -28,7 +28,7 @@ class DamagedDataError(UsageError):
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """Refuses in one line, where argparse shows the whole usage first."""
+    """An argument parser whose errors are one line; argparse prints the whole usage first."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")

@@ -1,6 +1,6 @@
-"""Backups of a data folder's tables: make one, list them, restore one or a point in time.
+"""Backups of a data folder's tables: create one, list them, restore one or a point in time.
 
-The commands work on the folder itself. While a server has it, any AWS client does the same through that.
+The commands open the folder itself. While a server uses it, an AWS client does the same over HTTP.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # A backup's name may be this long, and the time is a part of it.
 _MAX_NAME = 255
-_IN_USE = "the folder must not be in use by a server: there, use an AWS client"
+_IN_USE = "the folder must not be in use by a server; while it is, use an AWS client"
 
 
 def register(commands: Commands) -> None:
@@ -44,7 +44,7 @@ def register(commands: Commands) -> None:
         "--at",
         type=_time,
         metavar="TIME",
-        help="the time to go back to, as 2026-11-15T18:30:00Z; local time without the Z (default: the latest)",
+        help="time to restore to, such as 2026-11-15T18:30:00Z; local time without an offset (default: the latest)",
     )
     restore.set_defaults(command=_restore, parser=restore)
 
@@ -57,7 +57,7 @@ def _time(text: str) -> float:
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise argparse.ArgumentTypeError(f"a time is written as 2026-11-15T18:30:00Z, not {text!r}") from None
+        raise argparse.ArgumentTypeError(f"a time looks like 2026-11-15T18:30:00Z, not {text!r}") from None
 
 
 def _backup(options: argparse.Namespace) -> int:
@@ -67,8 +67,8 @@ def _backup(options: argparse.Namespace) -> int:
             stamp = f"-{datetime.now(UTC):%Y-%m-%dT%H.%M.%SZ}"
             name = options.table[: _MAX_NAME - len(stamp)] + stamp
         made = _call(engine, "CreateBackup", TableName=options.table, BackupName=name)["BackupDetails"]
-        told = _call(engine, "DescribeBackup", BackupArn=made["BackupArn"])["BackupDescription"]
-    items = counted(told["SourceTableDetails"]["ItemCount"], "item")
+        restored = _call(engine, "DescribeBackup", BackupArn=made["BackupArn"])["BackupDescription"]
+    items = counted(restored["SourceTableDetails"]["ItemCount"], "item")
     print(f"Backed up {options.table} ({items}) as {made['BackupName']}")
     print(made["BackupArn"])
     return 0
@@ -98,17 +98,19 @@ def _list(options: argparse.Namespace) -> int:
 def _restore(options: argparse.Namespace) -> int:
     is_backup = options.source.startswith("arn:")
     if is_backup and options.at is not None:
-        raise UsageError("a backup has one time; leave --at away, or name the table instead of the backup")
+        raise UsageError(
+            "--at does not apply to a backup, which has one time; omit it, or name the table instead of the backup"
+        )
     with open_engine(existing_folder(options.data)) as engine:
         if is_backup:
-            told = _call(engine, "RestoreTableFromBackup", BackupArn=options.source, TargetTableName=options.to)
+            restored = _call(engine, "RestoreTableFromBackup", BackupArn=options.source, TargetTableName=options.to)
         else:
             when = {"UseLatestRestorableTime": True} if options.at is None else {"RestoreDateTime": options.at}
-            told = _restore_to(engine, options.source, TargetTableName=options.to, **when)
+            restored = _restore_to(engine, options.source, TargetTableName=options.to, **when)
         print(f"Restoring {options.source} as {options.to} ...", flush=True)
         engine.sweep()
         table = _call(engine, "DescribeTable", TableName=options.to)["Table"]
-    then = _shown(told["TableDescription"]["RestoreSummary"]["RestoreDateTime"])
+    then = _shown(restored["TableDescription"]["RestoreSummary"]["RestoreDateTime"])
     print(f"{options.to} has {counted(table['ItemCount'], 'item')}, as of {then}")
     return 0
 
@@ -121,13 +123,13 @@ def _restore_to(engine: Engine, source: str, **request: Any) -> dict[str, Any]:
     except PointInTimeRecoveryUnavailableException:
         raise UsageError(
             f"point-in-time recovery is not enabled for {source}; "
-            "give the ARN of one of its backups, which `tablewright backups` lists"
+            "give the ARN of a backup instead; `tablewright backups` lists them"
         ) from None
     except InvalidRestoreTimeException:
         described = _call(engine, "DescribeContinuousBackups", TableName=source)["ContinuousBackupsDescription"]
         window = described["PointInTimeRecoveryDescription"]
         earliest, latest = window["EarliestRestorableDateTime"], window["LatestRestorableDateTime"]
-        raise UsageError(f"{source} can be restored to times from {_shown(earliest)} to {_shown(latest)}") from None
+        raise UsageError(f"{source} can be restored to a time from {_shown(earliest)} to {_shown(latest)}") from None
     except DynamoError as error:
         raise UsageError(_plain(error)) from None
 
@@ -142,10 +144,10 @@ def _call(engine: Engine, operation: str, **request: Any) -> dict[str, Any]:
 
 
 def _plain(error: Any) -> str:
-    """An error that the user can put right, with what to do about the two that come most often."""
+    """The message of an error, with what to do about the most frequent ones."""
     advice = {
         "TableAlreadyExistsException": "; choose another name with --to, or delete that table first",
-        "BackupNotFoundException": "; `tablewright backups` lists those that there are",
+        "BackupNotFoundException": "; `tablewright backups` lists the backups that exist",
     }
     return f"{error.message}{advice.get(error.code, '')}"
 

@@ -1,4 +1,4 @@
-"""What a design costs: ``plan`` from its traffic, ``meter`` from what a program consumes of the embedded engine."""
+"""What a design costs: ``plan`` computes it from traffic, ``meter`` measures what a program consumes."""
 
 from __future__ import annotations
 
@@ -25,34 +25,42 @@ def register(commands: Commands) -> None:
     plan = commands.add_parser(
         "plan",
         help="capacity and monthly cost of a design",
-        epilog="exit codes: 0 done, 1 a partition key is too hot, 2 something to put right",
+        epilog="exit codes: 0 done, 1 a partition key is too hot, 2 wrong usage",
     )
     plan.add_argument("design", metavar="PATH", help="module or file of the design, such as shop.model or ./model.py")
-    plan.add_argument("--prices", metavar="FILE", help="another price list (default: the one that comes along)")
-    plan.add_argument("--target", type=int, default=70, metavar="PERCENT", help="of autoscaling (default: 70)")
-    plan.add_argument("--backups", type=int, default=0, metavar="N", help="full backups that are kept (default: 0)")
-    plan.add_argument("--no-free-tier", action="store_true", help="as if others had used up the account's free tier")
-    plan.add_argument("--metered", metavar="FILE", help="traffic of a run that `meter --save FILE` kept")
+    plan.add_argument("--prices", metavar="FILE", help="price list to use (default: the one in the package)")
     plan.add_argument(
-        "--stands-for",
+        "--target-utilization",
+        type=int,
+        default=70,
+        metavar="PERCENT",
+        help="target utilization of autoscaling (default: 70)",
+    )
+    plan.add_argument(
+        "--backups", type=int, default=0, metavar="N", help="number of full backups that are kept (default: 0)"
+    )
+    plan.add_argument("--no-free-tier", action="store_true", help="do not deduct the account's free tier")
+    plan.add_argument("--metered", metavar="FILE", help="take the traffic from a run saved by `meter --save FILE`")
+    plan.add_argument(
+        "--period",
         type=_duration,
         metavar="TIME",
-        help="how much time the metered run stands for: 90s, 15m, 1h, 30d (default: as long as it took)",
+        help="the period that the metered run represents: 90s, 15m, 1h, 30d (default: how long it took)",
     )
-    plan.add_argument("--html", metavar="FILE", help="write it to a page as well")
-    plan.add_argument("--json", action="store_true", help="for machines")
+    plan.add_argument("--html", metavar="FILE", help="also write an HTML report")
+    plan.add_argument("--json", action="store_true", help="print JSON")
     plan.set_defaults(command=_plan, parser=plan)
 
     meter = commands.add_parser(
         "meter",
-        help="run a program and tell what it consumed of the embedded engine",
-        epilog="everything behind -- is the command; its exit code is that of meter",
+        help="run a program and report the capacity that it consumed of the embedded engine",
+        epilog="everything after -- is the command; meter exits with its exit code",
     )
-    meter.add_argument("--prices", metavar="FILE", help="another price list (default: the one that comes along)")
-    meter.add_argument("--keys", type=int, default=10, metavar="N", help="how many of the hottest keys (default: 10)")
-    meter.add_argument("--save", metavar="FILE", help="keep what was noted, for `plan --metered`")
-    meter.add_argument("--html", metavar="FILE", help="write it to a page with charts as well")
-    meter.add_argument("--json", action="store_true", help="for machines; what the program prints goes to stderr")
+    meter.add_argument("--prices", metavar="FILE", help="price list to use (default: the one in the package)")
+    meter.add_argument("--keys", type=int, default=10, metavar="N", help="number of hottest keys to show (default: 10)")
+    meter.add_argument("--save", metavar="FILE", help="save the recorded requests, for `plan --metered`")
+    meter.add_argument("--html", metavar="FILE", help="also write an HTML report with charts")
+    meter.add_argument("--json", action="store_true", help="print JSON; the program's own output goes to stderr")
     meter.add_argument("program", nargs="+", metavar="COMMAND", help="the program and its arguments")
     meter.set_defaults(command=_meter, parser=meter)
 
@@ -60,7 +68,7 @@ def register(commands: Commands) -> None:
 def _duration(text: str) -> Decimal:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text)
     if found is None or not Decimal(found[1]):
-        raise argparse.ArgumentTypeError(f"a time is a number with s, m, h or d behind it, such as 15m, not {text!r}")
+        raise argparse.ArgumentTypeError(f"a period is a number followed by s, m, h or d, such as 15m, not {text!r}")
     return Decimal(found[1]) * _SECONDS[found[2]]
 
 
@@ -103,26 +111,26 @@ def _planned(design: Design, prices: Prices, options: argparse.Namespace) -> Cos
     from tablewright.design.cost.metered_run import RunError, read_run
     from tablewright.design.cost.monthly_bill import CostOptions, plan_costs
 
-    if not 20 <= options.target <= 90:
-        raise UsageError(f"--target is a percentage from 20 to 90, not {options.target}")
+    if not 20 <= options.target_utilization <= 90:
+        raise UsageError(f"--target-utilization must be a percentage from 20 to 90, not {options.target_utilization}")
     if options.backups < 0:
-        raise UsageError("--backups is a number of copies, 0 or more")
-    settings = CostOptions(options.target, not options.no_free_tier, options.backups)
+        raise UsageError("--backups must be 0 or more")
+    settings = CostOptions(options.target_utilization, not options.no_free_tier, options.backups)
     if options.metered is None:
-        if options.stands_for is not None:
-            raise UsageError("--stands-for is about a metered run: give one with --metered FILE")
+        if options.period is not None:
+            raise UsageError("--period needs a metered run: add --metered FILE")
         return plan_costs(design, prices, settings)
     try:
         run = read_run(options.metered)
     except RunError as error:
         raise UsageError(str(error)) from None
-    seconds = options.stands_for or Decimal(str(run.seconds))
+    seconds = options.period or Decimal(str(run.seconds))
     if not seconds:
-        raise UsageError("the metered run is too short to tell how often things happen; say --stands-for TIME")
+        raise UsageError("the metered run is too short to derive a rate from; add --period TIME")
     demands = metered(design, run, seconds)
     if not demands:
         names = ", ".join(table.name for table in design.tables)
-        raise UsageError(f"the metered run asked nothing of the tables of {design.name}: {names}")
+        raise UsageError(f"the metered run did not use any table of {design.name}: {names}")
     return plan_costs(design, prices, settings, demands, busy_keys=busiest_keys(design, run, seconds))
 
 
@@ -160,7 +168,7 @@ def _meter(options: argparse.Namespace) -> int:
 
     prices = _prices(options.prices)
     if options.keys < 0:
-        raise UsageError("--keys is a number of keys, 0 or more")
+        raise UsageError("--keys must be 0 or more")
     with tempfile.TemporaryDirectory(prefix="tablewright-") as folder:
         noted = Path(folder, "run.jsonl") if options.save is None else Path(options.save).absolute()
         try:
@@ -175,7 +183,7 @@ def _meter(options: argparse.Namespace) -> int:
     else:
         show(page)
         if not run.requests:
-            print("nothing was asked of an embedded engine; is the program using another endpoint?", file=sys.stderr)
+            print("the program made no request to an embedded engine; does it use another endpoint?", file=sys.stderr)
     if options.html is not None:
         _write(options.html, to_html(page))
     return status
@@ -185,9 +193,9 @@ def _run(command: list[str], noted: Path, *, quiet: bool) -> int:
     """Run a program to its end; an interrupt is the program's to answer."""
     import subprocess
 
-    from tablewright.engine.metering import VARIABLE
+    from tablewright.engine import METER_VARIABLE
 
-    environment = {**os.environ, VARIABLE: str(noted)}
+    environment = {**os.environ, METER_VARIABLE: str(noted)}
     try:
         process = subprocess.Popen(command, env=environment, stdout=sys.stderr.fileno() if quiet else None)
     except OSError as error:

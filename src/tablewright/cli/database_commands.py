@@ -15,8 +15,7 @@ from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageErr
 
 if TYPE_CHECKING:
     from tablewright.engine import Engine
-    from tablewright.wire.messages import Request
-    from tablewright.wire.server import Server
+    from tablewright.wire import Request, Server
 
 
 def register(commands: Commands) -> None:
@@ -36,8 +35,8 @@ def register(commands: Commands) -> None:
 
     verify = commands.add_parser(
         "verify",
-        help="prove that a data folder is whole",
-        epilog="exit codes: 0 whole, 1 damaged, 2 there is nothing to verify, or it is in use",
+        help="check the integrity of a data folder",
+        epilog="exit codes: 0 intact, 1 damaged, 2 there is no data folder, or it is in use",
     )
     verify.add_argument("data", metavar="DIR", help="data folder, not in use by a server")
     verify.set_defaults(command=_verify, parser=verify)
@@ -46,8 +45,7 @@ def register(commands: Commands) -> None:
 def _serve(options: argparse.Namespace) -> int:
     import logging
 
-    from tablewright.wire.server import Server, run
-    from tablewright.wire.sigv4 import CredentialsFileError, Verifier, accept_any, read_credentials
+    from tablewright.wire import CredentialsFileError, Server, Verifier, accept_any, read_credentials, run_server
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     folder = None if options.memory else _locate(options.data)
@@ -65,7 +63,7 @@ def _serve(options: argparse.Namespace) -> int:
     check_address(options.host, options.port)
     with open_engine(folder) as engine:
         try:
-            run(
+            run_server(
                 lambda: Server(engine, host=options.host, port=options.port, authenticate=authenticate),
                 started,
             )
@@ -82,19 +80,19 @@ def _greet(url: str, folder: Path | None, host: str, credentials: str | None) ->
     settings = "AWS_DEFAULT_REGION=us-east-1"
     if credentials is None:
         settings = f"AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any {settings}"
-    # An address that stands for all of this machine's is none to connect to.
+    # A wildcard address cannot be connected to.
     reachable = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
     _say(f"Try: {settings} aws dynamodb list-tables --endpoint-url {reachable}")
     if credentials is None and not _is_loopback(host):
         print(
             f"tablewright: warning: listening on {host} with any credentials accepted:"
-            " whoever reaches it can read and change everything; --credentials FILE verifies signatures",
+            " anyone who can reach it can read and change everything; --credentials FILE verifies signatures",
             file=sys.stderr,
         )
 
 
 def _say(text: str) -> None:
-    """Prints a line; a reader that has gone away (``| head -1``) is no reason to stop serving."""
+    """Prints a line; the server goes on if nobody reads its output any more (``| head -1``)."""
     try:
         print(text, flush=True)
     except BrokenPipeError:
@@ -104,7 +102,7 @@ def _say(text: str) -> None:
 def _verify(options: argparse.Namespace) -> int:
     import logging
 
-    # What background work stumbles over in damaged data is in the report as well, and without a traceback.
+    # Damage that background work runs into is in the report as well, without a traceback.
     logging.getLogger("tablewright").addHandler(logging.NullHandler())
     folder = existing_folder(options.data)
     with open_engine(folder) as engine:
@@ -118,14 +116,16 @@ def _verify(options: argparse.Namespace) -> int:
         counted(report.stream_records, "stream record"),
     ]
     if report.history_records:
-        found.append(counted(report.history_records, "change that can be undone", "changes that can be undone"))
+        found.append(
+            counted(report.history_records, "change for point-in-time recovery", "changes for point-in-time recovery")
+        )
     if report.backups:
         found.append(counted(report.backups, "backup"))
     counts = ", ".join(found)
     if report.ok:
-        print(f"{folder} is whole: {counts}")
+        print(f"{folder} is intact: {counts}")
         return 0
-    print(f"{folder} is damaged: {counts}; restore a copy of it that is whole")
+    print(f"{folder} is damaged: {counts}; restore an intact copy of the folder")
     return 1
 
 
@@ -134,8 +134,8 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def existing_folder(path: str) -> Path:
-    """A data folder that is there already; nothing is made or changed."""
-    from tablewright.engine.storage.data_folder import holds_database
+    """A data folder that exists; nothing is created or changed."""
+    from tablewright.engine import holds_database
 
     folder = _locate(path)
     if not folder.exists():
@@ -148,10 +148,10 @@ def existing_folder(path: str) -> Path:
 
 
 def _locate(path: str) -> Path:
-    from tablewright.engine.storage.data_folder import StorageError, locate
+    from tablewright.engine import StorageError, resolve_folder
 
     try:
-        return locate(path)
+        return resolve_folder(path)
     except StorageError as error:
         raise UsageError(str(error)) from None
 
@@ -168,7 +168,7 @@ def open_engine(folder: Path | None) -> Engine:
 
 
 def check_address(host: str, port: int) -> None:
-    """Refuses an address that cannot be had before a data folder is made for it."""
+    """Refuses an address that cannot be listened on, before a data folder is created."""
     import socket
 
     try:
@@ -198,14 +198,14 @@ def _why_not_listening(host: str, port: int, error: OSError) -> str:
     # The event loop puts the system's text at the end of one of its own.
     text = error.strerror or str(error)
     if error.errno == errno.EADDRINUSE or "in use" in text:
-        return f"port {port} of {host} is in use; stop what uses it, or choose another with --port"
+        return f"port {port} on {host} is in use; stop the program that uses it, or choose another port with --port"
     if error.errno == errno.EACCES:
-        return f"port {port} may not be opened by this user; choose one above 1023 with --port"
+        return f"this user may not open port {port}; choose one above 1023 with --port"
     return f"cannot listen on {host}:{port}: {text.rpartition(': ')[2]}"
 
 
 def _allow_many_connections() -> None:
-    """Room for the server's bound on connections, where the system allows it."""
+    """Raises the limit on open files to the server's limit on connections, if the system allows it."""
     try:
         import resource
     except ImportError:  # not on Windows

@@ -1,4 +1,4 @@
-"""Documents and projects: ``docs`` prints the document of a design, ``init`` begins a project with one."""
+"""Documents and projects: ``docs`` writes the design document, ``init`` creates a new project."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tablewright.cli.argument_parser import Commands, UsageError
 
 
 def register(commands: Commands) -> None:
-    docs = commands.add_parser("docs", help="the design document, from the model")
+    docs = commands.add_parser("docs", help="write the design document, from the model")
     docs.add_argument(
         "designs", nargs="+", metavar="PATH", help="module or file of a design, such as shop.model or ./model.py"
     )
-    docs.add_argument("--html", action="store_true", help="one self-contained page instead of Markdown")
+    docs.add_argument("--html", action="store_true", help="one self-contained HTML page instead of Markdown")
     docs.add_argument("--out", metavar="DIR", help="write a file for each design to DIR instead of printing them")
     docs.set_defaults(command=_docs, parser=docs)
 
-    init = commands.add_parser("init", help="begin a project: one entity, a test and a README")
-    init.add_argument("name", metavar="NAME", help="of the project, and of the folder that is made for it")
+    init = commands.add_parser("init", help="create a project: one entity, a test and a README")
+    init.add_argument("name", metavar="NAME", help="name of the project and of its new folder")
     init.set_defaults(command=_init, parser=init)
 
 
@@ -39,7 +39,9 @@ def _docs(options: argparse.Namespace) -> int:
     texts = [to_html(page) if options.html else to_markdown(page) for page in pages]
     if options.out is None:
         if options.html and len(texts) > 1:
-            raise UsageError("there are several designs, and a page is of one: write them to files with --out DIR")
+            raise UsageError(
+                "an HTML page shows one design, and there are several: write a file for each with --out DIR"
+            )
         print("\n".join(texts), end="")
         return 0
     names = [f"{slug(page.title)}.{'html' if options.html else 'md'}" for page in pages]
@@ -72,7 +74,7 @@ def _init(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UsageError(f"{folder} exists already, and nothing is overwritten; choose another name")
+            raise UsageError(f"{folder} already exists and is not overwritten; choose another name")
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, "utf-8")
@@ -80,7 +82,7 @@ def _init(options: argparse.Namespace) -> int:
         raise UsageError(f"{error.filename} cannot be written: {error.strerror}") from None
     package = next(path for path in files if path.endswith("/__init__.py")).removesuffix("/__init__.py")
     print(
-        f"{folder} is made. Try:\n"
+        f"Created {folder}. Try:\n"
         f"  cd {shlex.quote(str(folder))}\n"
         f"  pip install -e '.[dev]'\n"
         f"  pytest\n"

@@ -1,4 +1,4 @@
-"""What the systems have to do at length: ``engagement run`` and ``engagement demo-data``."""
+"""Long-running jobs of Engagement: ``engagement run`` and ``engagement demo-data``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def register(commands: Commands) -> None:
-    _engagement(commands.add_parser("engagement", help="run a program of engagement, or make customers to try it with"))
+    _engagement(commands.add_parser("engagement", help="run an engagement program, or write demo customers for one"))
 
 
 # -- engagement ---------------------------------------------------------------------------------------------------
@@ -28,20 +28,22 @@ def _engagement(parser: argparse.ArgumentParser) -> None:
 
     run = commands.add_parser(
         "run",
-        help="carry out a batch run of a program, or take up the one that was cut short",
-        epilog="Ctrl-C stops it where it is; the next call goes on from there.",
+        help="run a program over all customers, or resume the run that was interrupted",
+        epilog="Ctrl-C interrupts the run; the next call resumes it.",
     )
-    run.add_argument("program", metavar="PROGRAM", help="the program's id")
-    run.add_argument("--marketplace", required=True, metavar="NAME", help="the marketplace that it is for")
+    run.add_argument("program", metavar="PROGRAM", help="id of the program")
+    run.add_argument("--marketplace", required=True, metavar="NAME", help="marketplace of the program")
     run.add_argument("--data", metavar="DIR", help="data folder (default: ./data)")
     run.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
     run.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
-    run.add_argument("--json", action="store_true", help="print the record of the run as JSON")
+    run.add_argument("--json", action="store_true", help="print the run as JSON")
     run.set_defaults(command=_run, parser=run)
 
-    data = commands.add_parser("demo-data", help="make customers to try a program with, always the same")
-    data.add_argument("--customers", type=int, default=1_000, metavar="N", help="how many (default: 1000)")
-    data.add_argument("--out", required=True, metavar="FILE", help="a .csv or .parquet file, which is replaced")
+    data = commands.add_parser("demo-data", help="write demo customers for a program, always the same ones")
+    data.add_argument("--customers", type=int, default=1_000, metavar="N", help="number of customers (default: 1000)")
+    data.add_argument(
+        "--out", required=True, metavar="FILE", help="a .csv or .parquet file; an existing one is replaced"
+    )
     data.set_defaults(command=_demo_data, parser=data)
 
 
@@ -57,7 +59,7 @@ def _run(options: argparse.Namespace) -> int:
 
     systems = load("engagement")
     if settings.is_embedded and not settings.data.exists():
-        raise UsageError(f"there is no data folder {settings.data}; give one with --data")
+        raise UsageError(f"there is no data folder {settings.data}; choose one with --data")
     with StepProgress() as steps:
         steps.begin("opening the database")
         runtime = open_runtime(settings, systems)
@@ -67,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
         except ServiceProblem as problem:
             raise UsageError(str(problem)) from None
         except StoreError as error:
-            raise UsageError(f"the database refused: {error}") from None
+            raise UsageError(f"the database refused the request: {error}") from None
         finally:
             runtime.close()
     _tell(ended, as_json=options.json)
@@ -86,7 +88,7 @@ def _carried_out(platform: Platform, options: argparse.Namespace, steps: StepPro
     leaving = threading.Event()
     before = {number: signal.signal(number, lambda *_: leaving.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        steps.begin("resuming the run that was cut short" if unfinished is not None else "running")
+        steps.begin("resuming the interrupted run" if unfinished is not None else "running")
         held = platform.runs.begin(program) if unfinished is None else platform.runs.resume(unfinished)
 
         def work() -> Run:
@@ -96,7 +98,7 @@ def _carried_out(platform: Platform, options: argparse.Namespace, steps: StepPro
                 tell=lambda run: steps.tell("customers", run.counts.read, run.total or run.counts.read),
             )
 
-        # Signals come to this thread, which has nothing to do but to notice them; a query may take its time.
+        # Signals are delivered to this thread, which only waits; the work is done in another.
         with ThreadPoolExecutor(1) as executor:
             return executor.submit(work).result()
     finally:
@@ -116,7 +118,7 @@ def _tell(run: Run, *, as_json: bool) -> None:
         }
         print(json.dumps(told))
         return
-    state = "is cut short; call this again to go on" if run.state == "running" else run.state
+    state = "was interrupted; run this again to resume it" if run.state == "running" else run.state
     print(
         f"run {run.run_id} {state}: {counts.read} customers, {counts.candidates} candidates, "
         f"{counts.rejected} rejected, {counts.failed} failed"
@@ -124,7 +126,7 @@ def _tell(run: Run, *, as_json: bool) -> None:
     for reason, number in sorted(run.errors.items(), key=lambda each: -each[1])[:5]:
         print(f"  {number} times: {reason}")
     if run.failure is not None:
-        print(f"tablewright: {run.failure}; put it right and call this again", file=sys.stderr)
+        print(f"tablewright: {run.failure}; fix it and run this again", file=sys.stderr)
 
 
 def _demo_data(options: argparse.Namespace) -> int:
@@ -132,9 +134,9 @@ def _demo_data(options: argparse.Namespace) -> int:
 
     path = Path(options.out)
     if path.suffix not in (".csv", ".parquet"):
-        raise UsageError(f"--out names a .csv or a .parquet file, which {path.name} is not")
+        raise UsageError(f"--out must be a .csv or .parquet file, not {path.name}")
     if not 1 <= options.customers <= 100_000_000:
-        raise UsageError("--customers is at least 1 and at most 100000000")
+        raise UsageError("--customers must be from 1 to 100000000")
     try:
         from tablewright.systems.engagement.sources import demo_customers
     except ModuleNotFoundError as error:
@@ -148,5 +150,5 @@ def _demo_data(options: argparse.Namespace) -> int:
             )
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}") from None
-    print(f"{options.customers} customers are in {path}")
+    print(f"wrote {options.customers} customers to {path}")
     return 0

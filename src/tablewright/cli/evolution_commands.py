@@ -1,4 +1,4 @@
-"""``diff``: what changes between two versions of a design. ``workbench``: to NoSQL Workbench, and from it."""
+"""``diff``: changes between two versions of a design. ``workbench``: export to NoSQL Workbench and import from it."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ _STYLES = {"free": "green", "new index": "cyan", "backfill": "yellow", "re-key":
 def register(commands: Commands) -> None:
     diff = commands.add_parser(
         "diff",
-        help="show what changes between two versions of a design, and what it takes",
-        epilog="exit codes: 0 nothing but free changes, or those accepted; 1 a change takes work, or is unsafe; "
+        help="show the changes between two versions of a design, and the migration steps",
+        epilog="exit codes: 0 all changes are free or accepted; 1 a change needs migration steps, or is unsafe; "
         "2 a design cannot be loaded",
     )
     diff.add_argument("old", metavar="OLD", help="module or file of a design, or a snapshot (.json)")
-    diff.add_argument("new", nargs="?", metavar="NEW", help="the same, of the version after it")
-    diff.add_argument("--snapshot", action="store_true", help="print the snapshot of one design, to be kept")
+    diff.add_argument("new", nargs="?", metavar="NEW", help="the same, for the new version")
+    diff.add_argument("--snapshot", action="store_true", help="print the snapshot of a design, to commit or keep")
     diff.add_argument(
         "--accept",
         action="append",
         default=[],
         metavar="PLACE",
-        help="a change that is taken care of, by its place; may be repeated",
+        help="accept the change at this place, as it is dealt with; may be repeated",
     )
-    diff.add_argument("--json", action="store_true", help="for machines")
+    diff.add_argument("--json", action="store_true", help="print JSON")
     diff.set_defaults(command=_diff, parser=diff)
 
-    workbench = commands.add_parser("workbench", help="write a design for NoSQL Workbench, or a model from its file")
+    workbench = commands.add_parser("workbench", help="export a design to NoSQL Workbench, or import one from it")
     actions = workbench.add_subparsers(required=True, metavar="ACTION")
-    export = actions.add_parser("export", help="a design as a data model of NoSQL Workbench, with sample items")
+    export = actions.add_parser("export", help="print a design as a NoSQL Workbench data model, with sample items")
     add_design(export)
-    export.add_argument("--json", action="store_true", help="the model, and what it has no place for, in one document")
+    export.add_argument("--json", action="store_true", help="print the data model together with what it cannot express")
     export.set_defaults(command=_export, parser=export)
-    import_ = actions.add_parser("import", help="a data model of NoSQL Workbench as a Python model to start from")
-    import_.add_argument("file", type=Path, metavar="FILE", help="data model, exported in Workbench's own format")
+    import_ = actions.add_parser("import", help="print a NoSQL Workbench data model as a Python model to start from")
+    import_.add_argument("file", type=Path, metavar="FILE", help="data model, exported in NoSQL Workbench's own format")
     import_.set_defaults(command=_import, parser=import_)
 
 
@@ -56,16 +56,16 @@ def register(commands: Commands) -> None:
 def _diff(options: argparse.Namespace) -> int:
     if options.snapshot:
         if options.new is not None:
-            raise UsageError("a snapshot is of one design: tablewright diff --snapshot PATH")
+            raise UsageError("--snapshot takes one path: tablewright diff --snapshot PATH")
         print(_snapshot_text(options.old), end="")
         return 0
     if options.new is None:
-        raise UsageError("say the old and the new version: tablewright diff OLD NEW")
+        raise UsageError("the new version is missing: tablewright diff OLD NEW")
     found = _compared(_snapshots(options.old), _snapshots(options.new), options.old)
     accepted = set(options.accept)
     unknown = accepted - {change.place for changes in found.values() for change in changes}
     if unknown:
-        raise UsageError(f"nothing changes at {', '.join(sorted(unknown))}, so there is nothing to accept there")
+        raise UsageError(f"--accept {', '.join(sorted(unknown))}: nothing changes there")
     waiting = [
         change
         for changes in found.values()
@@ -159,7 +159,7 @@ def _summary(changes: list[DesignChange]) -> str:
     counts: dict[str, int] = {}
     for change in changes:
         counts[change.kind] = counts.get(change.kind, 0) + 1
-    return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing changes"
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "no changes"
 
 
 # -- workbench ------------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def _export(options: argparse.Namespace) -> int:
         return 0
     print(json.dumps(content, indent=2))
     for each in lost:
-        print(f"tablewright: warning: NoSQL Workbench has no place for this: {each}", file=sys.stderr)
+        print(f"tablewright: warning: NoSQL Workbench cannot express this: {each}", file=sys.stderr)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""``infra``: what makes a design's tables in an account. ``iam``: the least policy of each role."""
+"""``infra``: templates and commands that create a design's tables. ``iam``: the least-privilege policy of each role."""
 
 from __future__ import annotations
 
@@ -22,59 +22,73 @@ _SCALE = 10
 
 
 def register(commands: Commands) -> None:
-    infra = commands.add_parser("infra", help="write what makes a design's tables: templates, commands, requests")
+    infra = commands.add_parser("infra", help="write templates, commands or requests that create a design's tables")
     add_design(infra)
     infra.add_argument("--format", choices=_FORMATS, default="cloudformation", help="default: cloudformation")
     _add_place(infra)
-    infra.add_argument("--kms-key", metavar="ARN", help="key for the tables that the design wants encrypted")
+    infra.add_argument("--kms-key", metavar="ARN", help="KMS key for the tables that the design declares as encrypted")
     infra.add_argument(
-        "--provisioned", nargs=2, type=int, metavar=("READ", "WRITE"), help="capacity units (default: on demand)"
-    )
-    infra.add_argument(
-        "--scale-to",
+        "--provisioned",
         nargs=2,
         type=int,
         metavar=("READ", "WRITE"),
-        help=f"capacity units that are scaled up to (default: {_SCALE} times as many)",
+        help="provisioned capacity units (default: on demand)",
     )
     infra.add_argument(
-        "--target", type=int, default=70, metavar="PERCENT", help="use that scaling aims at (default: 70)"
+        "--max-capacity",
+        nargs=2,
+        type=int,
+        metavar=("READ", "WRITE"),
+        help=f"capacity units to scale up to (default: {_SCALE} times --provisioned)",
     )
-    infra.add_argument("--policies", action="store_true", help="with a policy for each role (cloudformation only)")
+    infra.add_argument(
+        "--target-utilization",
+        type=int,
+        default=70,
+        metavar="PERCENT",
+        help="target utilization of autoscaling (default: 70)",
+    )
+    infra.add_argument(
+        "--policies", action="store_true", help="include a managed policy for each role (cloudformation only)"
+    )
     _add_notes(infra)
-    infra.add_argument("--json", action="store_true", help="commands and requests as JSON")
+    infra.add_argument("--json", action="store_true", help="print commands (cli) or requests (boto3) as JSON")
     infra.set_defaults(command=_infra, parser=infra)
 
-    iam = commands.add_parser("iam", help="show what each role may do, and write its policy")
+    iam = commands.add_parser("iam", help="show what each role may do, or print its policy with --json")
     add_design(iam)
     iam.add_argument("--role", action="append", metavar="NAME", help="this role only; may be repeated")
     iam.add_argument(
         "--tenant",
         metavar="FIELD[=VARIABLE]",
-        help="limit the role to items of its own tenant, told by this field (default variable: a tag of the caller)",
+        help="limit the role to the items of its own tenant, by this field (default variable: a principal tag)",
     )
     _add_notes(iam)
-    iam.add_argument("--account", metavar="ID", help="account of the tables, for --json")
+    iam.add_argument("--account", metavar="ID", help="AWS account of the tables, for --json")
     _add_place(iam)
     iam.add_argument(
         "--stream-label",
         action="append",
         default=[],
         metavar="TABLE=LABEL",
-        help="label of a table's stream, which is part of its ARN",
+        help="label of a table's stream, as in the stream's ARN; may be repeated",
     )
-    iam.add_argument("--json", action="store_true", help="policy documents, by role")
+    iam.add_argument("--json", action="store_true", help="print policy documents, by role")
     iam.set_defaults(command=_iam, parser=iam)
 
 
 def add_design(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say which design is meant."""
+    """The arguments that select a design."""
     parser.add_argument("path", metavar="PATH", help="module or file of a design, such as shop.model or ./model.py")
-    parser.add_argument("--design", metavar="NAME", help="which one, where the module has several")
+    parser.add_argument("--design", metavar="NAME", help="which design, if the module has several")
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--environment", metavar="NAME", help="begins the tables' names (default: as designed)")
+    parser.add_argument(
+        "--environment",
+        metavar="NAME",
+        help="prefix of the table names, such as dev (default: the names of the design)",
+    )
     parser.add_argument("--region", default="us-east-1", help="default: us-east-1")
 
 
@@ -100,7 +114,7 @@ def _notes(design: Design, options: argparse.Namespace) -> Table | None:
 
 
 def chosen(options: argparse.Namespace) -> Design:
-    """The design that the arguments mean."""
+    """The design that the arguments select."""
     from tablewright.design.design_loading import DesignError, load
 
     try:
@@ -113,7 +127,7 @@ def chosen(options: argparse.Namespace) -> Design:
             raise UsageError(f"{options.path} has no design {options.design!r}; it has {', '.join(names)}")
         return designs[names.index(options.design)]
     if len(designs) > 1:
-        raise UsageError(f"{options.path} has several designs: choose one with --design, of {', '.join(names)}")
+        raise UsageError(f"{options.path} has several designs; choose one with --design: {', '.join(names)}")
     return designs[0]
 
 
@@ -125,9 +139,9 @@ def _infra(options: argparse.Namespace) -> int:
 
     design = chosen(options)
     if options.policies and options.format != "cloudformation":
-        raise UsageError("--policies goes with --format cloudformation; for policies alone there is: tablewright iam")
-    if options.provisioned is None and options.scale_to is not None:
-        raise UsageError("--scale-to goes with --provisioned READ WRITE")
+        raise UsageError("--policies needs --format cloudformation; `tablewright iam` prints policies alone")
+    if options.provisioned is None and options.max_capacity is not None:
+        raise UsageError("--max-capacity needs --provisioned READ WRITE")
     try:
         print(_written(design, _deployment(options), options), end="")
     except DesignError as error:
@@ -141,8 +155,8 @@ def _deployment(options: argparse.Namespace) -> Deployment:
     capacity = None
     if options.provisioned is not None:
         read, write = options.provisioned
-        max_read, max_write = options.scale_to or (read * _SCALE, write * _SCALE)
-        capacity = ProvisionedCapacity(read, write, max_read, max_write, options.target)
+        max_read, max_write = options.max_capacity or (read * _SCALE, write * _SCALE)
+        capacity = ProvisionedCapacity(read, write, max_read, max_write, options.target_utilization)
     return Deployment(options.environment, options.region, capacity, options.kms_key)
 
 
@@ -155,7 +169,10 @@ def _written(design: Design, deployment: Deployment, options: argparse.Namespace
         written = _json(cloudformation.template(design, deployment, policies=options.policies, notes_in=notes))
         for role, grants in iam.all_grants(design, notes).items() if options.policies else ():
             if not grants:
-                print(f"tablewright: warning: {role} may do nothing, so it has no policy", file=sys.stderr)
+                print(
+                    f"tablewright: warning: role {role} has no permissions, so no policy is written for it",
+                    file=sys.stderr,
+                )
         return written
     if options.format == "terraform":
         return _json(terraform.configuration(design, deployment))
@@ -188,12 +205,12 @@ def _iam(options: argparse.Namespace) -> int:
         show(_page(design, granted))
         return 0
     if options.account is None or not (options.account.isdigit() and len(options.account) == 12):
-        raise UsageError("a policy names the account: give its 12 digits with --account")
+        raise UsageError("a policy contains the account id: add --account with its 12 digits")
     for role, grants in granted.items():
         if not grants:
             others = [f"--role {shlex.quote(name)}" for name, allowed in granted.items() if allowed]
-            choice = f"choose others: {' '.join(others)}" if others else "leave it out of the design"
-            raise UsageError(f"{role} may do nothing, and IAM takes no policy without a statement; {choice}")
+            choice = f"choose other roles: {' '.join(others)}" if others else "remove it from the design"
+            raise UsageError(f"role {role} has no permissions, and IAM refuses a policy without statements; {choice}")
     labels = _labels(design, options.stream_label)
     try:
         arn = iam.arns(options.region, options.account, environment=options.environment, stream_labels=labels)
@@ -204,8 +221,8 @@ def _iam(options: argparse.Namespace) -> int:
     streams = {grant.resource.table.name for grants in granted.values() for grant in grants if grant.resource.stream}
     for name in sorted(streams - labels.keys()):
         print(
-            f"tablewright: part of a stream's ARN is known once it is there: say --stream-label {name}=LABEL, with the "
-            f"LatestStreamLabel of aws dynamodb describe-table, or use: tablewright infra --policies",
+            f"tablewright: the ARN of a stream contains its label: add --stream-label {name}=LABEL, with the "
+            f"LatestStreamLabel from aws dynamodb describe-table, or use tablewright infra --policies",
             file=sys.stderr,
         )
     return 0
@@ -222,7 +239,7 @@ def _granted(design: Design, options: argparse.Namespace) -> dict[str, list[Gran
         return {role: iam.grants(design, role, tenant) for role in options.role}
     found = iam.all_grants(design, notes, options.role)
     if not found:
-        raise UsageError(f"{design.name} has no roles; say who does what: Design(..., roles={{'api': [...]}})")
+        raise UsageError(f"{design.name} has no roles; declare them: Design(..., roles={{'api': [...]}})")
     return found
 
 
@@ -243,7 +260,7 @@ def _labels(design: Design, given: list[str]) -> dict[str, str]:
         name, equals, label = text.partition("=")
         if not equals or name not in {table.name for table in design.tables}:
             known = ", ".join(table.name for table in design.tables)
-            raise UsageError(f"--stream-label {text}: say TABLE=LABEL, with a table of {known}")
+            raise UsageError(f"--stream-label {text}: expected TABLE=LABEL, where TABLE is one of {known}")
         found[name] = label
     return found
 
@@ -258,12 +275,12 @@ def _page(design: Design, granted: dict[str, list[Grant]]) -> DesignReport:
         for grant in grants:
             rows.setdefault((str(grant.resource), grant.action), []).append(grant.reason)
         if not rows:
-            blocks.append(Text("Nothing."))
+            blocks.append(Text("No permissions."))
             continue
         blocks.append(
             Grid(["resource", "action", "for"], [[*key, ", ".join(reasons)] for key, reasons in rows.items()])
         )
         keys = sorted({key for grant in grants for key in grant.leading})
         if keys:
-            blocks.append(Text(f"Only items whose partition key is {', '.join(f'`{key}`' for key in keys)}"))
-    return DesignReport(f"Who may do what in {design.name}", blocks)
+            blocks.append(Text(f"Only items with the partition key {', '.join(f'`{key}`' for key in keys)}"))
+    return DesignReport(f"Permissions in {design.name}", blocks)

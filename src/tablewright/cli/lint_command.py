@@ -1,4 +1,4 @@
-"""``lint``: the mistakes in a design, for people, and with ``--json`` for machines."""
+"""``lint``: finds mistakes in a design and prints them, as text or with ``--json``."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def register(commands: Commands) -> None:
     lint = commands.add_parser(
         "lint",
         help="find the mistakes in a design",
-        epilog="exit codes: 0 nothing to put right, 1 errors or warnings were found, 2 the design cannot be loaded",
+        epilog="exit codes: 0 no findings that count, 1 errors or warnings were found, 2 the design cannot be loaded",
     )
     lint.add_argument(
         "designs", nargs="+", metavar="PATH", help="module or file of a design, such as shop.model or ./model.py"
     )
-    lint.add_argument("--strict", action="store_true", help="advice counts as well")
-    lint.add_argument("--json", action="store_true", help="for machines")
+    lint.add_argument("--strict", action="store_true", help="treat advice as a failure too")
+    lint.add_argument("--json", action="store_true", help="print JSON")
     lint.set_defaults(command=_lint, parser=lint)
 
 
@@ -89,5 +89,5 @@ def _summary(open_: list[LintFinding], accepted: int) -> str:
         count = sum(finding.severity == severity for finding in open_)
         if count:
             counts.append(f"{count} {severity if count == 1 else many}")
-    text = ", ".join(counts) or "nothing to put right"
+    text = ", ".join(counts) or "no findings"
     return text + (f" ({accepted} accepted)" if accepted else "")

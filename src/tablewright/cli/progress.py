@@ -1,4 +1,4 @@
-"""Progress on a terminal: what is being done, and how far it is. Without a terminal, a line for each step."""
+"""Progress of long commands: a bar on a terminal, otherwise a line for each step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 class StepProgress:
-    """StepProgress, one after the other; ``tell`` says how far the present one is."""
+    """Steps, one after the other; ``tell`` reports how far the current one is."""
 
     def __init__(self) -> None:
         self._progress: Any = None

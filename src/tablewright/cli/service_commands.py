@@ -1,4 +1,4 @@
-"""The systems: bring them ``up``, mint a ``token``, print the ``config``."""
+"""The systems: run them with ``up``, issue a ``token``, print the ``config``."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ def register(commands: Commands) -> None:
     up = commands.add_parser(
         "up",
         help="run the systems, on the embedded engine or on an endpoint",
-        epilog="Settings come from TABLEWRIGHT_... and tablewright.toml as well; `tablewright config` prints them.",
+        epilog="Settings are also read from TABLEWRIGHT_... variables and tablewright.toml; `tablewright config` "
+        "prints them.",
     )
     _add_storage(up)
     up.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
     up.add_argument("--port", type=port, help="port, 0 for any free one (default: 8080)")
-    up.add_argument("--demo", action="store_true", help="fill a new data folder with something to look at")
-    up.add_argument("--system", action="append", metavar="NAME", help="only this system (may be given again)")
+    up.add_argument("--demo", action="store_true", help="fill a new data folder with demo data")
+    up.add_argument("--system", action="append", metavar="NAME", help="only this system; may be repeated")
     up.set_defaults(command=_up, parser=up)
 
     token = commands.add_parser(
         "token",
-        help="mint a token for development",
+        help="issue a token for development",
         epilog=f"Groups: {', '.join(_GROUPS)}.",
     )
-    token.add_argument("--user", required=True, help="who the token is for (the claim `sub`)")
-    token.add_argument("--group", action="append", default=[], metavar="NAME", help="a group (may be given again)")
+    token.add_argument("--user", required=True, help="user id, the claim `sub`")
+    token.add_argument("--group", action="append", default=[], metavar="NAME", help="a group; may be repeated")
     token.add_argument("--email", help="the claim `email`")
-    token.add_argument("--hours", type=float, default=12.0, help="how long it is good for (default: 12)")
-    token.add_argument("--data", metavar="DIR", help="data folder whose key signs it (default: ./data)")
+    token.add_argument("--hours", type=float, default=12.0, help="hours until the token expires (default: 12)")
+    token.add_argument("--data", metavar="DIR", help="data folder whose key signs the token (default: ./data)")
     token.set_defaults(command=_token, parser=token)
 
     config = commands.add_parser("config", help="print the settings")
@@ -54,7 +55,7 @@ def _add_storage(parser: argparse.ArgumentParser) -> None:
 
 
 def read_settings(**given: Any) -> Settings:
-    """The settings, with those that the command line gives."""
+    """The settings, overridden by the options of the command line."""
     try:
         from pydantic import ValidationError
 
@@ -76,7 +77,7 @@ def read_settings(**given: Any) -> Settings:
 
 
 def open_runtime(settings: Settings, systems: Any) -> Runtime:
-    """Open what systems stand on."""
+    """Open the runtime that the systems run on."""
     from tablewright.engine import DamagedError, StorageError
     from tablewright.runtime.settings import SettingsError
     from tablewright.runtime.system import Runtime
@@ -116,7 +117,7 @@ def _up(options: argparse.Namespace) -> int:
 
     unknown = set(options.system or ()) - set(NAMES)
     if unknown:
-        raise UsageError(f"there is no system {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+        raise UsageError(f"unknown system {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
     check_address(settings.host, settings.port)
     logs.set_up(settings.log_level)
     with StepProgress() as steps:
@@ -127,7 +128,7 @@ def _up(options: argparse.Namespace) -> int:
         try:
             return serve(runtime, systems, demo=options.demo, steps=steps)
         except StoreError as error:
-            raise UsageError(f"the database refused: {error}") from None
+            raise UsageError(f"the database refused the request: {error}") from None
         except SettingsError as error:
             raise UsageError(str(error)) from None
 
@@ -135,9 +136,11 @@ def _up(options: argparse.Namespace) -> int:
 def _token(options: argparse.Namespace) -> int:
     settings = read_settings(data=options.data)
     if settings.mode == "production":
-        raise UsageError("tokens are minted in development only; ask the issuer of your production for one")
+        raise UsageError(
+            "tokens are issued in development mode only; in production, get one from your identity provider"
+        )
     if not 0 < options.hours <= 24 * 365:
-        raise UsageError("--hours is more than 0 and at most 8760")
+        raise UsageError("--hours must be more than 0 and at most 8760")
     from datetime import timedelta
 
     from tablewright.runtime.identity.local_issuer import LocalIssuer
@@ -145,7 +148,7 @@ def _token(options: argparse.Namespace) -> int:
     from tablewright.runtime.settings import Secrets, SettingsError
 
     if not is_user_id(options.user):
-        raise UsageError("--user is some text, of at most 255 bytes")
+        raise UsageError("--user must be text of at most 255 bytes")
     try:
         issuer = LocalIssuer(Secrets(settings.data))
     except SettingsError as error:
@@ -155,8 +158,10 @@ def _token(options: argparse.Namespace) -> int:
     unknown = [group for group in options.group if group not in _GROUPS]
     if unknown:
         # A system of somebody's own may have it.
-        told = f"none of the systems knows the group {', '.join(unknown)}; they know {', '.join(_GROUPS)}"
-        print(f"tablewright: {told}", file=sys.stderr)
+        names = ", ".join(unknown)
+        print(
+            f"tablewright: warning: no system uses the group {names}; known are {', '.join(_GROUPS)}", file=sys.stderr
+        )
     lifetime = timedelta(hours=options.hours)
     print(issuer.token(options.user, groups=options.group, email=options.email, lifetime=lifetime))
     return 0

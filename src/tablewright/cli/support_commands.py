@@ -1,7 +1,7 @@
-"""What Support has to do at length: ``support rebuild-metrics``, ``migrate-shards``, ``collect-orphans``, ``export``.
+"""Long-running jobs of Support: ``support rebuild-metrics``, ``migrate-shards``, ``collect-orphans``, ``export``.
 
-On the embedded engine one process has the data folder. So while ``tablewright up`` is running, ``--url`` has that
-process do it, and shows how far it is.
+A data folder is open in one process only. While ``tablewright up`` is running, ``--url`` has that process run the job,
+and shows its progress.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _ANSWER_WITHIN = 30.0
 
 
 class FoundError(UsageError):
-    """Something in the data, or in another process, that has to be looked at."""
+    """A job that failed, here or in another process."""
 
     status = 1
 
 
 def register(commands: Commands) -> None:
-    support = commands.add_parser("support", help="work on all of support's data: metrics, shards, payloads, exports")
+    support = commands.add_parser("support", help="jobs over all of support's data: metrics, shards, payloads, exports")
     inner = support.add_subparsers(required=True, metavar="COMMAND", parser_class=OneLineParser)
 
-    rebuild = inner.add_parser("rebuild-metrics", help="count all metrics anew from the table, while it is in use")
+    rebuild = inner.add_parser("rebuild-metrics", help="rebuild all metrics from the table, while it is in use")
     _add_place(rebuild, online=True)
     rebuild.set_defaults(command=_job, job="rebuild-metrics", parser=rebuild)
 
@@ -45,23 +45,21 @@ def register(commands: Commands) -> None:
     _add_place(migrate, online=True)
     migrate.set_defaults(command=_job, job="migrate-shards", parser=migrate)
 
-    collect = inner.add_parser("collect-orphans", help="remove payloads that no ticket refers to, older than a day")
+    collect = inner.add_parser("collect-orphans", help="delete payloads older than a day that no ticket refers to")
     _add_place(collect, online=True)
     collect.add_argument("--dry-run", action="store_true", help="only count them")
     collect.set_defaults(command=_job, job="collect-orphans", parser=collect)
 
     export = inner.add_parser(
         "export",
-        help="export tickets with their events and feedback, to train models on",
-        epilog="The first export has all tickets, later ones to the same folder those that have changed since.",
+        help="export tickets with their events and feedback, as training data",
+        epilog="The first export to a folder contains all tickets, later ones those that changed since.",
     )
     _add_place(export, online=False)
     export.add_argument("--out", required=True, metavar="DIR", help="folder to export to")
-    export.add_argument("--format", choices=("jsonl", "parquet"), default="jsonl", help="of the files (default: jsonl)")
+    export.add_argument("--format", choices=("jsonl", "parquet"), default="jsonl", help="file format (default: jsonl)")
     export.add_argument("--full", action="store_true", help="export all tickets again")
-    export.add_argument(
-        "--identified", action="store_true", help="with ids of persons, instead of keyed hashes of them"
-    )
+    export.add_argument("--identified", action="store_true", help="export user ids as they are, not as keyed hashes")
     export.set_defaults(command=_export, parser=export)
 
 
@@ -70,8 +68,8 @@ def _add_place(parser: argparse.ArgumentParser, *, online: bool) -> None:
     parser.add_argument("--endpoint", metavar="URL", help="a DynamoDB endpoint instead of the embedded engine")
     parser.add_argument("--region", help="Amazon DynamoDB in this region, or the region of the endpoint")
     if online:
-        parser.add_argument("--url", help="have the process at this address do it, such as http://127.0.0.1:8080")
-        parser.add_argument("--token", help="an Admin's token for --url (default: one of the data folder's own)")
+        parser.add_argument("--url", help="run the job in the process at this address, such as http://127.0.0.1:8080")
+        parser.add_argument("--token", help="an Admin's token for --url (default: one signed by the data folder's key)")
 
 
 def _job(options: argparse.Namespace) -> int:
@@ -106,13 +104,13 @@ def _done(settings: Settings, steps: StepProgress, job: str, *, dry_run: bool) -
                 raise FoundError(str(error)) from None
         return maintenance_jobs.collect_orphans(runtime.blocking, tell, dry_run=dry_run)
 
-    return _opened(settings, steps, job.replace("-", " "), work, instead="say --url http://127.0.0.1:8080")
+    return _opened(settings, steps, job.replace("-", " "), work, instead="add --url http://127.0.0.1:8080")
 
 
 def _opened(
     settings: Settings, steps: StepProgress, what: str, work: Callable[[Runtime, Tell], str], *, instead: str
 ) -> str:
-    """Open the data, do something with it, and close it; ``instead`` is what to do when another process has it."""
+    """Open the data, run a job on it, and close it; ``instead`` is what to do if another process uses it."""
     from tablewright.cli.service_commands import open_runtime
     from tablewright.model import ModelError
     from tablewright.runtime.internal_tables import notes_table
@@ -120,7 +118,7 @@ def _opened(
     from tablewright.systems import load
 
     if settings.is_embedded and not (settings.data / "tablewright.db").exists():
-        raise UsageError(f"there is no data in {settings.data}; give the data folder with --data")
+        raise UsageError(f"there is no database in {settings.data}; choose the data folder with --data")
     systems = load("support")
     steps.begin("opening the database")
     try:
@@ -134,7 +132,7 @@ def _opened(
         steps.begin(what)
         return work(runtime, lambda done, total: steps.tell(what, done, total or done))
     except (StoreError, ModelError) as error:
-        raise UsageError(f"the database refused: {error}") from None
+        raise UsageError(f"the database refused the request: {error}") from None
     finally:
         runtime.close()
 
@@ -165,7 +163,7 @@ def _export(options: argparse.Namespace) -> int:
         return f"{written}; {export.told}" if export.told else written
 
     with StepProgress() as steps:
-        instead = "start it with TABLEWRIGHT_TRAINING_EXPORT=DIR, and it exports by itself"
+        instead = "set TABLEWRIGHT_TRAINING_EXPORT=DIR for it, and it exports by itself"
         outcome = _opened(settings, steps, "exporting tickets", work, instead=instead)
     print(outcome)
     return 0
@@ -175,7 +173,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _asked(settings: Settings, options: argparse.Namespace, job: str, steps: StepProgress) -> str:
-    """Have the process at ``--url`` do it."""
+    """Run the job in the process at ``--url``."""
     path = "/support/metrics/rebuild" if job == "rebuild-metrics" else f"/support/upkeep/{job}"
     token = options.token or _own_token(settings)
     steps.begin(job.replace("-", " "))
@@ -185,7 +183,7 @@ def _asked(settings: Settings, options: argparse.Namespace, job: str, steps: Ste
         state = _call("GET", options.url + path, token)
         steps.tell(job.replace("-", " "), state["done"], state["total"] or state["done"])
     if state["failed"] is not None:
-        raise FoundError(f"it failed there: {state['failed']}; the log of that process says more")
+        raise FoundError(f"the job failed: {state['failed']}; see the log of that process")
     return str(state["outcome"])
 
 
@@ -197,9 +195,9 @@ def _own_token(settings: Settings) -> str:
     from tablewright.runtime.settings import Secrets
 
     if settings.mode == "production" or settings.issuer is not None:
-        raise UsageError("--url needs the token of an Admin here: give it with --token")
+        raise UsageError("--url needs a token of an Admin: add --token")
     if not settings.data.exists():
-        raise UsageError(f"there is no data folder {settings.data}, whose key would sign a token; give it with --data")
+        raise UsageError(f"there is no data folder {settings.data} with a key to sign a token; choose it with --data")
     return LocalIssuer(Secrets(settings.data)).token("tablewright", groups=[ADMINS], lifetime=timedelta(hours=1))
 
 
@@ -210,7 +208,7 @@ def _call(method: str, url: str, token: str) -> dict[str, Any]:
         answer = httpx.request(method, url, headers={"Authorization": f"Bearer {token}"}, timeout=_ANSWER_WITHIN)
         found = answer.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise UsageError(f"{url} does not answer as a Tablewright does: {type(error).__name__}") from None
+        raise UsageError(f"{url} did not respond like Tablewright: {type(error).__name__}") from None
     if answer.is_error or not isinstance(found, dict) or "running" not in found:
         detail = found.get("detail") if isinstance(found, dict) else None
         raise UsageError(f"{url} refused: {detail or answer.status_code}")

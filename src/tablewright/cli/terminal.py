@@ -1,4 +1,4 @@
-"""Pages of the design tools in a terminal, by rich."""
+"""Reports of the design tools on a terminal, by rich."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show(page: DesignReport) -> None:
-    """Print a page."""
+    """Print a report."""
     screen = console()
     screen.print(page.title, style="bold")
     for block in page.blocks:
@@ -27,7 +27,7 @@ def console() -> Console:
     try:
         from rich.console import Console
     except ImportError:
-        raise UsageError("this needs rich to be shown: pip install 'tablewright[design]', or use --json") from None
+        raise UsageError("printing tables needs rich: pip install 'tablewright[design]', or use --json") from None
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:

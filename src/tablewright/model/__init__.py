@@ -43,12 +43,12 @@ from tablewright.model.design import (
     Volume,
     Write,
 )
-from tablewright.model.entity import Entity, schema_of
+from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.keys.key_template import Template
 from tablewright.model.naming import camel_case, pascal_case, snake_case
 from tablewright.model.patterns import Get, Lookup, Query, Selection
-from tablewright.model.schema import Schema
+from tablewright.model.schema import Schema, schema_of, schemas_of
 from tablewright.model.table import GlobalIndex, Index, LocalIndex, Table
 from tablewright.model.values.attribute_codec import EpochMillis, EpochSeconds
 
@@ -95,6 +95,7 @@ __all__ = [
     "camel_case",
     "pascal_case",
     "schema_of",
+    "schemas_of",
     "sharded",
     "snake_case",
     "when",

@@ -25,10 +25,10 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
 from tablewright.dynamo import Item
-from tablewright.model.entity import Entity, schema_of
+from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import Field, Literal
-from tablewright.model.schema import Schema
+from tablewright.model.schema import Schema, schema_of
 
 C = TypeVar("C", bound="Collection")
 
@@ -80,7 +80,7 @@ class Member:
     optional: bool
 
 
-def _decoded(schema: Schema, item: Item) -> Entity:
+def _decoded(schema: Schema[Entity], item: Item) -> Entity:
     return schema.decode(item)
 
 

@@ -8,7 +8,7 @@ nothing could, and that is an error.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -25,14 +25,12 @@ from tablewright.model.declarations import (
     VersionMarker,
 )
 from tablewright.model.errors import ModelError
+from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_template import Field
 from tablewright.model.patterns import Get, Query
+from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.values.attribute_codec import Epoch, named, stored_types
 from tablewright.model.values.type_support import members_of, why_not, why_not_model
-
-if TYPE_CHECKING:
-    from tablewright.model.items.field_spec import FieldSpec
-    from tablewright.model.schema import Schema
 
 _MARKERS = (AttributeName, Expiry, Large, Numbered, Stamp, Unique, VersionMarker)
 _NOT_IN_KEYS = {"BOOL", "M", "L", "SET", "B"}
@@ -101,7 +99,7 @@ def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
         yield from _models_in(argument)
 
 
-def check(schema: Schema) -> None:
+def check_schema(schema: Schema) -> None:
     """The whole declaration."""
     _check_attributes(schema)
     for attribute, rule in schema.key_rules.items():
@@ -369,7 +367,7 @@ def _paths_of(schema: Schema, attributes: tuple[str, ...]) -> list[str]:
 
 def _check_neighbours(schema: Schema) -> None:
     entity = schema.entity.__name__
-    for other in schema.table.entities:
+    for other in schemas_of(schema.table):
         if other.type_name == schema.type_name:
             raise ModelError(
                 f"{entity}: table {schema.table.name!r} has an entity of the type {schema.type_name!r} already; "

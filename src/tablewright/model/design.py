@@ -22,17 +22,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from tablewright.model.collection import Collection, CollectionQuery
+from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import Template
 from tablewright.model.patterns import Get, Query
-from tablewright.model.schema import Schema
+from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.table import Table
-
-if TYPE_CHECKING:
-    from tablewright.model.entity import Entity
 
 # Far beyond what anybody has; what is larger is a slip, and would make every figure that follows from it useless.
 _MOST_A_SECOND = 10**9
@@ -270,7 +268,7 @@ class Design:
     def schemas(self) -> Iterator[Schema]:
         """Every entity of every table, compiled, in the order of declaration."""
         for table in self.tables:
-            yield from table.entities
+            yield from schemas_of(table)
 
     @property
     def patterns(self) -> dict[str, tuple[Schema | type[Collection], Get | Query | CollectionQuery]]:

@@ -23,10 +23,12 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict
 
 from tablewright.dynamo import Item
+from tablewright.model.declaration_checks import check_fields, check_schema
 from tablewright.model.declarations import Keys, Upgrades
 from tablewright.model.errors import ModelError
+from tablewright.model.naming import Naming, snake_case
 from tablewright.model.patterns import Get, Query
-from tablewright.model.schema import Naming, Schema, snake_case
+from tablewright.model.schema import Schema, schema_of
 from tablewright.model.table import Table
 from tablewright.model.values.pydantic_validators import take_stored_values
 
@@ -59,7 +61,11 @@ class Entity(BaseModel):
                 raise ModelError(f"class {cls.__name__}: table= takes a Table, not {table!r}")
             if not cls.__pydantic_complete__:
                 raise ModelError(f"{cls.__name__} uses a type that is not defined yet; define it before")
-            cls.schema_ = Schema(cls, table, naming, type_name or cls.__name__)
+            check_fields(cls)
+            schema = Schema(cls, table, naming, type_name or cls.__name__)
+            check_schema(schema)
+            cls.schema_ = schema
+            schema.join_table()
 
     @classmethod
     def of(cls, item: Item) -> Self:
@@ -71,11 +77,3 @@ class Entity(BaseModel):
     def item(self) -> Item:
         """The item that holds this entity."""
         return schema_of(type(self)).encode(self)
-
-
-def schema_of(entity: type[Entity]) -> Schema:
-    """The compiled declaration of an entity."""
-    schema = entity.__dict__.get("schema_")
-    if not isinstance(schema, Schema):
-        raise ModelError(f"{entity.__name__} is kept in no table: declare it with table=...")
-    return schema

@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
 
 from tablewright.model.errors import ModelError
 
-if TYPE_CHECKING:
-    from tablewright.model.entity import Entity
-
-E = TypeVar("E", bound="Entity")
-E_co = TypeVar("E_co", bound="Entity", covariant=True)
+E = TypeVar("E", bound=BaseModel)
+E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
 
 BOUNDS = ("since", "until", "after", "before")
 _BOUNDS = frozenset(BOUNDS)

@@ -18,14 +18,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pydantic import BaseModel
 
 from tablewright.dynamo import AttributeValue
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import PAST, SEPARATOR, escape
-
-if TYPE_CHECKING:
-    from tablewright.model.schema import Schema
 
 _KEY_TYPES = ("S", "N", "B")
 _VIEW_TYPES = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
@@ -127,7 +126,8 @@ class Table:
     encryption: bool = False
     deletion_protection: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
-    entities: list[Schema] = field(default_factory=list, init=False, repr=False)
+    # The classes that are declared with this table, in that order; ``schema_of`` gives what they are compiled to.
+    entities: list[type[BaseModel]] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_name("table", self.name)

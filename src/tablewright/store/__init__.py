@@ -58,9 +58,10 @@ from tablewright.store.streams.consumer import AsyncConsumer, Consumer
 from tablewright.store.streams.effects import Effects
 from tablewright.store.streams.rebuild import RebuildProgress
 from tablewright.store.streams.stream_worker import Handler, Pass
-from tablewright.store.write.executor import Operation
+from tablewright.store.write.delete import Delete
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
-from tablewright.store.write.put import Create, Delete, Put
+from tablewright.store.write.planning.operation import Operation
+from tablewright.store.write.put import Create, Put
 from tablewright.store.write.transaction import Absent, Check
 from tablewright.store.write.update import Update
 from tablewright.store.write.upsert import Upsert

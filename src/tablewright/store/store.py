@@ -29,9 +29,9 @@ from tablewright.store.maintenance.table_differences import Difference
 from tablewright.store.maintenance.verify_repair import ProgressHook
 from tablewright.store.read import get, query
 from tablewright.store.read.query import Page
-from tablewright.store.write import batch_write, idempotent_write, put, transaction, update, upsert
-from tablewright.store.write.executor import Operation
+from tablewright.store.write import batch_write, delete, idempotent_write, put, transaction, update, upsert
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
+from tablewright.store.write.planning.operation import Operation
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Entity)
@@ -266,7 +266,7 @@ class Store(Face):
 
     def delete(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> bool:
         """Delete an item; says whether there was one."""
-        return self._run(put.delete(self._context, target, expect=expect))
+        return self._run(delete.delete(self._context, target, expect=expect))
 
     def transact(self, *operations: Operation) -> None:
         """Several writes, all or none: Create, Put, Update, Delete, Check, Absent."""

@@ -115,11 +115,11 @@ def test_partitions_are_for_bytes_and_for_throughput() -> None:
 def test_a_size_just_over_a_kb_costs_a_unit_more() -> None:
     sizes = {size.why: size for size in size_costs(plan_costs(models.design)) if size.entity == "Order"}
     assert sizes["now"].size == 1_050
-    assert sizes["just under the last KB"].size == 1_024
-    assert sizes["just under the last KB"].write_units == sizes["now"].write_units - 1
+    assert sizes["just under the previous KB"].size == 1_024
+    assert sizes["just under the previous KB"].write_units == sizes["now"].write_units - 1
     assert sizes["just over the next KB"].size == 2_049
     assert sizes["just over the next 4 KB"].read_units == sizes["now"].read_units + 1
-    assert sizes["just under the last KB"].cost < sizes["now"].cost < sizes["just over the next KB"].cost
+    assert sizes["just under the previous KB"].cost < sizes["now"].cost < sizes["just over the next KB"].cost
 
 
 def test_the_cost_of_the_present_size_is_that_of_the_bill() -> None:

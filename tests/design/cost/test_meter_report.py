@@ -91,7 +91,7 @@ def test_a_run_of_nothing_is_a_page_as_well() -> None:
 @pytest.mark.parametrize("text", ["no json", "{}", "[1]", '{"at": "x"}'])
 def test_what_is_no_run_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "run").write_text(f"{LINES[0]}\n{text}\n")
-    with pytest.raises(RunError, match="line 2 is not what a metered run notes"):
+    with pytest.raises(RunError, match="line 2 is not a request of a metered run"):
         read_run(tmp_path / "run")
 
 
@@ -117,6 +117,6 @@ def test_a_run_that_stands_for_a_time_is_traffic() -> None:
 def test_a_plan_of_a_run_does_not_speak_of_what_is_declared() -> None:
     demands = metered(models.design, metered_run(LINES), Decimal(10))
     page = to_markdown(cost_report(plan_costs(models.design, demands=demands)))
-    assert "what the traffic of the metered run costs" in page
+    assert "the on-demand cost of the traffic of the metered run" in page
     assert "declared" not in page.partition("## Tables")[0]
-    assert "what the declared traffic costs" in to_markdown(cost_report(plan_costs(models.design)))
+    assert "the on-demand cost of the declared traffic" in to_markdown(cost_report(plan_costs(models.design)))

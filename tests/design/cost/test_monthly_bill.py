@@ -116,14 +116,14 @@ def test_a_local_index_uses_the_capacity_of_its_table() -> None:
 
 @pytest.mark.parametrize(("target", "units"), [(50, 20), (70, 15), (90, 12)])
 def test_autoscaling_follows_the_demand_at_its_target(target: int, units: int) -> None:
-    found = plan(things({"Thing.now": Traffic(per_second=10, peak=100)}), free_tier=False, target=target)
+    found = plan(things({"Thing.now": Traffic(per_second=10, peak=100)}), free_tier=False, target_utilization=target)
     (line,) = [line for line in found.bill("autoscaling").lines if line.what == "reads" and line.index is None]
     assert line.quantity == units * 730
 
 
 def test_a_target_beyond_what_autoscaling_takes_is_refused() -> None:
     with pytest.raises(ValueError, match="from 20 to 90"):
-        plan(things(), target=95)
+        plan(things(), target_utilization=95)
 
 
 # -- the free tier --------------------------------------------------------------------------------------------------
@@ -279,14 +279,12 @@ def test_what_has_no_traffic_is_said_to_be_in_no_figure() -> None:
     writes = [Write("place", ItemWrite(Order, "create")), Write("ship", ItemWrite(Order, "update"))]
     everything = {"Order.by_id": Traffic(1), "place": Traffic(1), "ship": Traffic(1)}
 
-    def told(traffic: dict[str, Traffic]) -> list[str]:
+    def excluded(traffic: dict[str, Traffic]) -> list[str]:
         page = cost_report(plan(Design("Shop", tables=[orders], writes=writes, traffic=traffic)))
-        return [block.text for block in page.blocks if isinstance(block, Text) and "no figure" in block.text]
+        return [block.text for block in page.blocks if isinstance(block, Text) and "not included" in block.text]
 
-    assert told({"place": Traffic(1)}) == [
-        "`Order.by_id`, `ship`: in no figure here, as their traffic is not declared."
-    ]
-    assert told(everything) == []
+    assert excluded({"place": Traffic(1)}) == ["`Order.by_id`, `ship`: not included, as no traffic is declared."]
+    assert excluded(everything) == []
 
 
 def test_what_tables_and_indexes_cost_and_keep_adds_up() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pytest
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
-from tablewright.design.cost.item_sizes import item_size
+from tablewright.dynamo import item_size
 from tablewright.model import (
     Collection,
     CollectionQuery,

@@ -139,7 +139,7 @@ def test_samples_are_items_of_each_entity(page: DesignReport) -> None:
 
 def test_cost_is_part_of_it(page: DesignReport) -> None:
     headings = [block.text for block in page.blocks if isinstance(block, Heading)]
-    for heading in ("Capacity and cost", "Ways to pay", "Hot keys", "Break-even"):
+    for heading in ("Capacity and cost", "Billing modes", "Hot keys", "Break-even"):
         assert heading in headings
 
 
@@ -188,7 +188,7 @@ def test_the_command_writes_a_file_for_each_design(tmp_path: Path) -> None:
 
 def test_what_can_be_put_right_is_said_in_a_line(tmp_path: Path) -> None:
     assert "there is no module 'nowhere'" in error_line("docs", "nowhere")
-    assert "write them to files with --out DIR" in error_line("docs", "tests.design.models", "--html")
+    assert "write a file for each with --out DIR" in error_line("docs", "tests.design.models", "--html")
     (tmp_path / "file").write_text("")
     assert "cannot be written" in error_line("docs", "tests.design.models", "--out", str(tmp_path / "file"))
     assert "two designs would be written to orders-bare.md" in error_line(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tablewright.design import workbench
 from tablewright.design.design_loading import DesignError, load
-from tablewright.model import Design, Entity, GlobalIndex, Schema, Table
+from tablewright.model import Design, Entity, GlobalIndex, Schema, Table, schemas_of
 from tests.design.subjects import DESIGNS
 from tests.design.workbench.data_models import DESK, DEVICES, FACETS, PK_SK, SHOP, file, s, table
 
@@ -66,7 +66,7 @@ def all_items(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def owner(table: Table, item: dict[str, Any]) -> Schema:
-    (schema,) = [schema for schema in table.entities if schema.matches(item)]
+    (schema,) = [schema for schema in schemas_of(table) if schema.matches(item)]
     return schema
 
 

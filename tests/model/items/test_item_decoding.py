@@ -54,7 +54,9 @@ def test_a_part_of_an_item_gives_an_entity_without_the_rest() -> None:
     assert part.balance == 7
     with pytest.raises(AttributeError, match="name"):
         _ = part.name
-    with pytest.raises(ModelError, match="this Account was read in part, without name; read it whole"):
+    with pytest.raises(
+        ModelError, match="this Account was read without its field name; read the complete item before you write it"
+    ):
         part.item()
 
 

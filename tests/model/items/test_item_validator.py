@@ -36,13 +36,13 @@ STORED = st.recursive(
 )
 
 
-def plainly(schema: Schema, item: Item) -> Entity:
-    """The entity that pydantic makes of the decoded values, without a reader."""
-    reader, schema.decoder._read = schema.decoder._read, None
+def plainly(schema: Schema[Entity], item: Item) -> Entity:
+    """The entity that pydantic makes of the decoded values, without an item validator."""
+    validate, schema.decoder._validate = schema.decoder._validate, None
     try:
         return schema.decode(item)
     finally:
-        schema.decoder._read = reader
+        schema.decoder._validate = validate
 
 
 def outcome(read: Any, item: Item) -> Any:
@@ -58,7 +58,7 @@ def outcome(read: Any, item: Item) -> Any:
 
 
 def test_there_is_a_reader_for_an_entity_of_all_types() -> None:
-    assert schema_of(Thing).decoder._read is not None
+    assert schema_of(Thing).decoder._validate is not None
 
 
 @settings(max_examples=200)
@@ -161,7 +161,7 @@ UNUSUAL: list[Item] = [
 @pytest.mark.parametrize("item", UNUSUAL, ids=str)
 def test_validators_see_what_they_always_saw(item: Item) -> None:
     schema = schema_of(Unusual)
-    assert schema.decoder._read is not None
+    assert schema.decoder._validate is not None
     whole = {"id": {"S": "1"}, **item}
     assert outcome(schema.decode, whole) == outcome(lambda stored: plainly(schema, stored), whole)
 
@@ -179,7 +179,7 @@ def test_an_entity_that_looks_at_all_its_values_has_them_decoded() -> None:
             seen.append(values)
             return values
 
-    assert schema_of(Looking).decoder._read is None
+    assert schema_of(Looking).decoder._validate is None
     assert Looking.of({"id": {"S": "1"}, "number": {"N": "2.5"}}).number == Decimal("2.5")
     assert seen == [{"id": "1", "number": Decimal("2.5")}]
 

@@ -33,8 +33,9 @@ from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request, Response, Sleep, Work
 from tablewright.store.maintenance.verify_repair import repair
 from tablewright.store.write.batch_write import write_many
+from tablewright.store.write.delete import delete
 from tablewright.store.write.idempotent_write import begin, complete
-from tablewright.store.write.put import create, delete, put
+from tablewright.store.write.put import create, put
 from tablewright.store.write.transaction import transact
 from tablewright.store.write.update import update
 from tablewright.store.write.upsert import upsert

@@ -50,7 +50,7 @@ def test_a_reference_that_somebody_forged_leads_nowhere(shelf: Shelf) -> None:
     item = shelf.item(paper())
     item[BLOB_REFERENCES]["M"]["body"]["M"]["blob"] = {"S": "../../../../etc/passwd"}
     shelf.backend.call(Request("PutItem", {"TableName": shelf.name, "Item": item}))
-    with pytest.raises(StoreError, match="is no name of a blob"):
+    with pytest.raises(StoreError, match="is not a blob name"):
         read(shelf)
     shelf.backend.call(Request("DeleteItem", {"TableName": shelf.name, "Key": schema_of(Paper).key_of(paper().item())}))
     for blob in shelf.names():
@@ -78,7 +78,7 @@ def test_an_item_that_was_read_without_the_store_cannot_be_written_by_accident(s
     with pytest.raises(AttributeError):
         _ = partly.body
     assert partly.notes == []
-    with pytest.raises(ModelError, match="read in part, without body"):
+    with pytest.raises(ModelError, match="read without its field body"):
         shelf.store.put(partly)
     assert shelf.store.load(partly) == read(shelf)
 
@@ -87,7 +87,7 @@ def test_a_store_without_a_place_for_blobs_says_so(shelf: Shelf) -> None:
     store = Store(shelf.backend, clock=shelf.context.clock, table_names=shelf.context.table_names, blobs=None)
     store.put(paper(body=A))
     assert "body" in shelf.item(paper())
-    with pytest.raises(LimitExceeded, match=r"Paper folder f, paper_id 1: .* nowhere else to keep body and scan"):
+    with pytest.raises(LimitExceeded, match=r"Paper folder f, paper_id 1: .* no blob store for body and scan"):
         store.put(paper(body=long("a", 420_000)))
     shelf.store.put(paper(body=A))
     with pytest.raises(StoreError, match="give it blobs="):

@@ -19,7 +19,8 @@ from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.flow.driver import Flow, Sleep, Work
 from tablewright.store.write.batch_write import write_many
-from tablewright.store.write.put import create, delete, put
+from tablewright.store.write.delete import delete
+from tablewright.store.write.put import create, put
 from tablewright.store.write.transaction import transact
 from tablewright.store.write.update import update
 from tablewright.store.write.upsert import upsert

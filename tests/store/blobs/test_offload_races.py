@@ -29,7 +29,8 @@ from tablewright.store.flow.driver import Flow
 from tablewright.store.read.get import get
 from tablewright.store.read.query import query
 from tablewright.store.write.batch_write import write_many
-from tablewright.store.write.put import delete, put
+from tablewright.store.write.delete import delete
+from tablewright.store.write.put import put
 from tablewright.store.write.transaction import transact
 from tablewright.store.write.update import update
 from tablewright.store.write.upsert import upsert

@@ -96,7 +96,7 @@ def test_a_large_field_can_only_be_set_and_removed(shelf: Shelf) -> None:
     entity = shelf.store.put(paper(body=A))
     with pytest.raises(ModelError, match=r"Paper: body is Large, so it can only be set and removed"):
         shelf.store.update(entity, add={"body": 5})
-    with pytest.raises(ModelError, match=r"Paper\.body is Large and may be outside of its item"):
+    with pytest.raises(ModelError, match=r"Paper\.body is Large and may be a blob"):
         shelf.store.update(entity, title="t", expect={"body": A})
 
 

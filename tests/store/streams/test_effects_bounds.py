@@ -43,7 +43,7 @@ def test_what_would_break_a_bound_is_put_aside_and_the_rest_counts(desk: Desk) -
     assert found is not None
     assert found.taken == 2
     (letter,) = consumer.dead_letters()
-    assert "Seat room a: taken would be 3, and is at most 2" in letter.error
+    assert "Seat room a: taken would be 3, and must be at most 2" in letter.error
 
 
 def test_a_bound_holds_for_an_item_that_is_not_there_yet(desk: Desk) -> None:
@@ -54,7 +54,7 @@ def test_a_bound_holds_for_an_item_that_is_not_there_yet(desk: Desk) -> None:
     consumer = desk.consumer(give_back, retries=0)
     assert consumer.run_once().dead_letters == 1
     (letter,) = consumer.dead_letters()
-    assert "taken would be -1, and is at least 0" in letter.error
+    assert "taken would be -1, and must be at least 0" in letter.error
     assert seat(desk) is None
 
 

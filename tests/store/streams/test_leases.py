@@ -18,7 +18,7 @@ from tablewright.store.flow.driver import Request, Response
 from tablewright.store.streams.change_records import AnyChange
 from tablewright.store.streams.consumer import Consumer
 from tablewright.store.streams.effects import Effects
-from tablewright.store.write.executor import execute_all
+from tablewright.store.write.planning.executor import execute_all
 from tests.clocks import Clock
 from tests.store.streams.counted_tickets import Desk, Failing, Still, count, metrics, tickets
 

@@ -127,7 +127,7 @@ def test_items_can_be_numbered_per_what_is_inside_of_a_field(store: Store) -> No
 def test_an_item_without_what_it_is_numbered_per_is_refused_before_anything_is_asked(
     store: Store, backend: Told
 ) -> None:
-    with pytest.raises(ModelError, match=r"Receipt\.number is numbered per owner\.town, which is not given"):
+    with pytest.raises(ModelError, match=r"Receipt\.number is numbered per owner\.town, which has no value"):
         store.create(Receipt(receipt_id="r", owner=Owner(name="Ada")))
     assert backend.operations == []
 
@@ -135,5 +135,5 @@ def test_an_item_without_what_it_is_numbered_per_is_refused_before_anything_is_a
 def test_a_counter_is_named_by_all_that_it_is_counted_per_and_as_often() -> None:
     # A counter under another name would begin at one again.
     schema = schema_of(Page)
-    key = schema.counter_key(schema.fields["number"], {"book_id": {"S": "b"}})
+    key = schema.sequence_key(schema.fields["number"], {"book_id": {"S": "b"}})
     assert key["PK"]["S"].endswith("#b#b")

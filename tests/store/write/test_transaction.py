@@ -146,7 +146,7 @@ def test_what_a_read_finds_out_is_the_reason_of_its_action(written: Bench) -> No
 def test_more_than_a_hundred_actions_are_refused_before_they_are_sent(written: Bench) -> None:
     with pytest.raises(LimitExceeded, match="at most 100 actions; this has 101"):
         written.store.transact(*[Create(Player(player_id=f"p-{n}", team="red")) for n in range(101)])
-    with pytest.raises(LimitExceeded, match="this has 60 and 60 guards of unique fields"):
+    with pytest.raises(LimitExceeded, match="this has 60 and 60 guards of unique values"):
         written.store.transact(*[Create(Account(account_id=f"a-{n}", email=f"{n}")) for n in range(60)])
     written.store.transact(*[Create(Player(player_id=f"p-{n}", team="red")) for n in range(100)])
     assert len(everything(written, people)) == 100

@@ -18,7 +18,7 @@ from tablewright.store import (
 )
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Request, Response
-from tablewright.store.write.executor import ATTEMPTS
+from tablewright.store.write.planning.executor import ATTEMPTS
 from tablewright.store.write.update import update
 from tests.store.bench import Bench
 from tests.store.flows import drive
@@ -142,7 +142,7 @@ def test_the_stamp_of_change_moves_and_that_of_creation_stays(written: Bench, pl
 
 def test_a_path_through_what_is_not_there_is_refused_with_what_to_do(written: Bench, player: Player) -> None:
     written.store.update(BY_ID, remove=["address"])
-    told = "Player player_id p-1: address is not there, so there is no place for address.postal_code; set address as a"
+    told = "Player player_id p-1: address.postal_code cannot be set, because address is not there; set address as a"
     for target in (player, BY_ID):
         with pytest.raises(ConditionFailed, match=told):
             written.store.update(target, nested={"address.postal_code": "1"})

@@ -17,7 +17,8 @@ from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.context import Context
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Flow, Request, Response
-from tablewright.store.write.put import create, delete, put
+from tablewright.store.write.delete import delete
+from tablewright.store.write.put import create, put
 from tablewright.store.write.transaction import transact
 from tablewright.store.write.update import update
 from tablewright.store.write.upsert import upsert

@@ -153,10 +153,10 @@ def test_an_interrupted_run_goes_on_with_the_next_call(tmp_path: Path) -> None:
         pass
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
-    assert (process.returncode, "is cut short; call this again to go on" in out) == (130, True)
+    assert (process.returncode, "was interrupted; run this again to resume it" in out) == (130, True)
     again = tablewright(*RUN, folder=folder)
     assert again.returncode == 0, again.stderr
-    assert "resuming the run that was cut short" in again.stderr
+    assert "resuming the interrupted run" in again.stderr
     assert "1000 customers, 1000 candidates" in again.stdout
     with Store.open(folder) as store:
         (run,) = store.iterate(Run)

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, get_args, get_origin
 
-from tablewright.design.cost.item_sizes import item_size, read_units, write_units
+from tablewright import dynamo
 from tablewright.design.index_coverage import lacks
 from tablewright.design.sample_entities import sample
-from tablewright.dynamo import non_null_at
+from tablewright.dynamo import item_size, non_null_at, write_units
 from tablewright.model import (
     Collection,
     CollectionQuery,
@@ -160,14 +160,14 @@ class CapacityEstimate:
         table = schema.table
         index = None if pattern.index is None else table.index(pattern.index)
         if index is None and isinstance(pattern, Get):
-            yield Units(table, None, read_units(self.size(schema), consistent=pattern.consistent), schema=schema)
+            yield Units(table, None, _read_units(self.size(schema), consistent=pattern.consistent), schema=schema)
             return
         items = 1 if isinstance(pattern, Get) else _items_read(schema, pattern)
         attributes = (table.partition,) if index is None else index.partition
         rules = [schema.key_rules[name] for name in attributes if name in schema.key_rules]
         shards = max((sum(map(len, rule.suffixes)) for rule in rules), default=1)
         share = -(-items // shards)
-        one = read_units(share * self.entry_size(schema, index), consistent=pattern.consistent)
+        one = _read_units(share * self.entry_size(schema, index), consistent=pattern.consistent)
         yield Units(table, index, shards * one, schema=schema)
         if lacks(schema, pattern):
             yield self._fetched(schema, items, pattern)
@@ -184,7 +184,7 @@ class CapacityEstimate:
         for position, member in enumerate(lists):
             numbers[member.name] = rest // len(lists) + (position < rest % len(lists))
         size = sum(numbers[member.name] * self.entry_size(member.schema, index) for member in members)
-        yield Units(table, index, read_units(size, consistent=pattern.consistent), schema=members[0].schema)
+        yield Units(table, index, _read_units(size, consistent=pattern.consistent), schema=members[0].schema)
         if lacks(members[0].schema, pattern):
             for member in members:
                 yield self._fetched(member.schema, numbers[member.name], pattern)
@@ -192,7 +192,7 @@ class CapacityEstimate:
     def _fetched(self, schema: Schema, items: int, pattern: Get | Query | CollectionQuery) -> Units:
         """Items that are read from the table because an index lacks something of them."""
         is_global = schema.table.index(pattern.index or "").is_global
-        one = read_units(self.size(schema), consistent=pattern.consistent and not is_global)
+        one = _read_units(self.size(schema), consistent=pattern.consistent and not is_global)
         return Units(schema.table, None, items * one, schema=schema)
 
     def _write(self, write: Write) -> Iterator[Units]:
@@ -202,14 +202,14 @@ class CapacityEstimate:
         for item_write in write.item_writes:
             schema = item_write.entity.schema_
             if _reads_first(write, item_write):
-                read = item_write.count * read_units(self.size(schema), consistent=True)
+                read = item_write.count * _read_units(self.size(schema), consistent=True)
                 yield Units(schema.table, None, read, schema=schema)
         for units in inner:
             yield Units(
                 units.table, units.index, units.read, units.write * (factor if units.index is None else 1), units.schema
             )
         for schema, is_read, number in kept:
-            read = number * read_units(_SMALL, consistent=True) if is_read else Decimal(0)
+            read = number * _read_units(_SMALL, consistent=True) if is_read else Decimal(0)
             yield Units(schema.table, None, read, Decimal(number * factor * write_units(_SMALL)))
         for entity in write.checks:
             # Charged as if the item were written.
@@ -333,6 +333,10 @@ def _makes_group(write: Write, spec: FieldSpec) -> bool:
         item_write.action == "create" and item_write.entity.schema_.identity_fields == group
         for item_write in write.item_writes
     )
+
+
+def _read_units(size: int, *, consistent: bool) -> Decimal:
+    return Decimal(dynamo.read_units(size, consistent))
 
 
 # -- reads ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The costs of a design, as a page for people and as JSON for machines."""
+"""Capacity and cost of a design, as a report for people and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ def cost_report(plan: CostPlan) -> DesignReport:
 
 
 def cost_blocks(plan: CostPlan, level: int = 2) -> Iterator[Block]:
-    """What there is to say; headings begin at a level."""
+    """The blocks of the report; headings begin at ``level``."""
     yield Text(
-        f"Prices of {plan.prices.region} on {plan.prices.date}, in {plan.prices.currency} for a month of 730 hours."
+        f"Prices of {plan.prices.region} as of {plan.prices.date}, in {plan.prices.currency}, for a month of 730 hours."
     )
     if not plan.demands:
-        kept = any(each.size for each in plan.storage)
+        stored = any(each.size for each in plan.storage)
         yield Text(
-            "No traffic is declared: " + ("this is what storage costs." if kept else "there is nothing to count.")
+            "No traffic is declared: "
+            + ("this is the cost of storage alone." if stored else "there is nothing to bill.")
         )
-        if not kept:
+        if not stored:
             return
     yield from _by_subject(plan, level)
     yield from _by_place(plan, level)
-    yield from _ways_to_pay(plan, level)
+    yield from _billing_modes(plan, level)
     yield from _lines(plan.bill("on-demand"), level)
     yield from _break_even(plan, level)
     yield from _heat(plan, level)
@@ -62,16 +63,16 @@ def _by_subject(plan: CostPlan, level: int) -> Iterator[Block]:
         )
     yield Heading("Access patterns", level)
     traffic = "the traffic of the metered run" if plan.is_metered else "the declared traffic"
-    yield Text(f"Read and write units of one use, and what {traffic} costs on demand.")
+    yield Text(f"Read and write units of one call, and the on-demand cost of {traffic}.")
     total = sum((bill.of(subject=demand.subject) for demand in plan.demands), Decimal(0))
     rows.append(["total", "", "", "", "", "", money(total)])
     yield Grid(
-        ["pattern or write", "a second", "peak", "read", "write", "of", "a month"],
+        ["pattern or write", "per second", "peak", "read", "write", "table or index", "per month"],
         rows,
-        ["a second", "peak", "read", "write", "a month"],
+        ["per second", "peak", "read", "write", "per month"],
     )
     if plan.is_metered:
-        # It has subjects of its own, and tells of all there were.
+        # Every pattern of the run has its traffic.
         return
     assumed = [
         subject
@@ -82,12 +83,11 @@ def _by_subject(plan: CostPlan, level: int) -> Iterator[Block]:
     ]
     if assumed:
         names = ", ".join(f"`{name}`" for name in assumed)
-        yield Text(f"{names}: taken to give {USUAL_ITEMS} items, as `expected` does not say.")
+        yield Text(f"{names}: assumed to return {USUAL_ITEMS} items, as `expected` is not declared.")
     counted = {demand.subject for demand in plan.demands}
     silent = [f"`{name}`" for name in (*plan.design.patterns, *plan.design.writes) if name not in counted]
     if silent:
-        whose = "their" if len(silent) > 1 else "its"
-        yield Text(f"{', '.join(silent)}: in no figure here, as {whose} traffic is not declared.")
+        yield Text(f"{', '.join(silent)}: not included, as no traffic is declared.")
 
 
 def _by_place(plan: CostPlan, level: int) -> Iterator[Block]:
@@ -95,7 +95,7 @@ def _by_place(plan: CostPlan, level: int) -> Iterator[Block]:
     rows = []
     for load in plan.loads:
         index = None if load.index is None else load.index.name
-        items, size, cost = _held(plan, bill, load)
+        items, size, cost = _stored(plan, bill, load)
         rows.append(
             [
                 load.table.name if index is None else f"{load.table.name}/{index}",
@@ -111,30 +111,30 @@ def _by_place(plan: CostPlan, level: int) -> Iterator[Block]:
         )
     yield Heading("Tables and indexes", level)
     yield Text(
-        "Units a second, and what is kept. Of a sparse index it is not known how much it keeps; a write that may bring "
-        "an item into it, or take it out, is counted as if it did."
+        "Units per second, and what is stored. How many items a sparse index has is not known; a write that may add an "
+        "item to it, or remove one, is counted as if it did."
         + (" A local index is part of its table." if _has_local_indexes(plan) else "")
     )
     columns = ["table or index", "read", "read at peak", "write", "write at peak"]
-    columns += ["items", "stored", "partitions", "a month"]
+    columns += ["items", "stored", "partitions", "per month"]
     yield Grid(columns, rows, columns[1:])
 
 
-def _held(plan: CostPlan, bill: Bill, load: Load) -> tuple[int, int, Decimal]:
+def _stored(plan: CostPlan, bill: Bill, load: Load) -> tuple[int, int, Decimal]:
     """Items, bytes and cost of a table with its local indexes, whose capacity is the table's, or of a global index."""
     local = () if load.index is not None else [index for index in load.table.indexes if not index.is_global]
     parts = [load.index, *local]
-    kept = [each for each in plan.storage if each.table is load.table and each.index in parts]
+    stored = [each for each in plan.storage if each.table is load.table and each.index in parts]
     names = [None if index is None else index.name for index in parts]
     cost = sum((bill.of(table=load.table.name, index=name) for name in names), Decimal(0))
-    return next(each.items for each in kept if each.index is load.index), sum(each.size for each in kept), cost
+    return next(each.items for each in stored if each.index is load.index), sum(each.size for each in stored), cost
 
 
 def _has_local_indexes(plan: CostPlan) -> bool:
     return any(not index.is_global for table in plan.design.tables for index in table.indexes)
 
 
-def _ways_to_pay(plan: CostPlan, level: int) -> Iterator[Block]:
+def _billing_modes(plan: CostPlan, level: int) -> Iterator[Block]:
     cheapest = plan.cheapest
     on_demand = plan.bill("on-demand").total
     rows = [
@@ -147,10 +147,13 @@ def _ways_to_pay(plan: CostPlan, level: int) -> Iterator[Block]:
         ]
         for bill in plan.bills
     ]
-    yield Heading("Ways to pay", level)
-    target = f"Provisioned is for the peak; autoscaling follows the demand at {plan.options.target} % utilisation."
-    yield Text(target + (" The free tier is taken off." if plan.options.free_tier else " Without the free tier."))
-    columns = ["mode and table class", "throughput", "storage and recovery", "a month", "against on demand"]
+    yield Heading("Billing modes", level)
+    target = plan.options.target_utilization
+    yield Text(
+        f"Provisioned: enough for the peak. Autoscaling: follows demand at {target} % utilization. "
+        + ("The free tier is deducted." if plan.options.free_tier else "Without the free tier.")
+    )
+    columns = ["billing mode and table class", "throughput", "storage and recovery", "per month", "vs. on demand"]
     yield Grid(columns, rows, columns[1:])
     if len(plan.design.tables) > 1:
         yield Bullets([f"{table.name}: {plan.cheapest_for(table).name}" for table in plan.design.tables])
@@ -167,21 +170,21 @@ def _lines(bill: Bill, level: int) -> Iterator[Block]:
         where = "account" if line.table is None else line.table if line.index is None else f"{line.table}/{line.index}"
         known = places.get((where, line.what, line.unit), (Decimal(0), Decimal(0)))
         places[where, line.what, line.unit] = known[0] + line.quantity, known[1] + line.cost
-    yield Heading("Bill on demand", level)
+    yield Heading("On-demand bill", level)
     rows = [
         [where, what, f"{amount(quantity)} {unit}", money(cost)]
         for (where, what, unit), (quantity, cost) in places.items()
     ]
     rows.append(["total", "", "", money(bill.total)])
-    yield Grid(["for", "what", "quantity", "a month"], rows, ["quantity", "a month"])
+    yield Grid(["for", "what", "quantity", "per month"], rows, ["quantity", "per month"])
 
 
 def _break_even(plan: CostPlan, level: int) -> Iterator[Block]:
     yield Heading("Break-even", level)
     read, write = break_even(plan.prices.standard)
     yield Text(
-        f"Provisioned capacity is cheaper than on demand once {percent(read)} of its read units and {percent(write)} "
-        "of its write units are used."
+        f"Provisioned capacity is cheaper than on demand if more than {percent(read)} of its read units, or "
+        f"{percent(write)} of its write units, are used."
     )
     rows = []
     for load in plan.loads:
@@ -196,8 +199,8 @@ def _break_even(plan: CostPlan, level: int) -> Iterator[Block]:
                 cheaper = "provisioned" if used > bound else "on demand"
                 rows.append([place, what, f"{units:,}", percent(used), cheaper])
     if rows:
-        columns = ["table or index", "units", "for the peak", "used", "cheaper"]
-        yield Grid(columns, rows, ["for the peak", "used"])
+        columns = ["table or index", "units", "provisioned for the peak", "used", "cheaper"]
+        yield Grid(columns, rows, ["provisioned for the peak", "used"])
 
 
 def _heat(plan: CostPlan, level: int) -> Iterator[Block]:
@@ -206,10 +209,10 @@ def _heat(plan: CostPlan, level: int) -> Iterator[Block]:
         return
     yield Heading("Hot keys", level)
     yield Text(
-        f"The busiest partition key at peak, against {PARTITION_READS:,} read and {PARTITION_WRITES:,} write units a "
-        "second of one partition."
+        f"The busiest partition key at peak. One partition serves {PARTITION_READS:,} read units and "
+        f"{PARTITION_WRITES:,} write units per second."
     )
-    columns = ["table or index", "key", "of", "read", "write", "shards", "needed"]
+    columns = ["table or index", "key attribute", "entity or key", "read", "write", "shards", "shards needed"]
     rows = [
         [
             key.place,
@@ -230,7 +233,7 @@ def _heat(plan: CostPlan, level: int) -> Iterator[Block]:
 
 def _remedy(key: HotKey) -> str:
     return (
-        f"{key.place} is too hot for {key.shards} {'partition' if key.shards == 1 else 'partitions'}: declare "
+        f"{key.place} is too hot for {key.shards} {'partition' if key.shards == 1 else 'partitions'}; declare "
         f"`{key.attribute}=sharded(..., {key.needed})`"
     )
 
@@ -240,8 +243,8 @@ def _sizes(plan: CostPlan, level: int) -> Iterator[Block]:
     if not sizes:
         return
     yield Heading("Item size", level)
-    yield Text("What a month costs on demand if items of an entity had another size, the free tier apart.")
-    columns = ["entity", "size", "bytes", "write units", "read units", "a month"]
+    yield Text("The on-demand cost per month if the items of an entity had another size, without the free tier.")
+    columns = ["entity", "size", "bytes", "write units", "read units", "per month"]
     yield Grid(columns, [_size_row(size) for size in sizes], columns[2:])
 
 
@@ -256,11 +259,11 @@ def _size_row(size: SizeCost) -> list[str]:
     ]
 
 
-# -- for machines ---------------------------------------------------------------------------------------------------
+# -- JSON -----------------------------------------------------------------------------------------------------------
 
 
 def cost_json(plan: CostPlan) -> dict[str, Any]:
-    """Everything that the page says; money and units are numbers as text, exactly."""
+    """Everything that the report shows; money and units are exact numbers, as text."""
     read, write = break_even(plan.prices.standard)
     return {
         "design": plan.design.name,

@@ -1,11 +1,11 @@
-"""Demand: what is asked of the tables and indexes of a design, in units a second.
+"""Demand: the load on the tables and indexes of a design, in units per second.
 
-    declared(design)                    from what the design says of its traffic
-    metered(design, run, seconds)       from what a run consumed that stands for so much time
-    busiest_keys(design, run, seconds)  the busiest partition key of each table and index in such a run
+    declared(design)                    from the traffic that the design declares
+    metered(design, run, seconds)       from what a metered run consumed, over the period that it represents
+    busiest_keys(design, run, seconds)  the busiest partition key of each table and index of the run
 
-A ``Demand`` is one pattern or write with how often it is used and what one use takes. Everything that is said of cost
-and of hot keys follows from demands, so it does not matter where they came from.
+A ``Demand`` is one pattern or write, with how often it is called and the units of one call. Costs and hot keys follow
+from demands, declared or metered.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Place = tuple[Table, Index | None]
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A pattern or write: uses a second, on average and at most, and the units that one use takes."""
+    """A pattern or write: calls per second, on average and at peak, and the units of one call."""
 
     subject: str
     per_second: Decimal
     peak: Decimal
     units: tuple[Units, ...]
-    # The share of its busiest partition key, where that is known.
+    # The share of its busiest partition key, if known.
     hottest: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Units a second that a table or an index has to take, on average and at most."""
+    """Units per second of a table or an index, on average and at peak."""
 
     table: Table
     index: Index | None
@@ -49,7 +49,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class BusyKey:
-    """A partition key of a table or an index, and the units a second that it gets."""
+    """A partition key of a table or an index, and its units per second."""
 
     table: Table
     index: Index | None
@@ -59,7 +59,7 @@ class BusyKey:
 
 
 def declared(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> list[Demand]:
-    """What the design's traffic asks for."""
+    """The demand of the traffic that a design declares."""
     capacity = CapacityEstimate(design, sizes)
     demands = []
     for subject, traffic in design.traffic.items():
@@ -71,7 +71,7 @@ def declared(design: Design, sizes: Mapping[type[Entity], int] | None = None) ->
 
 
 def metered(design: Design, run: MeteredRun, seconds: Decimal) -> list[Demand]:
-    """What a run consumed, as if it went on: it stands for so many seconds."""
+    """The demand of a metered run that represents so many seconds."""
     tables = {table.name: table for table in design.tables}
     demands = []
     for row in run.patterns():
@@ -101,14 +101,14 @@ def busiest_keys(design: Design, run: MeteredRun, seconds: Decimal) -> list[Busy
             read, write = used.get(place, (Decimal(0), Decimal(0)))
             used[place] = read + use.read, write + use.write
     found: dict[Place, BusyKey] = {}
-    # By the share of what a partition gives.
+    # By their share of what a partition serves.
     for (table, index, key), (read, write) in sorted(used.items(), key=lambda each: -(each[1][1] * 3 + each[1][0])):
         found.setdefault((table, index), BusyKey(table, index, key, read / seconds, write / seconds))
     return list(found.values())
 
 
 def places(tables: Sequence[Table]) -> Iterator[Place]:
-    """Everything that has capacity of its own: tables and global indexes. A local index uses that of its table."""
+    """Everything with capacity of its own: tables and global indexes. A local index uses that of its table."""
     for table in tables:
         yield table, None
         for index in table.indexes:
@@ -117,17 +117,17 @@ def places(tables: Sequence[Table]) -> Iterator[Place]:
 
 
 def loads(design: Design, demands: Sequence[Demand]) -> list[Load]:
-    """What each table and each global index has to take."""
+    """The load on each table and each global index."""
     found = []
     for table, index in places(design.tables):
-        figures = [Decimal(0)] * 4
+        totals = [Decimal(0)] * 4
         for demand in demands:
             for units in demand.units:
                 its_place = units.index if units.index is not None and units.index.is_global else None
                 if units.table is table and its_place is index:
-                    figures[0] += demand.per_second * units.read
-                    figures[1] += demand.per_second * units.write
-                    figures[2] += demand.peak * units.read
-                    figures[3] += demand.peak * units.write
-        found.append(Load(table, index, *figures))
+                    totals[0] += demand.per_second * units.read
+                    totals[1] += demand.per_second * units.write
+                    totals[2] += demand.peak * units.read
+                    totals[3] += demand.peak * units.write
+        found.append(Load(table, index, *totals))
     return found

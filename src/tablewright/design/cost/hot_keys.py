@@ -1,9 +1,9 @@
 """Hot keys: partition keys that get more traffic than one partition serves.
 
-A partition gives 3,000 read units and 1,000 write units a second, and a partition key is in one partition, whatever is
-provisioned. How much of the traffic one key gets is said by ``Traffic(hottest=...)``, by ``Volume(distinct=...)`` where
-keys share alike, or by the key itself where it is always the same. Where none is known, keys are taken to be many. A
-metered run has keys that it really used.
+A partition serves 3,000 read units and 1,000 write units per second, and a partition key is in one partition, whatever
+is provisioned. The share of one key follows from ``Traffic(hottest=...)``, from ``Volume(distinct=...)`` if keys share
+evenly, or from the key itself if it is constant. Otherwise traffic is assumed to spread over many keys. A metered run
+has the keys that it used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import Decimal
 from tablewright.design.cost.capacity_estimate import CapacityEstimate, Units
 from tablewright.design.cost.demand import BusyKey, Demand
 from tablewright.design.cost.monthly_bill import CostPlan, provisioned
-from tablewright.model import Entity, Index, Schema, Table
+from tablewright.model import Entity, Index, Schema, Table, schemas_of
 
 __all__ = ["PARTITION_READS", "PARTITION_WRITES", "HotKey", "hot_keys"]
 
@@ -24,7 +24,7 @@ PARTITION_WRITES = 1000
 
 @dataclass(frozen=True, slots=True)
 class HotKey:
-    """The busiest partition key of a table or an index, at peak: its units a second over all of its shards."""
+    """The busiest partition key of a table or an index, at peak: its units per second over all of its shards."""
 
     table: Table
     index: Index | None
@@ -34,7 +34,7 @@ class HotKey:
     read: Decimal
     write: Decimal
     shards: int
-    # The shards that it takes to stay within what a partition gives.
+    # The shards that it needs to stay within what a partition serves.
     needed: int
     subjects: tuple[str, ...]
     key: str | None = None
@@ -49,7 +49,7 @@ class HotKey:
 
 
 def hot_keys(plan: CostPlan) -> list[HotKey]:
-    """The busiest key of each place, as far as it can be told; the hottest first."""
+    """The busiest key of each table and index, if known; the hottest first."""
     found: dict[tuple[str, type[Entity]], list[tuple[Demand, Units, Decimal]]] = {}
     for demand in plan.demands:
         for units in demand.units:
@@ -88,9 +88,9 @@ def _hot_key(uses: list[tuple[Demand, Units, Decimal]]) -> HotKey:
 
 
 def _metered_key(key: BusyKey) -> HotKey:
-    """A key of a run: one shard of what may be several."""
+    """A key of a run: perhaps one shard of several."""
     attributes = _partition(key.table, key.index)
-    shards = max((_shards(schema, attributes) for schema in key.table.entities), default=1)
+    shards = max((_shards(schema, attributes) for schema in schemas_of(key.table)), default=1)
     read, write = key.read * shards, key.write * shards
     name = ", ".join(attributes)
     return HotKey(key.table, key.index, name, "", read, write, shards, _needed(read, write), (), key.key)
@@ -109,7 +109,7 @@ def _fraction(key: HotKey) -> Decimal:
 
 
 def _share(plan: CostPlan, demand: Demand, units: Units, schema: Schema) -> Decimal | None:
-    """The share of the units that one partition key of the place gets; None where keys are many."""
+    """The share of the units that one partition key gets; None if traffic spreads over many keys."""
     attributes = _partition(schema.table, units.index)
     if units.write and units.index is not None and CapacityEstimate(plan.design).is_sparse(schema, units.index):
         # Of the writes that may bring an item into a sparse index, most do not; how many is not known.

@@ -17,11 +17,11 @@ _MILLION = Decimal(1_000_000)
 
 
 def run_report(run: MeteredRun, prices: Prices, most_keys: int, title: str) -> DesignReport:
-    """What is shown of a run."""
+    """The report of a run."""
     blocks: list[Block] = [
         Text(
             f"{run.requests:,} requests in {run.seconds:,.1f} s consumed {units_text(run.read)} read units and "
-            f"{units_text(run.write)} write units. On demand they cost {exact_money(run.cost(prices))} "
+            f"{units_text(run.write)} write units. On demand that costs {exact_money(run.cost(prices))} "
             f"({prices.region}, {prices.date})."
         )
     ]
@@ -34,7 +34,7 @@ def run_report(run: MeteredRun, prices: Prices, most_keys: int, title: str) -> D
                     "Cost by access pattern",
                     [Bar(use.pattern, float(use.cost(prices)), exact_money(use.cost(prices))) for use in patterns[:20]],
                 ),
-                "The dearest access patterns of the run.",
+                "The most expensive access patterns of the run.",
             )
         )
         blocks += [Heading("Tables and indexes"), _place_grid(run, prices)]
@@ -66,7 +66,7 @@ def run_report(run: MeteredRun, prices: Prices, most_keys: int, title: str) -> D
 
 def _pattern_grid(patterns: list[PatternUse], prices: Prices) -> Grid:
     return Grid(
-        ["pattern", "requests", "refused", "read", "write", "units each", "cost", "cost of a million"],
+        ["pattern", "requests", "failed", "read", "write", "units per request", "cost", "cost per million"],
         [
             [
                 use.pattern,
@@ -80,7 +80,7 @@ def _pattern_grid(patterns: list[PatternUse], prices: Prices) -> Grid:
             ]
             for use in patterns
         ],
-        ["requests", "refused", "read", "write", "units each", "cost", "cost of a million"],
+        ["requests", "failed", "read", "write", "units per request", "cost", "cost per million"],
     )
 
 
@@ -102,7 +102,7 @@ def _share(run: MeteredRun, use: KeyUse) -> Decimal:
 
 
 def run_json(run: MeteredRun, prices: Prices, most_keys: int) -> dict[str, Any]:
-    """What is said of a run, for machines; figures are numbers as text, exactly."""
+    """The report as JSON; units and costs are exact numbers, as text."""
     return {
         "requests": run.requests,
         "seconds": round(run.seconds, 3),

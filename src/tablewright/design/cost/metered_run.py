@@ -29,7 +29,7 @@ Place = tuple[str, str | None]
 
 
 class RunError(Exception):
-    """A file that is not what a metered run leaves; the message says what to do."""
+    """A file that is not a saved metered run; the message says what to do."""
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class KeyUse:
 
 @dataclass(slots=True)
 class MeteredRun:
-    """All that was noted of a run."""
+    """All requests of a run, summed."""
 
     requests: int = 0
     stream_reads: int = 0
@@ -99,7 +99,7 @@ class MeteredRun:
         return on_demand(prices, self.read, self.write) + streams
 
     def patterns(self) -> list[PatternUse]:
-        """The patterns, the dearest first: a write unit weighs as much as five read units."""
+        """The patterns, the most expensive first: a write unit counts as five read units."""
         return sorted(self.by_pattern.values(), key=lambda use: (-(use.write * 5 + use.read), use.pattern))
 
     def places(self) -> dict[Place, tuple[Decimal, Decimal]]:
@@ -112,7 +112,7 @@ class MeteredRun:
         return dict(sorted(found.items(), key=lambda each: (each[0][0], each[0][1] or "")))
 
     def keys(self, most: int) -> list[KeyUse]:
-        """The hottest partition keys, by the share that they take of what a partition gives: 3,000 and 1,000 units."""
+        """The hottest partition keys, by their share of what a partition serves: 3,000 read and 1,000 write units."""
         uses = sorted(self.by_key.values(), key=lambda use: (-(use.write * 3 + use.read), use.place, use.key))
         return uses[:most]
 
@@ -120,7 +120,7 @@ class MeteredRun:
         """Count one request."""
         at, charges = float(record["at"]), record["charges"]
         if not all(isfinite(number) for number in (at, *(float(charge[4]) for charge in charges))):
-            raise ValueError("it has a number that is none")
+            raise ValueError("a number is not finite")
         self.requests += 1
         self.first = at if self.first is None else min(self.first, at)
         self.last = at if self.last is None else max(self.last, at)
@@ -142,25 +142,27 @@ class MeteredRun:
 
 
 def metered_run(lines: Iterable[str | bytes]) -> MeteredRun:
-    """A run, from the lines that were noted of it."""
+    """A run, from the recorded lines."""
     run = MeteredRun()
     for number, line in enumerate(lines, 1):
         try:
             run.add(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise RunError(f"line {number} is not what a metered run notes: {type(error).__name__}: {error}") from None
+            raise RunError(
+                f"line {number} is not a request of a metered run: {type(error).__name__}: {error}"
+            ) from None
     return run
 
 
 def read_run(path: str | Path) -> MeteredRun:
-    """A run, from the file that was noted in."""
+    """A run, from the file that it was recorded in."""
     try:
         with open(path, "rb") as file:
             return metered_run(file)
     except OSError as error:
         raise RunError(f"the metered run {path} cannot be read: {error.strerror}") from None
     except RunError as error:
-        raise RunError(f"{path}, {error}; `tablewright meter --save FILE` makes such a file") from None
+        raise RunError(f"{path}, {error}; record a run with `tablewright meter --save FILE`") from None
 
 
 def on_demand(prices: Prices, read: Decimal, write: Decimal) -> Decimal:
@@ -173,7 +175,7 @@ def place_text(place: Place) -> str:
 
 
 def _by_operation(operation: str, charges: list[Any]) -> str:
-    """What a request is called that no pattern was named for: what it was made on, the first of several."""
+    """The name of a request that no access pattern is known for: its operation, and the tables or index it used."""
     read_from = dict.fromkeys(place_text((table, index)) for table, index, *_ in charges if operation in _BY_INDEX)
     written = dict.fromkeys(table for table, *_ in charges)
     return " ".join([operation, ", ".join(read_from or written)]).strip()

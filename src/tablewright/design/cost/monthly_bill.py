@@ -1,15 +1,15 @@
-"""Cost: what a design would be billed for a month, in each of the ways to pay for it.
+"""The monthly bill of a design, in each billing mode.
 
-    plan = plan_costs(design)                    from the declared traffic, with the prices that come along
+    plan = plan_costs(design)                    from the declared traffic, at the prices in the package
     plan.bills                                   six: on demand, provisioned for the peak, provisioned with autoscaling,
                                                  each as a Standard and as an Infrequent Access table
     plan.cheapest.total
 
-A month has 730 hours. Storage counts 100 bytes for each item and index entry beside what is in it, in GB of 2 to the
-power of 30. A line is rounded to the cent and a total is the sum of its lines, so what is shown adds up.
+A month has 730 hours. Storage is the size of items and index entries plus 100 bytes for each, in GB of 2**30 bytes.
+A line is rounded to the cent and a total is the sum of its lines, so the bill adds up.
 
-Provisioned capacity is for the peak of each table and global index by itself, or follows the demand at the target
-utilisation, at no less than one unit each. The free tier is the account's; what of it is left for others is not known.
+Provisioned capacity covers the peak of each table and global index by itself; with autoscaling it follows demand at the
+target utilization. It is at least one unit each. The free tier is the account's, and other tables may use some of it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Literal
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.demand import BusyKey, Demand, Load, declared, loads
-from tablewright.design.cost.item_sizes import item_size
 from tablewright.design.cost.prices import Prices, TableClass, cents, load_prices
-from tablewright.model import Design, Entity, Index, Table
+from tablewright.dynamo import item_size
+from tablewright.model import Design, Entity, Index, Table, schemas_of
 
 __all__ = [
     "HOURS",
@@ -54,17 +54,17 @@ _MILLION = Decimal(1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class CostOptions:
-    """What is not said by the design: how close capacity follows demand, what is free, how many backups are kept."""
+    """What the design does not declare: target utilization, whether the free tier is deducted, number of backups."""
 
-    # Percent of provisioned capacity that autoscaling aims to have used.
-    target: int = 70
+    # Percentage of provisioned capacity that autoscaling aims to have in use.
+    target_utilization: int = 70
     free_tier: bool = True
     backups: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class BillLine:
-    """A line of a bill. What belongs to no table is the account's."""
+    """A line of a bill; without a table it is the account's."""
 
     what: str
     table: str | None
@@ -77,7 +77,7 @@ class BillLine:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a month costs in one way to pay."""
+    """What a month costs in one billing mode and table class."""
 
     mode: Mode
     table_class: Class
@@ -113,7 +113,7 @@ class TableStorage:
 
 @dataclass(frozen=True, slots=True)
 class CostPlan:
-    """The costs of a design, and what they were made from."""
+    """The costs of a design, and the demand and storage that they follow from."""
 
     design: Design
     prices: Prices
@@ -122,7 +122,7 @@ class CostPlan:
     loads: tuple[Load, ...]
     storage: tuple[TableStorage, ...]
     bills: tuple[Bill, ...] = field(default=())
-    # Of a metered run; what is declared says it in other ways.
+    # Those of a metered run.
     busy_keys: tuple[BusyKey, ...] = field(default=())
     is_metered: bool = False
 
@@ -131,15 +131,15 @@ class CostPlan:
 
     @property
     def cheapest(self) -> Bill:
-        """The least one; of several, the one with the least to look after."""
+        """The lowest bill; of equal ones the first, which is the simplest to operate."""
         return min(self.bills, key=lambda bill: bill.total)
 
     def cheapest_for(self, table: Table) -> Bill:
-        """The least one for a table by itself, as the way to pay is chosen for each; the free tier apart."""
+        """The lowest bill for a table by itself, as the mode is chosen per table; without the free tier."""
         return min(self.bills, key=lambda bill: bill.of(table=table.name))
 
     def partitions(self, table: Table) -> int:
-        """How many partitions a table needs at least: for its bytes, and for its throughput at peak."""
+        """How many partitions a table needs at least, for its bytes and for its throughput at peak."""
         size = sum(
             each.size
             for each in self.storage
@@ -150,7 +150,7 @@ class CostPlan:
 
 
 def break_even(prices: TableClass) -> tuple[Decimal, Decimal]:
-    """The utilisation from which provisioned capacity is cheaper than on demand, for reads and for writes.
+    """The utilization above which provisioned capacity is cheaper than on demand, for reads and for writes.
 
     A unit that is provisioned for an hour costs what this share of its 3,600 requests would cost.
     """
@@ -169,8 +169,8 @@ def plan_costs(
 ) -> CostPlan:
     """The costs of a design: of its declared traffic, or of other demands, or with items of other sizes."""
     prices, options = prices or load_prices(), options or CostOptions()
-    if not 20 <= options.target <= 90:
-        raise ValueError(f"the target utilisation is a percentage from 20 to 90, not {options.target}")
+    if not 20 <= options.target_utilization <= 90:
+        raise ValueError(f"the target utilization must be a percentage from 20 to 90, not {options.target_utilization}")
     is_metered = demands is not None
     demands = declared(design, sizes) if demands is None else demands
     stored = storage(design, sizes)
@@ -182,13 +182,13 @@ def plan_costs(
 
 
 def storage(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> list[TableStorage]:
-    """What is kept, as far as volumes are declared. Guards of unique values are items of the table."""
+    """What is stored, as far as volumes are declared. Guards of unique values are items of the table."""
     capacity = CapacityEstimate(design, sizes)
     found = []
     for table in design.tables:
         for index in (None, *table.indexes):
             items = size = 0
-            for schema in table.entities:
+            for schema in schemas_of(table):
                 volume = design.volume.get(schema.entity)
                 if volume is None or (
                     index is not None and (not schema.covers(index) or capacity.is_sparse(schema, index))
@@ -207,7 +207,7 @@ def storage(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> 
 
 
 def provisioned(wanted: Decimal) -> int:
-    """The units to provision for what is wanted: whole ones, and no less than one."""
+    """The whole units to provision for a demand, at least one."""
     return max(1, int(wanted.to_integral_value(ROUND_CEILING)))
 
 
@@ -220,7 +220,7 @@ def _lines(plan: CostPlan, mode: Mode, table_class: Class) -> Iterator[BillLine]
         yield from _requests(plan, prices)
     else:
         yield from _capacity(plan, prices, mode, table_class)
-    yield from _kept(plan, prices, table_class)
+    yield from _storage_lines(plan, prices, table_class)
     yield from _protection(plan)
     yield from _streams(plan)
 
@@ -247,7 +247,7 @@ def _capacity(plan: CostPlan, prices: TableClass, mode: Mode, table_class: Class
             ("reads", load.read, load.peak_read, prices.read_unit_hour),
             ("writes", load.write, load.peak_write, prices.write_unit_hour),
         ):
-            wanted = peak if mode == "provisioned" else mean * 100 / plan.options.target
+            wanted = peak if mode == "provisioned" else mean * 100 / plan.options.target_utilization
             quantity = Decimal(provisioned(wanted) * HOURS)
             billed.append(BillLine(what, load.table.name, index, None, quantity, "unit-hours", cents(quantity * price)))
     yield from billed
@@ -260,7 +260,7 @@ def _capacity(plan: CostPlan, prices: TableClass, mode: Mode, table_class: Class
             yield from _free([line for line in billed if line.what == what], given, price)
 
 
-def _kept(plan: CostPlan, prices: TableClass, table_class: Class) -> Iterator[BillLine]:
+def _storage_lines(plan: CostPlan, prices: TableClass, table_class: Class) -> Iterator[BillLine]:
     billed = []
     for each in plan.storage:
         if each.size:
@@ -273,7 +273,7 @@ def _kept(plan: CostPlan, prices: TableClass, table_class: Class) -> Iterator[Bi
 
 
 def _protection(plan: CostPlan) -> Iterator[BillLine]:
-    """Recovery and backups are of the table and its local indexes."""
+    """Recovery and backups cover the table and its local indexes."""
     for table in plan.design.tables:
         kept = [each for each in plan.storage if each.table is table]
         size = sum(
@@ -290,13 +290,13 @@ def _protection(plan: CostPlan) -> Iterator[BillLine]:
 
 
 def _streams(plan: CostPlan) -> Iterator[BillLine]:
-    """Each consumer asks each shard once a second; Lambda's own reads cost nothing."""
+    """Each consumer reads each shard once per second; reads by Lambda are free."""
     billed = []
     price = plan.prices.stream_reads_100k / 100_000
     for table in plan.design.tables:
         if table.stream is None:
             continue
-        entities = {schema.entity for schema in table.entities}
+        entities = {schema.entity for schema in schemas_of(table)}
         readers = [each for each in plan.design.reactions if each.source == "stream" and each.entity in entities]
         requests = Decimal(len(readers) * plan.partitions(table) * _SECONDS)
         if requests:
@@ -309,7 +309,7 @@ def _streams(plan: CostPlan) -> Iterator[BillLine]:
 
 
 def _free(billed: Sequence[BillLine], given: Decimal, price: Decimal) -> Iterator[BillLine]:
-    """What is free of what was billed: all of it, to the cent, where it is not more than what is given."""
+    """The deduction for the free tier: all that was billed, if it is within the allowance."""
     quantity = sum((line.quantity for line in billed), Decimal(0))
     cost = sum((line.cost for line in billed), Decimal(0))
     if quantity > given:

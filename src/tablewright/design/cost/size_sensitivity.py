@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
-from tablewright.design.cost.item_sizes import READ_UNIT, WRITE_UNIT, read_units, write_units
 from tablewright.design.cost.monthly_bill import CostPlan, plan_costs
+from tablewright.dynamo import READ_UNIT, WRITE_UNIT, read_units, write_units
 
 __all__ = ["SizeCost", "size_costs"]
 
@@ -18,7 +18,7 @@ _CLOSE = Decimal("1.2")
 
 @dataclass(frozen=True, slots=True)
 class SizeCost:
-    """What a month costs on demand when items of an entity have that size, the free tier apart."""
+    """The on-demand cost per month if items of an entity have that size, without the free tier."""
 
     entity: str
     why: str
@@ -29,7 +29,7 @@ class SizeCost:
 
 
 def size_costs(plan: CostPlan) -> Iterator[SizeCost]:
-    """For each entity that traffic touches: the present size, the steps around it, and twice of it."""
+    """For each entity with traffic: the current size, the steps around it, and twice the size."""
     capacity = CapacityEstimate(plan.design)
     touched = {units.schema.entity: units.schema for demand in plan.demands for units in demand.units if units.schema}
     for entity, schema in touched.items():
@@ -38,14 +38,14 @@ def size_costs(plan: CostPlan) -> Iterator[SizeCost]:
             changed = plan_costs(plan.design, plan.prices, plan.options, sizes={entity: size})
             bill = changed.bill("on-demand")
             cost = bill.total - bill.of(table=None)
-            yield SizeCost(entity.__name__, why, size, write_units(size), read_units(size, consistent=True), cost)
+            yield SizeCost(entity.__name__, why, size, write_units(size), Decimal(read_units(size, True)), cost)
 
 
 def _sizes(now: int) -> Iterator[tuple[str, int]]:
     below = (now - 1) // WRITE_UNIT * WRITE_UNIT
     if below and now <= below * _CLOSE:
-        yield "just under the last KB", below
+        yield "just under the previous KB", below
     yield "now", now
     yield "just over the next KB", write_units(now) * WRITE_UNIT + 1
-    yield "just over the next 4 KB", int(read_units(now, consistent=True)) * READ_UNIT + 1
+    yield "just over the next 4 KB", int(read_units(now, True)) * READ_UNIT + 1
     yield "twice", now * 2

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 from tablewright.design.design_loading import DesignError
 from tablewright.design.diff.value_types import Type, Types, absence
-from tablewright.model import Design, Expiry, Index, Large, Numbered, Schema, Stamp, Table, Unique
+from tablewright.model import Design, Expiry, Index, Large, Numbered, Schema, Stamp, Table, Unique, schemas_of
 from tablewright.model.collection import CollectionQuery
 from tablewright.model.declarations import KeyRule, VersionMarker
 from tablewright.model.items.field_spec import FieldSpec
@@ -124,7 +124,7 @@ def _table(table: Table) -> dict[str, Any]:
 
 def declared_entities(table: Table) -> list[Schema]:
     """The entities of a table, without those that a store declares for itself when a consumer first runs."""
-    return [schema for schema in table.entities if not schema.entity.__module__.startswith("tablewright.store.")]
+    return [schema for schema in schemas_of(table) if not schema.entity.__module__.startswith("tablewright.store.")]
 
 
 def _index(index: Index) -> dict[str, Any]:

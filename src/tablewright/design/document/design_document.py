@@ -25,7 +25,18 @@ from tablewright.design.document.svg_diagrams import collection_drawing, entity_
 from tablewright.design.report.number_format import units_text
 from tablewright.design.report.report_blocks import Block, Bullets, Code, DesignReport, Diagram, Grid, Heading, Text
 from tablewright.design.sample_entities import sample
-from tablewright.model import Collection, CollectionQuery, Design, Get, Index, ItemWrite, Query, Schema, Table
+from tablewright.model import (
+    Collection,
+    CollectionQuery,
+    Design,
+    Get,
+    Index,
+    ItemWrite,
+    Query,
+    Schema,
+    Table,
+    schemas_of,
+)
 from tablewright.model.declarations import Expiry, Large, Numbered
 from tablewright.model.items.field_spec import FieldSpec
 
@@ -92,7 +103,7 @@ def _settings(table: Table) -> Iterator[list[str]]:
 
 def _index_row(table: Table, index: Index) -> list[str]:
     projection = "all" if index.include is None else "keys" if not index.include else ", ".join(index.include)
-    entities = [schema.entity.__name__ for schema in table.entities if schema.covers(index)]
+    entities = [schema.entity.__name__ for schema in schemas_of(table) if schema.covers(index)]
     return [
         f"`{index.name}`",
         "global" if index.is_global else "local",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tablewright.model import Design, Index, Keys, Schema, Table
+from tablewright.model import Design, Index, Keys, Schema, Table, schemas_of
 from tablewright.model.declarations import KeyRule
 
 __all__ = ["CollectionMember", "ItemCollection", "Relation", "item_collections", "key_text", "relations"]
@@ -85,7 +85,7 @@ def item_collections(design: Design) -> Iterator[ItemCollection]:
             partition = (table.partition,) if index is None else index.partition
             sort = table.key[1:] if index is None else index.sort
             found: dict[str, list[CollectionMember]] = {}
-            for schema in table.entities:
+            for schema in schemas_of(table):
                 if index is not None and not schema.covers(index):
                     continue
                 text = ", ".join(key_text(schema, name) for name in partition)

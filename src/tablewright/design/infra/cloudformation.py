@@ -100,7 +100,7 @@ class _Builder:
                 "WriteCapacity": (capacity.write, "Write units of each table and index"),
                 "MaxReadCapacity": (capacity.max_read, "Read units that each is scaled up to"),
                 "MaxWriteCapacity": (capacity.max_write, "Write units that each is scaled up to"),
-                "TargetUtilization": (capacity.target, "Percentage of use that scaling aims at"),
+                "TargetUtilization": (capacity.target_utilization, "Percentage of use that scaling aims at"),
             }
             for name, (value, description) in numbers.items():
                 found[name] = {"Type": "Number", "Default": value, "MinValue": 1, "Description": description}

@@ -35,20 +35,21 @@ _KMS_KEY = re.compile(r"arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[A-Za-z
 
 @dataclass(frozen=True, slots=True)
 class ProvisionedCapacity:
-    """Provisioned capacity of each table and index, and how far it is scaled, towards ``target`` percent of use."""
+    """Provisioned capacity of each table and index, and how far it is scaled, towards ``target_utilization`` "
+    "percent."""
 
     read: int
     write: int
     max_read: int
     max_write: int
-    target: int = 70
+    target_utilization: int = 70
 
     def __post_init__(self) -> None:
         for least, most, what in ((self.read, self.max_read, "read"), (self.write, self.max_write, "write")):
             if not 1 <= least <= most:
                 raise DesignError(f"{what} capacity is at least 1, and scaled to no less than that: {least} to {most}")
-        if not 20 <= self.target <= 90:
-            raise DesignError(f"the target of scaling is from 20 to 90 percent, not {self.target}")
+        if not 20 <= self.target_utilization <= 90:
+            raise DesignError(f"the target of scaling is from 20 to 90 percent, not {self.target_utilization}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ def _scaling(table: Table, name: str, capacity: ProvisionedCapacity) -> Iterator
                 "PolicyType": "TargetTrackingScaling",
                 "TargetTrackingScalingPolicyConfiguration": {
                     "PredefinedMetricSpecification": {"PredefinedMetricType": each.metric},
-                    "TargetValue": float(capacity.target),
+                    "TargetValue": float(capacity.target_utilization),
                 },
             },
         )

@@ -194,7 +194,7 @@ def _scaling(
         "service_namespace": f"${{{place}.service_namespace}}",
         "target_tracking_scaling_policy_configuration": {
             "predefined_metric_specification": {"predefined_metric_type": each.metric},
-            "target_value": capacity.target,
+            "target_value": capacity.target_utilization,
         },
     }
     return name, target, policy

@@ -8,6 +8,7 @@ from tablewright.design.cost.capacity_estimate import actions, is_transaction
 from tablewright.design.lint.field_traits import WIDEST_CHARACTER, has_length
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.model import schemas_of
 from tablewright.model.keys.key_template import Field
 from tablewright.model.values.attribute_codec import Epoch
 
@@ -106,7 +107,7 @@ def collection_size(context: LintContext) -> Iterator[Occurrence]:
     for table in context.design.tables:
         if all(index.is_global for index in table.indexes):
             continue
-        for schema in table.entities:
+        for schema in schemas_of(table):
             volume = context.design.volume.get(schema.entity)
             distinct = None if volume is None else volume.distinct.get(table.partition)
             told = "how large its partitions get is not declared"
@@ -174,7 +175,7 @@ def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
     for table in context.design.tables:
         if table.ttl is None:
             continue
-        for schema in table.entities:
+        for schema in schemas_of(table):
             spec = schema.by_attribute.get(table.ttl)
             if spec is None or spec is schema.expiry:
                 continue
@@ -194,7 +195,7 @@ def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
                 context.where(schema.entity),
                 "warning" if unmarked else None,
             )
-        if not any(table.ttl in schema.by_attribute for schema in table.entities) and table.entities:
+        if not any(table.ttl in schema.by_attribute for schema in schemas_of(table)) and table.entities:
             yield Occurrence(
                 table.name,
                 f"Table {table.name} has {table.ttl} as its time to live, but none of its entities has that attribute: "

@@ -8,7 +8,7 @@ from itertools import combinations
 from tablewright.design.lint.composed_key_rules import share_partitions
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
-from tablewright.model import Query, Schema
+from tablewright.model import Query, Schema, schemas_of
 from tablewright.model.keys.key_template import Literal
 
 
@@ -202,7 +202,7 @@ def shared_prefix(context: LintContext) -> Iterator[Occurrence]:
             continue
         prefix = _prefix(context, schema, key, pattern)
         others = []
-        for other in schema.table.entities:
+        for other in schemas_of(schema.table):
             theirs = next((found for found in context.keys(other) if found.index == key.index), None)
             if other is schema or theirs is None or not share_partitions(context, key, theirs):
                 continue

@@ -12,7 +12,7 @@ from tablewright.design.design_loading import DesignError
 from tablewright.design.diff.snapshot import declared_entities
 from tablewright.design.sample_entities import samples
 from tablewright.dynamo import Item
-from tablewright.model import Design, Index, Schema, Table
+from tablewright.model import Design, Index, Schema, Table, schemas_of
 
 __all__ = ["model"]
 
@@ -53,7 +53,7 @@ def losses(design: Design) -> list[str]:
         if settings:
             found.append(f"table {table.name}: {', '.join(settings)}")
         found += [
-            f"{schema.entity.__name__}: {', '.join(lost)}" for schema in table.entities if (lost := _lost(schema))
+            f"{schema.entity.__name__}: {', '.join(lost)}" for schema in schemas_of(table) if (lost := _lost(schema))
         ]
     declared = {
         "writes": design.writes,

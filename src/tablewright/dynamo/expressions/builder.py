@@ -66,6 +66,7 @@ __all__ = [
     "with_expressions",
 ]
 
+_KEYWORDS = {SetAction: "SET", RemoveAction: "REMOVE", AddAction: "ADD", DeleteAction: "DELETE"}
 _EMPTY_LIST = Literal({"L": []})
 
 # -- conditions -----------------------------------------------------------------------------------------------------
@@ -200,8 +201,13 @@ class Placeholders:
         return self._by_name.get(path) or self.parsed(parse_path(path))
 
     def parsed(self, path: Path) -> str:
+        parts = path.parts
+        if len(parts) == 1:
+            placeholder = self._by_name.get(parts[0])  # type: ignore[arg-type]  # a path begins with a name
+            if placeholder is not None:
+                return placeholder
         text = ""
-        for part in path.parts:
+        for part in parts:
             if isinstance(part, int):
                 text += f"[{part}]"
                 continue
@@ -232,23 +238,22 @@ class Placeholders:
 
 def render(condition: Condition, placeholders: Placeholders) -> str:
     """The text of a condition, a filter or a key condition."""
-    match condition:
-        case Compare(operator, left, right):
-            return f"{_operand(left, placeholders)} {operator} {_operand(right, placeholders)}"
-        case Function():
-            return _operand(condition, placeholders)
-        case And(parts):
-            return " AND ".join([_part(part, placeholders) for part in parts])
-        case Or(parts):
-            return " OR ".join([_part(part, placeholders) for part in parts])
-        case Not(part):
-            return f"NOT ({render(part, placeholders)})"
-        case Between(operand, low, high):
-            value = _operand(operand, placeholders)
-            return f"{value} BETWEEN {_operand(low, placeholders)} AND {_operand(high, placeholders)}"
-        case In(operand, options):
-            value = _operand(operand, placeholders)
-            return f"{value} IN ({', '.join([_operand(option, placeholders) for option in options])})"
+    # By type and not by pattern, the commonest first: every write renders some.
+    if isinstance(condition, Compare):
+        left, right = _operand(condition.left, placeholders), _operand(condition.right, placeholders)
+        return f"{left} {condition.operator} {right}"
+    if isinstance(condition, Function):
+        return _operand(condition, placeholders)
+    if isinstance(condition, And):
+        return " AND ".join([_part(part, placeholders) for part in condition.parts])
+    if isinstance(condition, Or):
+        return " OR ".join([_part(part, placeholders) for part in condition.parts])
+    if isinstance(condition, Not):
+        return f"NOT ({render(condition.part, placeholders)})"
+    value = _operand(condition.operand, placeholders)
+    if isinstance(condition, Between):
+        return f"{value} BETWEEN {_operand(condition.low, placeholders)} AND {_operand(condition.high, placeholders)}"
+    return f"{value} IN ({', '.join([_operand(option, placeholders) for option in condition.options])})"
 
 
 def _part(condition: Condition, placeholders: Placeholders) -> str:
@@ -257,34 +262,28 @@ def _part(condition: Condition, placeholders: Placeholders) -> str:
 
 
 def _operand(operand: Operand, placeholders: Placeholders) -> str:
-    match operand:
-        case Path():
-            return placeholders.parsed(operand)
-        case Literal(value):
-            return placeholders.value(value)
-        case Function(name, arguments):
-            return f"{name}({', '.join([_operand(argument, placeholders) for argument in arguments])})"
-        case Placeholder(name):
-            return name
-        case _:
-            return f"{_operand(operand.left, placeholders)} {operand.operator} {_operand(operand.right, placeholders)}"
+    if isinstance(operand, Path):
+        return placeholders.parsed(operand)
+    if isinstance(operand, Literal):
+        return placeholders.value(operand.value)
+    if isinstance(operand, Function):
+        return f"{operand.name}({', '.join([_operand(argument, placeholders) for argument in operand.arguments])})"
+    if isinstance(operand, Placeholder):
+        return operand.name
+    return f"{_operand(operand.left, placeholders)} {operand.operator} {_operand(operand.right, placeholders)}"
 
 
 def render_update(actions: Sequence[Action], placeholders: Placeholders) -> str:
     """The text of an update expression."""
     sections: dict[str, list[str]] = {}
     for action in actions:
-        path = placeholders.parsed(action.path)
-        match action:
-            case SetAction(_, value):
-                sections.setdefault("SET", []).append(f"{path} = {_operand(value, placeholders)}")
-            case RemoveAction():
-                sections.setdefault("REMOVE", []).append(path)
-            case AddAction(_, value):
-                sections.setdefault("ADD", []).append(f"{path} {_operand(value, placeholders)}")
-            case DeleteAction(_, value):
-                sections.setdefault("DELETE", []).append(f"{path} {_operand(value, placeholders)}")
-    return " ".join(f"{keyword} {', '.join(texts)}" for keyword, texts in sections.items())
+        text = placeholders.parsed(action.path)
+        if isinstance(action, SetAction):
+            text = f"{text} = {_operand(action.value, placeholders)}"
+        elif not isinstance(action, RemoveAction):
+            text = f"{text} {_operand(action.value, placeholders)}"
+        sections.setdefault(_KEYWORDS[type(action)], []).append(text)
+    return " ".join([f"{keyword} {', '.join(texts)}" for keyword, texts in sections.items()])
 
 
 def with_expressions(

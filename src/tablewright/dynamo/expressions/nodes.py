@@ -6,6 +6,9 @@ operand can also be a ``Literal``: PartiQL and the old parameters carry their va
 expression refers to ``:placeholders`` whose values arrive with each request.
 
 Parentheses leave no trace here: the parser has dealt with them.
+
+No part of a tree is ever changed. The classes are not frozen all the same: every write of the store makes some, and
+they would take three times as long.
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-# A path is an operand, and so a node of the tree.
 from tablewright.dynamo.document_paths import Path as Path
 from tablewright.dynamo.document_paths import PathPart as PathPart
+
+# A path is an operand, and so a node of the tree.
 
 
 class NameRef(str):
@@ -24,14 +28,14 @@ class NameRef(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Placeholder:
     """A ``:value`` of ExpressionAttributeValues."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Literal:
     """An attribute value that is part of the condition itself."""
 
@@ -53,7 +57,7 @@ class _Condition:
         return Not(cast("Condition", self))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Function(_Condition):
     """``size(a)``, ``begins_with(a, :v)``, ``if_not_exists(a, :v)`` and the others."""
 
@@ -61,7 +65,7 @@ class Function(_Condition):
     arguments: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Arithmetic:
     """The right side of ``SET a = left + right``; the operator is ``+`` or ``-``."""
 
@@ -73,7 +77,7 @@ class Arithmetic:
 Operand = Path | Placeholder | Literal | Function | Arithmetic
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Compare(_Condition):
     """The operator is one of ``= <> < <= > >=``."""
 
@@ -82,30 +86,30 @@ class Compare(_Condition):
     right: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Between(_Condition):
     operand: Operand
     low: Operand
     high: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class In(_Condition):
     operand: Operand
     options: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class And(_Condition):
     parts: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Or(_Condition):
     parts: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Not(_Condition):
     part: Condition
 
@@ -114,24 +118,24 @@ Leaf = Compare | Between | In | Function
 Condition = Leaf | And | Or | Not
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class SetAction:
     path: Path
     value: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class RemoveAction:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class AddAction:
     path: Path
     value: Placeholder | Literal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class DeleteAction:
     path: Path
     value: Placeholder | Literal

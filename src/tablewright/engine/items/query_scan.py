@@ -1,7 +1,7 @@
 """Query and Scan: their parameters, the checks on them in DynamoDB's order, and the response.
 
-request ──▶ checks ──▶ key_range, start_key ──▶ PageRead ──▶ page_reader.read_page ──▶ response
-                                                               └─ page_limits: where the page ends
+request ──▶ checks ──▶ key_conditions, start_key ──▶ PageRead ──▶ page_reader.read_page ──▶ response
+                                                                    └─ page_limits: where the page ends
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tablewright.engine.database import Database
 from tablewright.engine.items import legacy_parameters
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import attributes_to_get, check_key_paths
-from tablewright.engine.items.key_range import check_key_conditions, key_range
+from tablewright.engine.items.key_conditions import check_key_conditions, key_range
 from tablewright.engine.items.page_reader import PageRead, Source, meter_page, read_page
 from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.items.start_key import (

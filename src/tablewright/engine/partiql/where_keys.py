@@ -16,7 +16,7 @@ from tablewright.dynamo import AttributeValue, Item, ValidationException
 from tablewright.dynamo.expressions import Condition as Program
 from tablewright.dynamo.expressions import condition_checks
 from tablewright.dynamo.expressions.nodes import And, Between, Compare, Condition, Function, In, Operand, Or, Path
-from tablewright.engine.items.key_range import key_range
+from tablewright.engine.items.key_conditions import key_range
 from tablewright.engine.items.page_reader import Source
 from tablewright.engine.partiql.statements import Values
 from tablewright.engine.storage.key_encoding import scalar_bytes

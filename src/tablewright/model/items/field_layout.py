@@ -8,7 +8,7 @@ are stored under. Values that callers give for fields become attributes by ``sto
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -29,9 +29,6 @@ from tablewright.model.values.attribute_codec import (
 )
 from tablewright.model.values.coercion import UNTYPED, coercion_for
 
-if TYPE_CHECKING:
-    from tablewright.model.entity import Entity
-
 __all__ = ["FieldLayout", "encoded", "invalid_value"]
 
 # Paths into a map have no end.
@@ -41,7 +38,7 @@ _MOST_LOCATIONS = 1000
 class FieldLayout:
     """The fields of an entity, and all that is in them."""
 
-    def __init__(self, entity: type[Entity], table: Table, naming: Naming) -> None:
+    def __init__(self, entity: type[BaseModel], table: Table, naming: Naming) -> None:
         self.entity = entity
         self.table = table
         self.fields = {name: self._field(name, info, naming) for name, info in entity.model_fields.items()}

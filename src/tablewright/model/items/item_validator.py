@@ -1,29 +1,29 @@
-"""Entities straight from items: pydantic's validator, told where in an item each value is.
+"""Entities straight from items: pydantic validates stored values where they are, without decoding them first.
 
 An item says with each value how it is stored: ``{"minutes": {"N": "45"}}``. pydantic's core can look a field up by a
 path, and ``minutes`` is at ``("minutes", "N")``. So a second validator is made of an entity's core schema, in which
-every field has such a path; it takes an item as it is, and no Python runs for most types. A field of a type for which
-this does not do (lists of text, bytes, unions, ...) is decoded first, field by field.
+every field has such a path; it takes an item as it is, and no Python runs for most types. Fields of other types (lists
+of text, bytes, unions, ...) are decoded first, field by field.
 
-What such a reader gives is what the entity's own validator makes of the decoded values. It may refuse where that would
-not (a stored NULL, a type that was not expected), so a refusal is no verdict: validate the decoded values then.
+The result is the same as that of the entity's own validator on decoded values. An item validator may reject what the
+entity's own would accept (a stored NULL, an unexpected type), so after a rejection the decoded values are validated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, TypeVar, cast
 
+from pydantic import BaseModel
 from pydantic_core import SchemaValidator
 
 from tablewright.dynamo import AttributeValue
 from tablewright.model.values.attribute_codec import Epoch, decode, decode_list
 
-if TYPE_CHECKING:
-    from tablewright.model.entity import Entity
-
 Node = dict[str, Any]
-Reader = Callable[[Sequence[Mapping[str, AttributeValue]]], list["Entity"]]
+E = TypeVar("E", bound=BaseModel)
+# Makes entities of items, or raises pydantic's ValidationError.
+ItemValidator = Callable[[Sequence[Mapping[str, AttributeValue]]], list[E]]
 
 # Core schemas that take the content of a tag as it is stored; numbers are text, which these read.
 _TAGS = {
@@ -39,17 +39,17 @@ _TAGS = {
 _SETS = {"S": "SS", "N": "NS"}
 
 
-class _NotReadable(Exception):
-    """A model that cannot be read from a map as it is stored."""
+class _NotSupported(Exception):
+    """A model that cannot be validated from a stored map directly."""
 
 
-def reader_of(
-    entity: type[Entity], attributes: Mapping[str, str], absent: Mapping[str, Callable[[], Any]]
-) -> Reader | None:
-    """The reader of items of an entity; None if they have to have their values decoded.
+def item_validator(
+    entity: type[E], attributes: Mapping[str, str], absent: Mapping[str, Callable[[], Any]]
+) -> ItemValidator[E] | None:
+    """The validator of an entity's items; None if their values have to be decoded first.
 
-    ``attributes`` has the attribute of each field, ``absent`` what a field is whose attribute is not there, where that
-    is not its default.
+    ``attributes`` maps fields to attributes. ``absent`` has the value of a field whose attribute is missing, where that
+    is not the field's default.
     """
     schema = cast("Node", entity.__pydantic_core_schema__)
     definitions: list[Node] = schema["definitions"] if schema["type"] == "definitions" else []
@@ -57,25 +57,25 @@ def reader_of(
         schema = schema["schema"]
     try:
         item = _Compiler(definitions).entity(schema, attributes, absent)
-        readable: Node = {"type": "list", "items_schema": item}
+        validated: Node = {"type": "list", "items_schema": item}
         if definitions:
-            readable = {"type": "definitions", "schema": readable, "definitions": definitions}
+            validated = {"type": "definitions", "schema": validated, "definitions": definitions}
         # Else a model's schema would be taken from its class, whatever it says here; not every pydantic can be told.
-        validator = SchemaValidator(cast("Any", readable), _use_prebuilt=False)
-    except (_NotReadable, TypeError):
+        validator = SchemaValidator(cast("Any", validated), _use_prebuilt=False)
+    except (_NotSupported, TypeError):
         return None
-    read: Reader = validator.validate_python
+    validate: ItemValidator[E] = validator.validate_python
     if not absent:
-        return read
+        return validate
 
-    def read_and_mark(items: Sequence[Mapping[str, AttributeValue]]) -> list[Entity]:
-        entities = read(items)
+    def validate_and_mark(items: Sequence[Mapping[str, AttributeValue]]) -> list[E]:
+        entities = validate(items)
         for entity in entities:
-            # It is not the default, so it was given.
+            # The value is not the default, so it counts as set.
             entity.__pydantic_fields_set__.update(absent)
         return entities
 
-    return read_and_mark
+    return validate_and_mark
 
 
 class _Compiler:
@@ -92,28 +92,28 @@ class _Compiler:
         if schema["type"] == "function-after":
             return {**_plain(schema), "schema": self.entity(schema["schema"], attributes, absent)}
         fields = _fields_of(schema)
-        readable = {}
+        validated = {}
         for name, field in fields.items():
             path = (attributes[name],)
-            readable[name] = (
+            validated[name] = (
                 self._with_absence(field, path, absent[name]()) if name in absent else self._field(field, path)
             )
         # Key attributes are no fields, and what else there is belongs to somebody else.
-        model_fields = {**schema["schema"], "fields": readable, "extra_behavior": "ignore"}
+        model_fields = {**schema["schema"], "fields": validated, "extra_behavior": "ignore"}
         return {**_plain(schema), "schema": model_fields}
 
     def _field(self, field: Node, path: tuple[str, ...]) -> Node:
-        tag, readable = self._stored(field["schema"])
-        return {**field, "schema": readable, "validation_alias": _paths(path, tag, _has_default(field["schema"]))}
+        tag, validated = self._stored(field["schema"])
+        return {**field, "schema": validated, "validation_alias": _paths(path, tag, _has_default(field["schema"]))}
 
     def _with_absence(self, field: Node, path: tuple[str, ...], value: Any) -> Node:
         """A field that is something else than its default when it is not stored."""
-        tag, readable = self._stored(field["schema"])
+        tag, validated = self._stored(field["schema"])
         content: Any = None if value is None else []
         stored = {"NULL" if value is None else "L": content} if tag is None else content
-        schema = readable["schema"] if readable["type"] == "default" else readable
-        readable = {"type": "default", "schema": schema, "default": stored, "validate_default": True}
-        return {**field, "schema": readable, "validation_alias": _paths(path, tag, has_default=True)}
+        schema = validated["schema"] if validated["type"] == "default" else validated
+        validated = {"type": "default", "schema": schema, "default": stored, "validate_default": True}
+        return {**field, "schema": validated, "validation_alias": _paths(path, tag, has_default=True)}
 
     def _stored(self, schema: Node) -> tuple[str | None, Node]:
         """A tag and a schema that takes its content; without a tag, a schema that takes a tagged value."""
@@ -123,7 +123,7 @@ class _Compiler:
         if schema["type"] in ("default", "function-after"):
             if schema.get("validate_default"):
                 # The default is no stored value.
-                raise _NotReadable
+                raise _NotSupported
             tag, inner = self._stored(schema["schema"])
             return tag, {**_plain(schema), "schema": inner}
         return None, _decoded(schema)
@@ -176,14 +176,14 @@ class _Compiler:
         try:
             if member["type"] == "model":
                 return "L", {**_plain(schema), "items_schema": self._members(member, ("M",))}
-        except _NotReadable:
+        except _NotSupported:
             pass
         return "L", _decoded(schema, _listed)
 
     def _model(self, schema: Node) -> tuple[str, Node] | None:
         try:
             return "M", self._members(schema, ())
-        except _NotReadable:
+        except _NotSupported:
             return None
 
     def _definition(self, ref: str) -> tuple[str, Node] | None:
@@ -196,13 +196,13 @@ class _Compiler:
             self._within.pop()
 
     def _members(self, schema: Node, prefix: tuple[str, ...]) -> Node:
-        readable = {}
+        validated = {}
         for name, field in _fields_of(schema).items():
             alias = field.get("validation_alias", name)
             if not isinstance(alias, str):
-                raise _NotReadable
-            readable[name] = self._field(field, (*prefix, alias))
-        return {**_plain(schema), "schema": {**schema["schema"], "fields": readable}}
+                raise _NotSupported
+            validated[name] = self._field(field, (*prefix, alias))
+        return {**_plain(schema), "schema": {**schema["schema"], "fields": validated}}
 
 
 def _fields_of(schema: Node) -> dict[str, Node]:
@@ -223,7 +223,7 @@ def _fields_of(schema: Node) -> dict[str, Node]:
         or config.get("validate_by_alias") is False
     )
     if unusual:
-        raise _NotReadable
+        raise _NotSupported
     fields: dict[str, Node] = schema["schema"]["fields"]
     return fields
 

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from tablewright.dynamo import AttributeValue
+from tablewright.model.declarations import KeyRule
 from tablewright.model.errors import ModelError
+from tablewright.model.items.field_layout import FieldLayout
 from tablewright.model.items.field_spec import FieldLocation
 from tablewright.model.keys.key_template import Field, Part, escape
 from tablewright.model.values.attribute_codec import Encoder
-
-if TYPE_CHECKING:
-    from tablewright.model.schema import Schema
 
 __all__ = ["AttributeBuilder", "KeyBuilder", "attribute_builder", "key_builder", "made"]
 
@@ -30,21 +29,21 @@ KeyBuilder = Callable[[Mapping[str, Any]], dict[str, AttributeValue] | None]
 AttributeBuilder = Callable[[Mapping[str, Any]], AttributeValue | None]
 
 
-def key_builder(schema: Schema) -> KeyBuilder:
+def key_builder(layout: FieldLayout, key_rules: Mapping[str, KeyRule]) -> KeyBuilder:
     """The maker of the primary keys of an entity."""
-    table = schema.table
+    table = layout.table
     makers: list[tuple[str, AttributeBuilder]] = []
     used: set[str] = set()
     for attribute in table.key:
-        rule = schema.key_rules.get(attribute)
+        rule = key_rules.get(attribute)
         maker = None
         if rule is None or not (rule.shards > 1 or rule.template.optional):
-            maker = attribute_builder(schema, attribute, None if rule is None else rule.template.parts)
+            maker = attribute_builder(layout, attribute, None if rule is None else rule.template.parts)
         if maker is None:
             return lambda values: None
         makers.append((attribute, maker))
         used.update([attribute] if rule is None else rule.template.required)
-    may_be_internal = table.partition not in schema.key_rules
+    may_be_internal = table.partition not in key_rules
     number = len(used)
 
     def make(values: Mapping[str, Any]) -> dict[str, AttributeValue] | None:
@@ -69,15 +68,15 @@ def made(
     return given
 
 
-def attribute_builder(schema: Schema, attribute: str, parts: Sequence[Part] | None) -> AttributeBuilder | None:
+def attribute_builder(layout: FieldLayout, attribute: str, parts: Sequence[Part] | None) -> AttributeBuilder | None:
     """The maker of a key attribute from these parts of its template, or, if it has none, from the field that is stored
     in it; None where it takes more than that.
     """
-    names = {spec.attribute: spec.name for spec in schema.fields.values()}
+    names = {spec.attribute: spec.name for spec in layout.fields.values()}
     sources = {attribute} if parts is None else {part.name for part in parts if isinstance(part, Field)}
     if not names.keys() >= sources:
         return None
-    locations = {source: (names[source], schema.locate(names[source], "")) for source in sources}
+    locations = {source: (names[source], layout.locate(names[source], "")) for source in sources}
     return _as_it_is(*locations[attribute]) if parts is None else _templated(parts, locations)
 
 

@@ -28,9 +28,9 @@ from uvicorn.server import ServerState
 
 from tablewright.runtime.http.gate import BODY_IS_HERE
 from tablewright.runtime.http.problems import problem
-from tablewright.wire.connection import Connection, Promised
+from tablewright.wire.connection import Connection, PendingResponse
 from tablewright.wire.connection_limits import Limits
-from tablewright.wire.connection_registry import Clients
+from tablewright.wire.connection_registry import ConnectionRegistry
 from tablewright.wire.messages import STATUS_LINES, Request, http_date
 
 __all__ = ["LIMITS", "AsgiConnection", "connections"]
@@ -60,7 +60,7 @@ def connections(limits: Limits) -> Any:
 
 
 # Each server has one; uvicorn tells its connections apart by this state alone.
-_HOSTS: WeakKeyDictionary[ServerState, Clients] = WeakKeyDictionary()
+_HOSTS: WeakKeyDictionary[ServerState, ConnectionRegistry] = WeakKeyDictionary()
 
 
 class AsgiConnection(Connection):
@@ -77,7 +77,7 @@ class AsgiConnection(Connection):
         host = _HOSTS.get(server_state)
         if host is None:
             shared: Any = server_state.connections
-            host = _HOSTS[server_state] = Clients(limits, shared)
+            host = _HOSTS[server_state] = ConnectionRegistry(limits, shared)
         super().__init__(host)
         self._state = app_state
         self._app: ASGIApp = config.loaded_app
@@ -131,7 +131,7 @@ class AsgiConnection(Connection):
 
     def _exchanges(self) -> list[Exchange]:
         """Those that are not answered yet."""
-        return [promised for promised in self._queue if isinstance(promised, Exchange)]
+        return [pending for pending in self._queue if isinstance(pending, Exchange)]
 
     # -- requests and answers ------------------------------------------------------------------------
 
@@ -151,14 +151,14 @@ class AsgiConnection(Connection):
         self._ending = exchange.last
         exchange.feed(b"", is_last=True)
 
-    def answer(self, request: Request) -> None:
+    def respond(self, request: Request) -> None:
         self._begin(request, [request.body], is_whole=True)
 
     def _begin(self, request: Request, body: list[bytes], *, is_whole: bool) -> Exchange:
         # Of the newest request; but no client changes it from one to the next.
         version = self._parser.get_http_version()
         exchange = Exchange(self, request, version, body, is_whole)
-        self.promise(exchange)
+        self.enqueue(exchange)
         task = self._loop.create_task(exchange.run(self._app, self._scope(request, version, is_whole)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -172,7 +172,7 @@ class AsgiConnection(Connection):
             exchange.end()
         super()._refuse(status)
 
-    def refusal(self, status: int) -> bytes:
+    def error_response(self, status: int) -> bytes:
         kind, detail = _REFUSALS.get(status, _MALFORMED)
         request_id = os.urandom(16).hex()
         answer = problem(kind, detail.format(limits=self._limits), request_id)
@@ -231,12 +231,12 @@ class AsgiConnection(Connection):
             self.read_on()
 
     def finish(self, exchange: Exchange, rest: bytes) -> None:
-        self.keep(exchange, rest)
+        self.complete(exchange, rest)
         if self._queue:
             self._go_on()
 
 
-class Exchange(Promised):
+class Exchange(PendingResponse):
     """One request and its answer, as the application sees them."""
 
     __slots__ = (
@@ -355,7 +355,7 @@ class Exchange(Promised):
                 return
             self._begin(status, headers, body)
         elif more:
-            self._connection.begin(self, self._part(body))
+            self._connection.send_part(self, self._part(body))
         else:
             self._finish(self._part(body) + (b"0\r\n\r\n" if self._chunked else b""))
             return
@@ -378,7 +378,7 @@ class Exchange(Promised):
             else:
                 # The end of the connection is the end of the answer.
                 self.last = True
-        self._connection.begin(self, _head(status, headers) + self._part(body))
+        self._connection.send_part(self, _head(status, headers) + self._part(body))
 
     def _part(self, body: bytes) -> bytes:
         if not body or self._request.method == b"HEAD":

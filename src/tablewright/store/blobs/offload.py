@@ -22,7 +22,7 @@ import orjson
 
 from tablewright.dynamo import AttributeValue, Item, item_size
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
-from tablewright.model import Entity, ModelError, Schema, Table, schema_of
+from tablewright.model import Entity, ModelError, Schema, Table, schema_of, schemas_of
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.item_decoding import unknown_attributes
 from tablewright.model.values.attribute_codec import decode
@@ -44,9 +44,10 @@ from tablewright.store.context import Context
 from tablewright.store.errors import BlobLost, Conflict, LimitExceeded, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.flow.retry import is_undone, retrying
+from tablewright.store.item_description import describe_item
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_visible
-from tablewright.store.write.write_conditions import described, has_version, version_of
+from tablewright.store.write.planning.item_conditions import has_version, version_of
 
 T = TypeVar("T")
 
@@ -59,7 +60,7 @@ Values = Mapping[str, AttributeValue]
 
 
 @dataclass(slots=True)
-class Placed:
+class Placement:
     """Where the large values of an item go, and what becomes of those that it had."""
 
     references: dict[str, Reference]
@@ -92,7 +93,7 @@ class Placed:
         return remembered
 
 
-class Outside:
+class Offload:
     """The large values of the items that one write is about, through all its attempts."""
 
     def __init__(self, context: Context) -> None:
@@ -103,13 +104,13 @@ class Outside:
 
     # -- planning -----------------------------------------------------------------------------------------------
 
-    def place(self, schema: Schema, item: Item, before: Mapping[str, Reference], *, same: bool = True) -> Placed:
+    def place(self, schema: Schema, item: Item, before: Mapping[str, Reference], *, same: bool = True) -> Placement:
         """Place the values of a whole item, given those that it had; it may have them still if it is the ``same`` item.
 
         An item that had them under another key takes them along in new blobs.
         """
         plain = with_references(item, {})
-        placed = Placed({})
+        placed = Placement({})
         for attribute in self._going(schema, plain):
             known = before.get(attribute) if same else None
             self._put(placed, schema, item, attribute, plain[attribute], known)
@@ -117,16 +118,16 @@ class Outside:
         placed.superseded = _superseded(before, placed.references)
         return placed
 
-    def replace(self, schema: Schema, basis: Item, after: Item, changes: UpdateActions) -> Placed:
-        """Place the values of an item that is changed in place, and change the changes accordingly."""
+    def place_update(self, schema: Schema, basis: Item, after: Item, actions: UpdateActions) -> Placement:
+        """Place the values of an item that is updated in place, and change the actions of the update accordingly."""
         large = {spec.attribute for spec in schema.large}
-        before, changed = references(basis), changes.attributes & large
-        if not changed <= changes.replaced:
-            names = ", ".join(schema.by_attribute[name].name for name in changed - changes.replaced)
+        before, changed = references(basis), actions.attributes & large
+        if not changed <= actions.replaced:
+            names = ", ".join(schema.by_attribute[name].name for name in changed - actions.replaced)
             raise ModelError(f"{schema.entity.__name__}: {names} is Large, so it can only be set and removed")
         # What another writer has set in the item itself is there, and not outside.
         kept = {name: found for name, found in before.items() if name not in changed and name not in basis}
-        placed = Placed(dict(kept))
+        placed = Placement(dict(kept))
         stored = with_references(after, kept)
         for attribute in self._going(schema, stored):
             value = stored[attribute]
@@ -135,14 +136,14 @@ class Outside:
                 placed.conditions.append(
                     has_version(schema, version_of(schema, basis)) if vouched else equals(attribute, value)
                 )
-            changes.sets.pop(attribute, None)
-            changes.removes.append(attribute)
+            actions.sets.pop(attribute, None)
+            actions.removes.append(attribute)
             self._put(placed, schema, basis, attribute, value, before.get(attribute))
         if placed.references != before:
             if placed.references:
-                changes.sets[BLOB_REFERENCES] = stored_references(placed.references)
+                actions.sets[BLOB_REFERENCES] = stored_references(placed.references)
             else:
-                changes.removes.append(BLOB_REFERENCES)
+                actions.removes.append(BLOB_REFERENCES)
         if changed or placed.references != before:
             placed.conditions.append(equals(BLOB_REFERENCES, basis.get(BLOB_REFERENCES)))
         placed.superseded = _superseded(before, placed.references)
@@ -154,8 +155,8 @@ class Outside:
             if item_size(item) > _MOST_OF_ITEM:
                 fields = " and ".join(spec.name for spec in schema.large)
                 raise LimitExceeded(
-                    f"{schema.entity.__name__} {described(schema, item)}: the item would be larger than 400 KB, and "
-                    f"the store has nowhere else to keep {fields}; give it blobs=..."
+                    f"{schema.entity.__name__} {describe_item(schema, item)}: the item would be larger than 400 KB, "
+                    f"and the store has no blob store for {fields}; give it blobs=..."
                 )
             return []
         name = context.name_of(schema.table)
@@ -163,7 +164,7 @@ class Outside:
 
     def _put(
         self,
-        placed: Placed,
+        placed: Placement,
         schema: Schema,
         item: Item,
         attribute: str,
@@ -188,11 +189,11 @@ class Outside:
 
     # -- carrying out -------------------------------------------------------------------------------------------
 
-    def is_concerned(self, placed: Sequence[Placed]) -> bool:
+    def is_concerned(self, placed: Sequence[Placement]) -> bool:
         """Whether there is anything to write, or to tidy up."""
         return bool(self._written) or any(each.fresh or each.superseded for each in placed)
 
-    def upload(self, placed: Iterable[Placed]) -> Flow[None]:
+    def upload(self, placed: Iterable[Placement]) -> Flow[None]:
         """Write the blobs that what was planned refers to."""
         missing = {blob.reference.blob: blob.data for each in placed for blob in each.fresh}
         contents = [(name, data) for name, data in missing.items() if name not in self._written]
@@ -217,7 +218,7 @@ class Outside:
             result: T = end.value
             return result
 
-    def committed(self, placed: Sequence[Placed]) -> Flow[None]:
+    def committed(self, placed: Sequence[Placement]) -> Flow[None]:
         """Tidy up after a commit."""
         used = {reference.blob for each in placed for reference in each.references.values()}
         superseded = [name for each in placed for name in each.superseded]
@@ -321,7 +322,7 @@ def whole_if_older(context: Context, schema: Schema, item: Item | None) -> Flow[
         return item
     (whole,) = yield from loaded(context, schema.table, [item])
     if whole is None:
-        raise Conflict(f"{schema.entity.__name__} {described(schema, item)}: others keep changing the item")
+        raise Conflict(f"{schema.entity.__name__} {describe_item(schema, item)}: others keep changing the item")
     return whole
 
 
@@ -373,11 +374,11 @@ def _again(
 
 
 def _lost(table: Table, item: Item, attribute: str, reference: Reference, reason: str) -> BlobLost:
-    schema = next((schema for schema in table.entities if schema.matches(item)), None)
+    schema = next((schema for schema in schemas_of(table) if schema.matches(item)), None)
     if schema is None:
         return BlobLost(table.name, "", attribute, reference.blob, reason)
     return BlobLost(
-        schema.entity.__name__, described(schema, item), schema.field_path(attribute), reference.blob, reason
+        schema.entity.__name__, describe_item(schema, item), schema.field_path(attribute), reference.blob, reason
     )
 
 
@@ -406,4 +407,4 @@ def load(context: Context, entity: Entity) -> Flow[None]:
 def _told(schema: Schema, entity: Entity) -> str:
     """Which item an entity is of that was read in part."""
     values = {name: value for name, value in entity.__dict__.items() if name in schema.fields and value is not None}
-    return described(schema, schema.key_of(schema.encode_values(values)))
+    return describe_item(schema, schema.key_of(schema.encode_values(values)))

@@ -10,9 +10,9 @@ from tablewright.dynamo import AttributeValue, Item
 from tablewright.model import ModelError, Schema
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.errors import Unreadable
+from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entity_of
 from tablewright.store.write.unique_values import OWNER, expected_guards
-from tablewright.store.write.write_conditions import described
 
 
 class Fault(StrEnum):
@@ -88,7 +88,7 @@ class Report:
 
 def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
     """What is wrong with an item, and what it should be; None if that cannot be told."""
-    name, which = schema.entity.__name__, described(schema, item)
+    name, which = schema.entity.__name__, describe_item(schema, item)
     try:
         entity_of(schema, item)
         present = schema.upgrade(item)
@@ -138,8 +138,8 @@ def guard_finding(schema: Schema, item: Item, wanted: Item, stored: Item | None)
         if (value := item.get(spec.attribute)) is not None
         and all(wanted[name] == part for name, part in schema.guard_key(spec, value).items())
     )
-    holder = None if stored is None else described(schema, stored[OWNER]["M"])
-    which = described(schema, item)
+    holder = None if stored is None else describe_item(schema, stored[OWNER]["M"])
+    which = describe_item(schema, item)
     return Finding(Fault.GUARD, schema.entity.__name__, which, spec.name, which, holder)
 
 

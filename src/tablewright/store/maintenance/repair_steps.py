@@ -12,13 +12,14 @@ from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, exists
-from tablewright.model import Entity, Schema, Table, schema_of
+from tablewright.model import Entity, Schema, Table, schema_of, schemas_of
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.maintenance.findings import Finding, Remedy
-from tablewright.store.maintenance.write_back import Prepared
-from tablewright.store.write.executor import WritePlan, execute_all
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.operation import Planned, WritePlan
+from tablewright.store.write.planning.preconditions import Precondition
 
 __all__ = ["ATTEMPTS", "Changed", "Mending", "has_changed"]
 
@@ -30,7 +31,7 @@ class Changed(StoreError):
     """An item is not what it was when it was looked at."""
 
 
-def has_changed(_: Item | None) -> StoreError:
+def has_changed(_: Item) -> StoreError:
     return Changed()
 
 
@@ -51,7 +52,7 @@ class Mending:
 
     @property
     def schemas(self) -> Sequence[Schema]:
-        return self.target.entities if isinstance(self.target, Table) else [schema_of(self.target)]
+        return schemas_of(self.target) if isinstance(self.target, Table) else [schema_of(self.target)]
 
     @property
     def name(self) -> str:
@@ -65,7 +66,7 @@ class Mending:
         self.findings += [replace(finding, remedy=remedy) for finding in findings[:room]]
 
     def commit(self, schema: Schema, plan: WritePlan) -> Flow[None]:
-        mending = Prepared(schema, plan, name="repair")
+        mending = Planned(schema, "repair", plan)
         try:
             yield from execute_all(self.context, [mending], f"{schema.entity.__name__}.repair")
         except Cancelled as cancelled:
@@ -77,5 +78,6 @@ class Mending:
     def at(self, key: Item) -> dict[str, Any]:
         return {"TableName": self.name, "Key": key}
 
-    def there(self) -> list[Condition]:
-        return [exists(self.table.partition)]
+    def unchanged(self, *conditions: Condition) -> list[Precondition]:
+        """The preconditions that an item is there, and still as it was seen."""
+        return [Precondition(each, has_changed) for each in (exists(self.table.partition), *conditions)]

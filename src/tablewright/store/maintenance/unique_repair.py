@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tablewright.dynamo import Item
-from tablewright.dynamo.expressions.builder import all_equal, all_of, equals, missing, with_expressions
+from tablewright.dynamo.expressions.builder import all_equal, equals, missing
 from tablewright.model import Schema
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import backoff, retrying
+from tablewright.store.item_description import describe_item
 from tablewright.store.maintenance.findings import Fault, Finding, Remedy, guard_at, guard_finding, key_text
 from tablewright.store.maintenance.repair_steps import ATTEMPTS, Changed, Mending, has_changed
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_expired
-from tablewright.store.write.executor import Action, WritePlan
-from tablewright.store.write.put import held
-from tablewright.store.write.unique_values import OWNER, expected_guards
-from tablewright.store.write.write_conditions import described
+from tablewright.store.write.planning.operation import Action, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
+from tablewright.store.write.unique_values import OWNER, expected_guards, guarded_values
 
 __all__ = ["guards_of", "strays"]
 
@@ -57,8 +57,8 @@ def _guard(mending: Mending, schema: Schema, key: Item, guard_key: Item) -> Flow
         if not mending.mend:
             mending.tell([finding], Remedy.FOUND)
             return
-        condition = equals(OWNER, None if owner is None else {"M": owner})
-        put = Action("Put", with_expressions({"TableName": mending.name, "Item": wanted}, condition), has_changed)
+        same_owner = Precondition(equals(OWNER, None if owner is None else {"M": owner}), has_changed)
+        put = action("Put", {"TableName": mending.name, "Item": wanted}, [same_owner])
         try:
             yield from mending.commit(schema, WritePlan([put, *checks]))
         except Changed:
@@ -87,7 +87,9 @@ def _schema_of_owner(mending: Mending, owner: Item) -> Schema | None:
 def _stray(mending: Mending, schema: Schema, guard: Item) -> Flow[None]:
     key = mending.key(guard)
     owner_key: Item = guard[OWNER]["M"]
-    finding = Finding(Fault.STRAY_GUARD, schema.entity.__name__, described(schema, owner_key), "", None, key_text(key))
+    finding = Finding(
+        Fault.STRAY_GUARD, schema.entity.__name__, describe_item(schema, owner_key), "", None, key_text(key)
+    )
     for attempt in range(1, ATTEMPTS + 1):
         owner, stored = yield from _snapshot(mending, owner_key, key)
         has_it = owner is not None and guard_at(schema, owner, key) is not None
@@ -96,7 +98,7 @@ def _stray(mending: Mending, schema: Schema, guard: Item) -> Flow[None]:
         if not mending.mend:
             mending.tell([finding], Remedy.FOUND)
             return
-        delete = Action("Delete", with_expressions(mending.at(key), equals(OWNER, guard[OWNER])), has_changed)
+        delete = action("Delete", mending.at(key), [Precondition(equals(OWNER, guard[OWNER]), has_changed)])
         try:
             check = _unchanged_check(mending, schema, owner_key, owner)
             yield from mending.commit(schema, WritePlan([delete, check]))
@@ -117,7 +119,8 @@ def _snapshot(mending: Mending, *keys: Item) -> Flow[list[Item | None]]:
 
 def _unchanged_check(mending: Mending, schema: Schema, key: Item, item: Item | None) -> Action:
     """That an item has the unique values that it was seen with, or is still missing."""
-    condition = (
-        missing(mending.table.partition) if item is None else all_of([*mending.there(), *all_equal(held(schema, item))])
-    )
-    return Action("ConditionCheck", with_expressions(mending.at(key), condition), has_changed)
+    if item is None:
+        same = [Precondition(missing(mending.table.partition), has_changed)]
+    else:
+        same = mending.unchanged(*all_equal(guarded_values(schema, item)))
+    return action("ConditionCheck", mending.at(key), same)

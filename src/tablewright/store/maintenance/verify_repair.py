@@ -20,17 +20,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from tablewright.dynamo import Item
-from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, all_of, compare, missing, with_expressions
+from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, compare, missing
 from tablewright.model import Entity, Schema, Table
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.store.argument_checks import A_SCOPE, is_entity_class, not_taken
-from tablewright.store.blobs.blob_references import lacking, references, stripped
+from tablewright.store.blobs.blob_references import lacking, stripped
 from tablewright.store.blobs.blob_requests import head_blobs
-from tablewright.store.blobs.offload import Outside, loaded
+from tablewright.store.blobs.offload import Offload, loaded
 from tablewright.store.context import Context
-from tablewright.store.errors import AlreadyExists, BlobLost, Cancelled
+from tablewright.store.errors import AlreadyExists, BlobLost
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import backoff, retrying
+from tablewright.store.item_description import describe_item
 from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report, compared
 from tablewright.store.maintenance.repair_steps import ATTEMPTS, Changed, Mending, has_changed
 from tablewright.store.maintenance.unique_repair import guards_of, strays
@@ -38,13 +39,12 @@ from tablewright.store.maintenance.write_back import upgrading
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.cursor import seal, unseal
 from tablewright.store.read.visibility import is_expired
-from tablewright.store.streams.effects import Fixed
-from tablewright.store.write.executor import Action, WritePlan, execute_all
-from tablewright.store.write.move import unchanged
+from tablewright.store.write.move import move, unchanged
+from tablewright.store.write.planning.item_conditions import is_older
+from tablewright.store.write.planning.operation import Attempt, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.sequence import COUNT
-from tablewright.store.write.unique_values import OWNER, guard_changes
-from tablewright.store.write.write_conditions import described
-from tablewright.store.write.write_target import is_older
+from tablewright.store.write.unique_values import OWNER
 
 ProgressHook = Callable[[Progress], None]
 
@@ -192,39 +192,20 @@ class _Upkeep(Mending):
         return (item, [], None) if whole is None else (stripped(whole), *compared(schema, whole))
 
     def _mending(self, schema: Schema, item: Item, wanted: Item) -> WritePlan:
-        old_key, new_key = self.key(item), self.key(wanted)
-        if old_key != new_key:
-            placed = None
-            if schema.large:
-                placed = Outside(self.context).place(schema, wanted, references(item), same=False)
-                wanted = placed.item
-            leave = with_expressions(self.at(old_key), all_of([*self.there(), *unchanged(schema, item)]))
-            arrive = with_expressions({"TableName": self.name, "Item": wanted}, missing(self.table.partition))
-            taken = AlreadyExists(schema.entity.__name__, described(schema, wanted))
-            return WritePlan(
-                [Action("Delete", leave, has_changed), Action("Put", arrive, lambda _: taken)],
-                guard_changes(schema, item, old_key, wanted, new_key),
-                placed=placed,
-            )
+        if self.key(item) != self.key(wanted):
+            attempt = Attempt(self.context, Offload(self.context))
+            return move(attempt, schema, item, wanted, self.unchanged(*unchanged(schema, item)))
         if schema.schema_version_of(item) != schema.schema_version_of(wanted):
             # Its guards are looked at with all the others.
             return upgrading(self.context, schema, item, wanted, has_changed)
         differing = [name for name in {**item, **wanted} if item.get(name) != wanted.get(name)]
-        changes = UpdateActions(
+        actions = UpdateActions(
             sets={name: wanted[name] for name in differing if name in wanted},
             removes=[name for name in differing if name not in wanted],
         )
         assumed = dict.fromkeys([*differing, *(source for name in differing for source in schema.sources(name))])
-        unaltered = all_equal({name: item.get(name) for name in assumed})
-        return WritePlan(
-            [
-                Action(
-                    "Update",
-                    with_expressions(self.at(old_key), all_of([*self.there(), *unaltered]), changes),
-                    has_changed,
-                )
-            ]
-        )
+        same = self.unchanged(*all_equal({name: item.get(name) for name in assumed}))
+        return WritePlan([action("Update", self.at(self.key(item)), same, actions)])
 
     # -- counters -----------------------------------------------------------------------------------------------
 
@@ -235,7 +216,7 @@ class _Upkeep(Mending):
             for spec in schema.numbered:
                 if "N" not in item.get(spec.attribute, {}):
                     continue
-                key = schema.counter_key(spec, item)
+                key = schema.sequence_key(spec, item)
                 known = highest.get(str(key))
                 if known is None or _number(item, spec.attribute) > _number(known[2], spec.attribute):
                     highest[str(key)] = (schema, spec, item, key)
@@ -246,15 +227,14 @@ class _Upkeep(Mending):
             if number <= given:
                 continue
             name = schema.entity.__name__
-            finding = Finding(Fault.COUNTER, name, described(schema, item), spec.name, str(number), str(given))
+            finding = Finding(Fault.COUNTER, name, describe_item(schema, item), spec.name, str(number), str(given))
             if self.mend:
                 behind = missing(COUNT) | compare(COUNT, "<", {"N": str(number)})
-                body = with_expressions(self.at(key), behind, UpdateActions(sets={COUNT: {"N": str(number)}}))
+                raised = UpdateActions(sets={COUNT: {"N": str(number)}})
                 try:
-                    yield from execute_all(self.context, [Fixed(schema, "repair", "Update", body, Changed)], "upkeep")
-                except Cancelled as cancelled:
-                    if not isinstance(cancelled.reasons[0], Changed):
-                        raise
+                    update = action("Update", self.at(key), [Precondition(behind, has_changed)], raised)
+                    yield from self.commit(schema, WritePlan([update]))
+                except Changed:
                     # It has been raised by others meanwhile.
                     continue
             self.tell([finding], Remedy.MENDED if self.mend else Remedy.FOUND)
@@ -279,7 +259,7 @@ class _Upkeep(Mending):
 
 
 def _lost(schema: Schema, item: Item, lost: BlobLost) -> Finding:
-    return Finding(Fault.BLOB, schema.entity.__name__, described(schema, item), lost.field, lost.blob, None)
+    return Finding(Fault.BLOB, schema.entity.__name__, describe_item(schema, item), lost.field, lost.blob, None)
 
 
 def _number(item: Item, attribute: str) -> int:

@@ -12,21 +12,22 @@ first answer that says that writing does not work now (throttling, no permission
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TypeVar
 
 from tablewright.dynamo import Item
-from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, all_of, exists, with_expressions
+from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, exists
 from tablewright.model import Schema
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store.blobs.blob_references import lacking, references, stripped
-from tablewright.store.blobs.offload import Outside
+from tablewright.store.blobs.offload import Offload
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Sleep
 from tablewright.store.maintenance.findings import compared
-from tablewright.store.write.executor import Action, Found, Operation, WritePlan, execute_all
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.operation import Planned, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition, Refusal
 from tablewright.store.write.unique_values import GuardChange, guard_changes
 
 T = TypeVar("T")
@@ -35,42 +36,29 @@ T = TypeVar("T")
 _OF_THE_ITEM = "ValidationException"
 
 
-@dataclass(slots=True)
-class Prepared(Operation):
-    """A write that is planned already, and is not planned again."""
-
-    schema: Schema
-    prepared: WritePlan
-    name: str = field(kw_only=True)
-
-    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
-        yield from ()
-        return self.prepared
-
-
 def upgrading(
     context: Context,
     schema: Schema,
     stored: Item,
     wanted: Item,
-    refused: Callable[[Item | None], StoreError | None],
+    changed: Refusal,
     guards: Sequence[GuardChange] = (),
 ) -> WritePlan:
     """The plan that makes a stored item what it should be, under the same key, if all of it is still the same."""
     table = schema.table
     key = {name: stored[name] for name in table.key}
-    placed = Outside(context).place(schema, wanted, references(stored)) if schema.large else None
-    after = wanted if placed is None else placed.item
+    placement = Offload(context).place(schema, wanted, references(stored)) if schema.large else None
+    after = wanted if placement is None else placement.item
     differing = [name for name in {**stored, **after} if stored.get(name) != after.get(name)]
-    changes = UpdateActions(
+    actions = UpdateActions(
         sets={name: after[name] for name in differing if name in after},
         removes=[name for name in differing if name not in after],
     )
     names = dict.fromkeys([*stored, *schema.by_attribute, *differing, BLOB_REFERENCES])
     assumed = {name: stored.get(name) for name in names if name not in schema.key_rules and name not in key}
-    conditions = [exists(table.partition), *all_equal(assumed)]
-    body = with_expressions({"TableName": context.name_of(table), "Key": key}, all_of(conditions), changes)
-    return WritePlan([Action("Update", body, refused)], list(guards), placed=placed)
+    preconditions = [Precondition(each, changed) for each in (exists(table.partition), *all_equal(assumed))]
+    update = action("Update", {"TableName": context.name_of(table), "Key": key}, preconditions, actions)
+    return WritePlan([update], guards, placement=placement)
 
 
 # -- writing back ---------------------------------------------------------------------------------------------------
@@ -117,7 +105,7 @@ def _write_back(context: Context, schema: Schema, item: Item) -> Flow[Item]:
     try:
         guards = guard_changes(schema, stored, key, wanted, key)
         plan = upgrading(context, schema, stored, wanted, lambda _: _Changed(), guards)
-        yield from execute_all(context, [Prepared(schema, plan, name=name)], f"{schema.entity.__name__}.{name}")
+        yield from execute_all(context, [Planned(schema, name, plan)], f"{schema.entity.__name__}.{name}")
     except Cancelled as cancelled:
         failed = next((reason for reason in cancelled.reasons if isinstance(reason, ServiceError)), None)
         if failed is not None:
@@ -128,7 +116,7 @@ def _write_back(context: Context, schema: Schema, item: Item) -> Flow[Item]:
     except StoreError:
         # It would not fit, say. That is found by whoever writes it, and by ``verify``.
         return item
-    return wanted if plan.placed is None else plan.placed.whole(wanted)
+    return wanted if plan.placement is None else plan.placement.whole(wanted)
 
 
 def _without_waiting(flow: Flow[T]) -> Flow[T]:

@@ -14,7 +14,7 @@ from tablewright.dynamo import Item
 from tablewright.model import ModelError
 from tablewright.model.schema import Schema
 from tablewright.store.errors import Unreadable
-from tablewright.store.write.write_conditions import described
+from tablewright.store.item_description import describe_item
 
 
 def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
@@ -26,10 +26,10 @@ def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         reason = f"{place}: {first['msg']}" if place else first["msg"]
-        raise Unreadable(schema.entity.__name__, described(schema, item), reason) from None
+        raise Unreadable(schema.entity.__name__, describe_item(schema, item), reason) from None
     except ModelError as error:
         # Of its shape: it is from a newer program, or a step of the upgrades cannot deal with it.
-        raise Unreadable(schema.entity.__name__, described(schema, item), str(error)) from error
+        raise Unreadable(schema.entity.__name__, describe_item(schema, item), str(error)) from error
 
 
 def entities_of(schema: Schema, items: Sequence[Item]) -> list[Any]:

@@ -28,11 +28,11 @@ from tablewright.store.context import Context
 from tablewright.store.errors import LimitExceeded, Unreadable
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
+from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.get import get, get_many
 from tablewright.store.read.pager import Reading, begin
 from tablewright.store.read.read_planner import plan_collection, plan_selection
-from tablewright.store.write.write_conditions import described
 
 if TYPE_CHECKING:
     from tablewright.store.async_store import AsyncStore
@@ -246,13 +246,13 @@ def _entity(schema: Schema, item: Item, projected: Sequence[str]) -> Any:
     try:
         found = entity_of(schema, part, partial=bool(projected))
     except Unreadable as error:
-        return Unreadable(error.entity, described(schema, item), error.reason)
+        return Unreadable(error.entity, describe_item(schema, item), error.reason)
     outside = item.get(BLOB_REFERENCES, {}).get("M", {})
     for name, info in schema.entity.model_fields.items():
         attribute = schema.fields[name].attribute
         is_asked_for = (not projected or attribute in projected) and attribute not in outside
         if info.is_required() and is_asked_for and name not in found.__dict__:
-            return Unreadable(schema.entity.__name__, described(schema, item), f"{name}: Field required")
+            return Unreadable(schema.entity.__name__, describe_item(schema, item), f"{name}: Field required")
     return found
 
 

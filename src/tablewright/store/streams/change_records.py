@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from tablewright.dynamo import Item
-from tablewright.model import Entity, Schema, Table, schema_of
+from tablewright.model import Entity, Schema, Table, schema_of, schemas_of
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, RecordsLost, ServiceError, Unreadable
 from tablewright.store.flow.driver import Flow, Request
@@ -81,7 +81,7 @@ def change_of(table: Table, record: Record) -> AnyChange:
     An item that is of an entity and does not fit it (``Unreadable``) is an error, and not passed over.
     """
     raw = raw_change(record)
-    schema = _schema(table.entities, raw)
+    schema = _schema(schemas_of(table), raw)
     return raw if schema is None else _typed(schema, raw)
 
 
@@ -97,7 +97,7 @@ def changes_in(
         raw = raw_change(record)
         if wanted is not None and not wanted(raw):
             continue
-        schema = _schema(table.entities, raw)
+        schema = _schema(schemas_of(table), raw)
         if schema is not None:
             found.append(_typed(schema, raw))
         elif foreign:
@@ -111,7 +111,7 @@ def changes_of(entity: type[E], records: Iterable[Record]) -> list[Change[E]]:
     found: list[Change[E]] = []
     for record in records:
         raw = raw_change(record)
-        if _schema(schema.table.entities, raw) is schema:
+        if _schema(schemas_of(schema.table), raw) is schema:
             found.append(_typed(schema, raw))
     return found
 

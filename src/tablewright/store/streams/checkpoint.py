@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
 
 from tablewright.dynamo import AttributeValue
-from tablewright.dynamo.expressions.builder import UpdateActions, all_of, compare, equals, missing, with_expressions
+from tablewright.dynamo.expressions.builder import UpdateActions, compare, equals, missing, with_expressions
 from tablewright.model import (
     AttributeName,
     Entity,
@@ -37,7 +37,8 @@ from tablewright.store.errors import LeaseLost, ServiceError
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.read_planner import plan_selection
-from tablewright.store.streams.effects import Fixed
+from tablewright.store.write.planning.operation import Planned, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
 
 E = TypeVar("E", bound=Entity)
 
@@ -122,9 +123,9 @@ class Bookkeeping:
 
 
 def _declared(kind: type[E], table: Table) -> type[E] | None:
-    for schema in table.entities:
-        if issubclass(schema.entity, kind):
-            return schema.entity
+    for entity in table.entities:
+        if issubclass(entity, kind):
+            return entity
     return None
 
 
@@ -220,15 +221,16 @@ class Desk:
             if error.code != "ConditionalCheckFailedException":
                 raise
 
-    def advance(self, checkpoint: Checkpoint, sequence: str | None) -> Fixed:
+    def advance(self, checkpoint: Checkpoint, sequence: str | None) -> Planned:
         """The write that moves a checkpoint on (and renews the lease), for this owner and from this place only."""
         changes = UpdateActions(sets={"leased_until": self._until()})
         if sequence is not None:
             changes.sets["sequence"] = {"S": sequence}
         place = None if checkpoint.sequence is None else {"S": checkpoint.sequence}
-        condition = all_of([equals("owner", {"S": self.owner}), equals("sequence", place)])
-        body = with_expressions(self._place(checkpoint), condition, changes)
-        return Fixed(schema_of(self.checkpoint), "advance", "Update", body, LeaseLost)
+        conditions = [equals("owner", {"S": self.owner}), equals("sequence", place)]
+        own = [Precondition(condition, lambda _: LeaseLost()) for condition in conditions]
+        update = action("Update", self._place(checkpoint), own, changes)
+        return Planned(schema_of(self.checkpoint), "advance", WritePlan([update]))
 
     def has_reached(self, checkpoint: Checkpoint, sequence: str) -> Flow[bool]:
         """Whether an advance whose answer got lost, or whose second try was refused, has taken place."""

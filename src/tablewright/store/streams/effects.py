@@ -11,7 +11,6 @@ bounds of a field (``Field(ge=0)``) hold for what the sum comes to.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -20,18 +19,18 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import Item
-from tablewright.dynamo.expressions.builder import UpdateActions, all_of, with_expressions
+from tablewright.dynamo.expressions.builder import UpdateActions
 from tablewright.model import Lookup, ModelError, Schema, schema_of
 from tablewright.model.values.attribute_codec import number_text
 from tablewright.store.argument_checks import A_GET, OPERATIONS, not_taken
-from tablewright.store.context import Context
-from tablewright.store.errors import AlreadyExists, ConditionFailed, StoreError
-from tablewright.store.flow.driver import Flow
-from tablewright.store.write.attribute_changes import Wanted, to_operand
-from tablewright.store.write.executor import Action, Found, Operation, WritePlan
-from tablewright.store.write.preconditions import bounds_of
-from tablewright.store.write.write_conditions import described, is_of_another, is_over, is_own, living
-from tablewright.store.write.write_target import key_by
+from tablewright.store.errors import AlreadyExists, StoreError
+from tablewright.store.item_description import describe_item
+from tablewright.store.write.fields.field_bounds import bounds
+from tablewright.store.write.fields.field_updates import FieldUpdates, to_operand
+from tablewright.store.write.planning.item_conditions import has_expired, if_live, is_own
+from tablewright.store.write.planning.operation import Attempt, Operation, Planning, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition, refusal_of
+from tablewright.store.write.planning.write_target import key_of_lookup
 
 
 class Effects:
@@ -48,7 +47,7 @@ class Effects:
         schema = schema_of(lookup.entity)
         if lookup.index is not None:
             raise ModelError(f"{lookup.entity.__name__} can be added to by its primary key only")
-        key = key_by(lookup)
+        key = key_of_lookup(lookup)
         identity = orjson.dumps([schema.table.name, key], option=orjson.OPT_SORT_KEYS)
         addition = self._sums.get(identity)
         if addition is None:
@@ -89,51 +88,45 @@ class _Addition(Operation):
                 )
             self.amounts[name] = self.amounts.get(name, Decimal(0)) + Decimal(operand["N"])
 
-    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
+    def plan(self, attempt: Attempt) -> Planning:
         yield from ()
-        schema = self.schema
-        changes = UpdateActions(sets={**self.fields, **schema.derive(self.fields)})
+        schema, context = self.schema, attempt.context
+        actions = UpdateActions(sets={**self.fields, **schema.derive(self.fields)})
         if schema.table.type_attribute is not None:
-            changes.sets[schema.table.type_attribute] = {"S": schema.type_name}
+            actions.sets[schema.table.type_attribute] = {"S": schema.type_name}
         if schema.upgrades is not None:
-            changes.sets[schema.upgrades.attribute] = {"N": str(schema.upgrades.schema_version)}
+            actions.sets[schema.upgrades.attribute] = {"N": str(schema.upgrades.schema_version)}
         lifetime = schema.lifetime
         expiry = None if lifetime is None else context.now() + lifetime
         for spec, value in ((schema.updated, context.now()), (schema.expiry, expiry)):
             stored = None if spec is None else spec.encode(value)
             if spec is not None and stored is not None:
-                changes.sets[spec.attribute] = stored
+                actions.sets[spec.attribute] = stored
         for attribute in self.key:
-            changes.sets.pop(attribute, None)
+            actions.sets.pop(attribute, None)
         for name, amount in self.amounts.items():
-            changes.adds[schema.fields[name].attribute] = {"N": number_text(amount)}
+            actions.adds[schema.fields[name].attribute] = {"N": number_text(amount)}
         if schema.version is not None:
-            changes.adds[schema.version.attribute] = {"N": "1"}
-        table, which = context.name_of(schema.table), described(schema, self.key)
-        bounds, over = bounds_of(schema, Wanted(add=self.amounts)), is_over(context, schema)
-
-        def refusal(item: Item) -> StoreError | None:
-            broken = next((told for bound in bounds if (told := bound.broken(item)) is not None), None)
-            return None if broken is None else ConditionFailed(f"{schema.entity.__name__} {which}: {broken}")
-
-        if found is not None and found.item is not None and living(context, schema, found.item) is None:
-            # What is of another entity has been refused. This has expired: nothing is added to it, and it is made anew.
-            error = refusal({})
+            actions.adds[schema.version.attribute] = {"N": "1"}
+        table, found = context.name_of(schema.table), attempt.found
+        bounded, expired = bounds(schema, FieldUpdates(add=self.amounts), self.key), has_expired(context, schema)
+        if found is not None and found.item is not None and if_live(context, schema, found.item) is None:
+            # What is of another entity has been refused. This has expired: it is replaced, and nothing is added to it.
+            error = refusal_of(bounded, None)
             if error is not None:
                 raise error
-            put = {"TableName": table, "Item": {**self.key, **changes.sets, **changes.adds}}
-            return WritePlan([Action("Put", with_expressions(put, over), lambda _: None)])
+            put = {"TableName": table, "Item": {**self.key, **actions.sets, **actions.adds}}
+            return WritePlan([action("Put", put, [] if expired is None else [Precondition(expired)])])
 
-        def refused(found: Item | None) -> StoreError | None:
-            if is_of_another(schema, found):
-                return AlreadyExists(schema.entity.__name__, which)
-            return refusal(found or {}) if found is None or living(context, schema, found) is not None else None
+        def of_another(_: Item) -> StoreError:
+            return AlreadyExists(schema.entity.__name__, describe_item(schema, self.key))
 
-        conditions = [*(bound.condition() for bound in bounds), *is_own(schema)]
-        if over is not None:
-            conditions.append(~over)
-        update = with_expressions({"TableName": table, "Key": self.key}, all_of(conditions), changes)
-        return WritePlan([Action("Update", update, refused)])
+        preconditions = [Precondition(condition, of_another) for condition in is_own(schema)]
+        if expired is not None:
+            preconditions.append(Precondition(~expired))
+        preconditions += bounded
+        update = action("Update", {"TableName": table, "Key": self.key}, preconditions, actions)
+        return WritePlan([update])
 
 
 @lru_cache(maxsize=1024)
@@ -168,18 +161,3 @@ def _check_addable(schema: Schema, given: set[str]) -> None:
                 raise ModelError(
                     f"{name}.{spec.name} is {reason}, so no addition can make a {name}; use do(Update(...))"
                 )
-
-
-@dataclass(slots=True)
-class Fixed(Operation):
-    """An action that is ready made, and the error that it means when its condition does not hold."""
-
-    schema: Schema
-    name: str
-    kind: str
-    body: dict[str, Any]
-    refusal: Callable[[], StoreError]
-
-    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
-        yield from ()
-        return WritePlan([Action(self.kind, self.body, lambda _: self.refusal())])

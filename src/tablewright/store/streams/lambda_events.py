@@ -15,7 +15,7 @@ from tablewright.store.errors import AlreadyExists, Cancelled, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.streams.change_records import Record
 from tablewright.store.streams.stream_worker import Worker, is_to_blame, sequence_of
-from tablewright.store.write.executor import execute_all
+from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.put import Create
 
 # A transaction has 100 actions, and each record takes one for its mark.

@@ -24,14 +24,15 @@ import orjson
 from tablewright.dynamo import AttributeValue, Item
 from tablewright.model import Entity, ModelError, Schema, schema_of
 from tablewright.store.context import Context
-from tablewright.store.errors import Cancelled, InProgress, LeaseLost, LimitExceeded
+from tablewright.store.errors import Cancelled, InProgress, LimitExceeded
 from tablewright.store.flow.driver import Flow, Request, Sleep
 from tablewright.store.flow.retry import retrying
 from tablewright.store.streams.change_records import Record, ShardReader, describe_stream
 from tablewright.store.streams.checkpoint import REBUILD, Checkpoint
-from tablewright.store.streams.effects import Fixed
 from tablewright.store.streams.stream_worker import Worker, sequence_of
-from tablewright.store.write.executor import MOST_ACTIONS, Operation, execute_all
+from tablewright.store.write.planning.commit import MOST_ACTIONS
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.operation import Action, Operation, Planned, WritePlan
 
 _ALL_STREAMS = "all"
 
@@ -128,7 +129,7 @@ class _Rebuild:
         for start in range(0, len(keys), size):
             yield from self._commit(
                 [
-                    Fixed(schema, "clear", "Delete", {"TableName": name, "Key": key}, LeaseLost)
+                    Planned(schema, "clear", WritePlan([Action("Delete", {"TableName": name, "Key": key})]))
                     for key in keys[start : start + size]
                 ]
             )

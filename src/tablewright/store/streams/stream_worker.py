@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo.expressions.builder import exists, with_expressions
+from tablewright.dynamo.expressions.builder import exists
 from tablewright.model import ModelError, Table, schema_of
 from tablewright.store.context import Context
 from tablewright.store.errors import (
@@ -49,8 +49,10 @@ from tablewright.store.streams.change_records import (
     moment,
 )
 from tablewright.store.streams.checkpoint import Bookkeeping, Checkpoint, DeadLetter, Desk, selected
-from tablewright.store.streams.effects import Effects, Fixed
-from tablewright.store.write.executor import Operation, execute_all
+from tablewright.store.streams.effects import Effects
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.operation import Operation, Planned, WritePlan, action
+from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.put import Create
 
 Handler = Callable[[Sequence[AnyChange], Effects], None]
@@ -407,14 +409,8 @@ class Worker:
         operations = self.effects_of([orjson.loads(letter.record)])
         schema = schema_of(type(letter))
         body = {"TableName": self.context.name_of(schema.table), "Key": schema.key_of(schema.encode(letter))}
-        condition = exists(schema.table.partition)
-        gone = Fixed(
-            schema,
-            "replay",
-            "Delete",
-            with_expressions(body, condition),
-            lambda: NotFound("the dead letter", letter.sequence),
-        )
+        there = Precondition(exists(schema.table.partition), lambda _: NotFound("the dead letter", letter.sequence))
+        gone = Planned(schema, "replay", WritePlan([action("Delete", body, [there])]))
         try:
             yield from execute_all(self.context, [gone, *operations], self.pattern)
         except Cancelled as cancelled:

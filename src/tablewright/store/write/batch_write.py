@@ -15,15 +15,16 @@ import orjson
 from tablewright.model import Entity, Lookup, ModelError
 from tablewright.model.schema import Schema
 from tablewright.store.blobs.blob_references import references, remember
-from tablewright.store.blobs.offload import Outside, Placed
+from tablewright.store.blobs.offload import Offload, Placement
 from tablewright.store.context import Context
 from tablewright.store.errors import Conflict, ServiceError
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import ATTEMPTS, backoff, retrying
 from tablewright.store.read.batch_get import batch_get
-from tablewright.store.write.executor import in_words, schema_for
+from tablewright.store.write.planning.commit import in_words
+from tablewright.store.write.planning.operation import schema_for
+from tablewright.store.write.planning.write_target import key_in, key_of_lookup
 from tablewright.store.write.put import assigned, brought_up_to_date
-from tablewright.store.write.write_target import key_by, key_in
 
 MOST_AT_ONCE = 25
 
@@ -57,7 +58,7 @@ def write_many(
         schema = _writable(target)
         if isinstance(target, Lookup) and target.index is not None:
             raise ModelError(f"{schema.entity.__name__}: many items at once are deleted by primary key only")
-        key = key_by(target) if isinstance(target, Lookup) else key_in(schema, schema.encode(target))
+        key = key_of_lookup(target) if isinstance(target, Lookup) else key_in(schema, schema.encode(target))
         names[f"{schema.entity.__name__}.write_many"] = None
         table = context.name_of(schema.table)
         identity = _identity(table, key)
@@ -66,8 +67,8 @@ def write_many(
         if schema.large:
             large[identity] = schema, None
     pattern = ", ".join(names)
-    outside = Outside(context)
-    placed = (yield from _placed(context, outside, writes, large, pattern)) if large else {}
+    offload = Offload(context)
+    placed = (yield from _placed(context, offload, writes, large, pattern)) if large else {}
     yield from _write_all(context, list(writes.values()), pattern)
     for entity, values in assignments:
         brought_up_to_date(entity, values)
@@ -75,13 +76,13 @@ def write_many(
         _, written = large[identity]
         if written is not None:
             remember(written, each.references)
-    yield from outside.committed(list(placed.values()))
+    yield from offload.committed(list(placed.values()))
 
 
 def _placed(
-    context: Context, outside: Outside, writes: dict[bytes, _Write], large: dict[bytes, _Large], pattern: str
-) -> Flow[dict[bytes, Placed]]:
-    """Send large values outside before they are referred to.
+    context: Context, offload: Offload, writes: dict[bytes, _Write], large: dict[bytes, _Large], pattern: str
+) -> Flow[dict[bytes, Placement]]:
+    """Send large values offload before they are referred to.
 
     A batch has no conditions, so what it replaces has to be read before. What others write in between is superseded
     without anybody knowing, and collected later.
@@ -93,11 +94,11 @@ def _placed(
         table, write = writes[identity]
         before = references(stored or {})
         if "DeleteRequest" in write:
-            placed[identity] = Placed({}, superseded=[reference.blob for reference in before.values()])
+            placed[identity] = Placement({}, superseded=[reference.blob for reference in before.values()])
             continue
-        placed[identity] = outside.place(schema, write["PutRequest"]["Item"], before, same=False)
+        placed[identity] = offload.place(schema, write["PutRequest"]["Item"], before, same=False)
         writes[identity] = table, {"PutRequest": {"Item": placed[identity].item}}
-    yield from outside.upload(placed.values())
+    yield from offload.upload(placed.values())
     return placed
 
 

@@ -49,8 +49,10 @@ from tablewright.store.errors import (
 )
 from tablewright.store.flow.driver import Flow
 from tablewright.store.read.get import get
-from tablewright.store.write.executor import Operation, execute_all
-from tablewright.store.write.put import create, delete
+from tablewright.store.write.delete import delete
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.operation import Operation
+from tablewright.store.write.put import create
 from tablewright.store.write.update import Update, update
 
 LEASE: Final = timedelta(seconds=60)

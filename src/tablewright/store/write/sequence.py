@@ -77,11 +77,11 @@ class Counter:
 @lru_cache(maxsize=1024)
 def counted_attributes(schema: Schema) -> frozenset[str]:
     """The attributes of numbered fields, and of what they are counted for."""
-    groups = (path.partition(".")[0] for group in schema.counted.values() for _, path in group)
+    groups = (path.partition(".")[0] for group in schema.numbered_per.values() for _, path in group)
     return frozenset([*groups, *(spec.attribute for spec in schema.numbered)])
 
 
-class Counters:
+class Sequences:
     """The counters that the operations of one transaction draw from, over all its attempts."""
 
     def __init__(self) -> None:

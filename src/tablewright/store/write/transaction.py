@@ -13,102 +13,131 @@ operation that stood in the way, in their order. Conflicts with other transactio
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from tablewright.dynamo import Item
-from tablewright.dynamo.expressions.builder import all_equal, all_of, with_expressions
+from tablewright.dynamo.expressions.builder import all_equal
 from tablewright.model import Entity, Lookup
+from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import OPERATIONS, not_taken
 from tablewright.store.blobs.offload import whole_if_older
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, NotFound, StoreError
 from tablewright.store.flow.driver import Flow
-from tablewright.store.write.executor import Action, Found, Operation, WritePlan, execute_all, schema_for
-from tablewright.store.write.write_conditions import (
-    Expectations,
-    described,
-    has_older_shape,
-    has_present_shape,
-    has_version,
-    if_free,
-    is_there,
-    living,
-    version_refusal,
+from tablewright.store.item_description import describe_item
+from tablewright.store.write.fields.expectations import Expectations
+from tablewright.store.write.planning.executor import execute_all
+from tablewright.store.write.planning.item_conditions import if_free, is_free, is_live, is_older
+from tablewright.store.write.planning.operation import (
+    Action,
+    Attempt,
+    Operation,
+    Planning,
+    WritePlan,
+    action,
+    schema_for,
 )
-from tablewright.store.write.write_target import is_meant, key_by, key_in, read_target, still_meant, told
+from tablewright.store.write.planning.preconditions import (
+    Precondition,
+    assumptions,
+    live_preconditions,
+    refusal_of,
+    version_precondition,
+)
+from tablewright.store.write.planning.write_target import (
+    describe_lookup,
+    key_in,
+    key_of_lookup,
+    match_preconditions,
+    read_target,
+    version_read,
+)
 
 
+@dataclass(frozen=True, slots=True, init=False, eq=False)
 class Check(Operation):
     """An item that must be there, with the given values of fields; it is not changed.
 
     A value may be several, of which it must be one. Of a versioned entity, the version must be the one that was read.
+
+        store.transact(Create(assignment), Check(User.by_id(user_id="u-1"), active=True))
     """
 
     name = "check"
+    target: Entity | Lookup[Any]
+    schema: Schema
+    expect: Expectations
 
     def __init__(self, target: Entity | Lookup[Any], /, **fields: Any) -> None:
-        self.target = target
-        self.schema = schema_for(target, self.name)
-        self.expect = Expectations(self.schema, fields)
-        self.expected: int | None = None
-        if isinstance(target, Entity) and self.schema.version is not None:
-            self.expected = getattr(target, self.schema.version.name)
+        schema = schema_for(target, self.name)
+        object.__setattr__(self, "target", target)
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "expect", Expectations(schema, fields))
 
-    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
-        schema, target = self.schema, self.target
+    def plan(self, attempt: Attempt) -> Planning:
+        context, schema, target = attempt.context, self.schema, self.target
         if isinstance(target, Entity):
             key = key_in(schema, schema.encode(target))
         elif target.index is None:
-            key = key_by(target)
+            key = key_of_lookup(target)
         else:
             item = yield from read_target(context, target, "the item")
             if item is None:
-                raise NotFound(schema.entity.__name__, told(target))
+                raise NotFound(schema.entity.__name__, describe_lookup(target))
             key = key_in(schema, item)
-
-        def refusal(item: Item | None) -> StoreError | None:
-            there = living(context, schema, item)
-            if there is None or not is_meant(target, there):
-                return NotFound(schema.entity.__name__, described(schema, key))
-            return version_refusal(schema, there, self.expected, key) or self.expect.refusal(there, key)
-
-        def refused(found: Item | None) -> StoreError | None:
-            # Of an older shape, it is seen what it is when the check is planned again.
-            return None if has_older_shape(schema, found) else refusal(found)
-
-        if found is not None and found.item is not None and has_older_shape(schema, found.item):
-            whole = yield from whole_if_older(context, schema, found.item)
-            error = refusal(None if whole is None else schema.upgrade(whole))
+        preconditions = self._preconditions(context, key)
+        stored = None if attempt.found is None else attempt.found.item
+        if stored is not None and is_older(schema, stored):
+            whole = yield from whole_if_older(context, schema, stored)
+            upgraded = None if whole is None else schema.upgrade(whole)
+            error = refusal_of(preconditions, upgraded)
             if error is not None:
                 raise error
-            conditions = [*is_there(context, schema), *all_equal(found.item)]
-        else:
-            conditions = [*is_there(context, schema), *self.expect.conditions(), *still_meant(target)]
-            conditions += has_present_shape(schema) if self.expect.given else []
-            if self.expected is not None:
-                conditions.append(has_version(schema, self.expected))
+            preconditions = assumptions([*is_live(context, schema), *all_equal(stored)])
         body = {"TableName": context.name_of(schema.table), "Key": key}
-        return WritePlan([Action("ConditionCheck", with_expressions(body, all_of(conditions)), refused)])
+        return WritePlan([action("ConditionCheck", body, preconditions)])
+
+    def _preconditions(self, context: Context, key: Item) -> list[Precondition]:
+        def absent(_: Item) -> StoreError:
+            return NotFound(self.schema.entity.__name__, describe_item(self.schema, key))
+
+        if self.expect.given:
+            preconditions = live_preconditions(context, self.schema, absent)
+        else:
+            preconditions = [Precondition(condition, absent) for condition in is_live(context, self.schema)]
+        preconditions += match_preconditions(self.target, absent)
+        version = version_read(self.schema, self.target)
+        if version is not None:
+            preconditions.append(version_precondition(self.schema, version, key))
+        return preconditions + self.expect.preconditions(key)
 
 
+@dataclass(frozen=True, slots=True, init=False, eq=False)
 class Absent(Operation):
-    """An item that must not be there, or must have expired."""
+    """An item that must not be there, or must have expired.
+
+    store.transact(Create(invitation), Absent(User.by_email(email="ada@example.com")))
+    """
 
     name = "absent"
+    lookup: Lookup[Any]
+    schema: Schema
 
     def __init__(self, lookup: Lookup[Any]) -> None:
-        self.lookup = lookup
-        self.schema = schema_for(lookup, self.name)
+        object.__setattr__(self, "lookup", lookup)
+        object.__setattr__(self, "schema", schema_for(lookup, self.name))
 
-    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
+    def plan(self, attempt: Attempt) -> Planning:
         yield from ()
-        key = key_by(self.lookup)
-        body = {"TableName": context.name_of(self.schema.table), "Key": key, **if_free(context, self.schema)}
+        context, schema = attempt.context, self.schema
+        key = key_of_lookup(self.lookup)
+        body = {"TableName": context.name_of(schema.table), "Key": key, **if_free(context, schema)}
 
-        def refused(found: Item | None) -> StoreError:
-            return AlreadyExists(self.schema.entity.__name__, described(self.schema, key))
+        def refusal(_: Item) -> StoreError:
+            return AlreadyExists(schema.entity.__name__, describe_item(schema, key))
 
-        return WritePlan([Action("ConditionCheck", body, refused)])
+        return WritePlan([Action("ConditionCheck", body, [Precondition(is_free(context, schema), refusal)])])
 
 
 def transact(context: Context, *operations: Operation) -> Flow[None]:

@@ -20,7 +20,7 @@ from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.context import Context
 from tablewright.store.errors import NotUnique
-from tablewright.store.write.write_conditions import is_over
+from tablewright.store.write.planning.item_conditions import has_expired, is_older
 
 # The primary key of the item that has the value.
 OWNER = "owner"
@@ -63,9 +63,9 @@ class GuardChange:
 
     def _condition(self, context: Context) -> Condition:
         allowed: list[Condition] = [missing(OWNER)]
-        over = is_over(context, self.schema)
-        if over is not None:
-            allowed.append(over)
+        expired = has_expired(context, self.schema)
+        if expired is not None:
+            allowed.append(expired)
         owners = [owner for owner in (self.before, self.after) if owner is not None]
         allowed.extend(equals(OWNER, {"M": owner}) for owner in owners)
         return any_of(allowed)
@@ -104,6 +104,16 @@ def guard_item(change: GuardChange) -> Item:
 
 
 def expected_guards(schema: Schema, item: Item) -> list[Item]:
-    """The guards that belong to an item, for those who check or mend."""
+    """The guards that an item should have."""
     key = schema.key_of(item)
     return [guard_item(change) for change in guard_changes(schema, None, key, item, key)]
+
+
+def guarded_values(schema: Schema, item: Item) -> dict[str, AttributeValue | None]:
+    """The attributes that an item's guards follow from, as they are; of an older schema version that may be any."""
+    if is_older(schema, item):
+        return dict(item)
+    names = [spec.attribute for spec in schema.unique]
+    if schema.expiry is not None:
+        names.append(schema.expiry.attribute)
+    return {name: item.get(name) for name in names}

@@ -7,68 +7,105 @@ so, and planned again on what is there when it is not. So no update can leave a 
 a single request that assumes nothing. Where validators look at a whole model, they have to see what comes of it, so all
 of the item is needed.
 
-An update that changes the primary key is a move (see ``moves``).
+    draft: actions, what is known of the item ─▶ in place          one UpdateItem
+                                              ─▶ to another key    a move (see ``move``)
+                                              ─▶ replaced          an item of an older schema version, as a whole
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
-from tablewright.dynamo import DynamoError, Item, non_null_at
-from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, all_of, with_expressions
+from tablewright.dynamo import Item, non_null_at
+from tablewright.dynamo.errors import DynamoError
+from tablewright.dynamo.expressions.builder import UpdateActions, all_equal
 from tablewright.model import Entity, Lookup, ModelError
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
+from tablewright.model.schema import Schema
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.blobs.offload import Values, at_hand, loaded
 from tablewright.store.context import Context
-from tablewright.store.errors import ConditionFailed, NotFound, ServiceError, StoreError
+from tablewright.store.errors import NotFound, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Response
+from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entity_of
-from tablewright.store.write.attribute_changes import Wanted, to_changes
-from tablewright.store.write.executor import Action, Found, Operation, WritePlan, execute, schema_for
-from tablewright.store.write.field_paths import place_of
+from tablewright.store.write.fields.expectations import Expectations
+from tablewright.store.write.fields.field_bounds import field_preconditions
+from tablewright.store.write.fields.field_paths import place_of
+from tablewright.store.write.fields.field_updates import FieldUpdates, to_actions
 from tablewright.store.write.move import move, unchanged
-from tablewright.store.write.preconditions import Requirement, requirements_of
-from tablewright.store.write.sequence import Draw, counted_attributes
-from tablewright.store.write.unique_values import guard_changes
-from tablewright.store.write.write_conditions import (
-    Expectations,
-    described,
-    has_present_shape,
-    has_version,
-    is_of_another,
-    is_there,
-    living,
-    version_refusal,
+from tablewright.store.write.planning.dependencies import Dependencies, dependencies
+from tablewright.store.write.planning.executor import execute
+from tablewright.store.write.planning.item_conditions import is_live, is_older
+from tablewright.store.write.planning.operation import (
+    Attempt,
+    Draws,
+    Operation,
+    Planning,
+    WritePlan,
+    action,
+    schema_for,
 )
-from tablewright.store.write.write_target import (
-    dependencies,
-    is_meant,
-    is_older,
-    key_by,
+from tablewright.store.write.planning.preconditions import (
+    Precondition,
+    assumptions,
+    live_preconditions,
+    refusal_of,
+    version_conflict,
+    version_precondition,
+)
+from tablewright.store.write.planning.write_target import (
+    describe_lookup,
     key_in,
+    key_of_lookup,
+    match_preconditions,
     read_item,
     read_target,
-    still_meant,
-    told,
+    version_read,
 )
+from tablewright.store.write.sequence import Draw, counted_attributes
+from tablewright.store.write.unique_values import guard_changes
 
 E = TypeVar("E", bound=Entity)
-# What is known of an item, and whether that is all of it; and with that, what is changed, and the attributes of it.
-Basis = tuple[Item, bool]
-_Plan = tuple[UpdateActions, frozenset[str], Item, bool]
 
 
+@dataclass(slots=True)
+class _Draft:
+    """What an attempt knows before it plans: what is changed, and what is stored."""
+
+    actions: UpdateActions
+    # The attributes that the actions change, in whole or in part, and the key attributes of indexes that follow.
+    changed: frozenset[str]
+    affected: list[str]
+    # The attributes whose present value has to be known, and is not known from the key.
+    needed: frozenset[str]
+    # What is known of the stored item, without its large values; and whether that is all of it.
+    stored: Item
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
 class Update(Operation):
-    """UpdateActions to an item that is there.
+    """Changes to an item that is there.
 
     ``Update(call, status=DONE)`` sets fields. Further, each by field or path: ``nested`` sets inside of fields
     (``{"address.city": "Rome"}``), ``add`` adds to numbers and sets, ``append`` appends to lists, ``discard`` takes
     away from sets, ``remove`` removes. ``expect`` names values that fields must have, or ConditionFailed.
+
+        store.transact(Update(account, add={"balance": -20}, expect={"state": State.OPEN}), Create(payment))
     """
 
     name = "update"
+    target: Entity | Lookup[Any]
+    schema: Schema
+    updates: FieldUpdates
+    expect: Expectations
+    # The version that was read; None: whichever is stored will do.
+    version: int | None
+    # Whether validators of a whole model have to see what comes of it.
+    is_watched: bool
 
     def __init__(
         self,
@@ -85,302 +122,215 @@ class Update(Operation):
     ) -> None:
         if isinstance(remove, str):
             raise ModelError(f"remove takes several names: remove=[{remove!r}]")
-        self.target = target
-        self.schema = schema_for(target, self.name)
-        self.follow = dependencies(self.schema)
-        self.wanted = Wanted(fields, nested or {}, add or {}, append or {}, discard or {}, tuple(remove))
-        self.expect = Expectations(self.schema, expect or {})
-        # Whether validators of a whole model have to see what comes of it.
-        set_or_removed = (*fields, *self.wanted.nested, *self.wanted.remove)
-        self.watched = any(place_of(self.schema.entity, path).is_watched for path in set_or_removed)
-        # The version that was read; None: whichever there is.
-        self.expected: int | None = None
-        if isinstance(target, Entity) and self.schema.version is not None:
-            self.expected = getattr(target, self.schema.version.name)
-        # Numbers that it is given, and what they were drawn for.
-        self.numbers: dict[str, int] = {}
-        self._drawn: _Plan | None = None
+        updates = FieldUpdates(fields, nested or {}, add or {}, append or {}, discard or {}, tuple(remove))
+        schema = schema_for(target, self.name)
+        self._set(target, schema, updates, Expectations(schema, expect or {}), version_read(schema, target))
 
-    def draws(self, context: Context, found: Found | None) -> Flow[list[Draw]]:
-        """An item that comes to be counted for something else is given the next number there."""
-        self.numbers = {}
-        changes, changed, basis, _ = self._drawn = yield from self._begun(context, found)
-        if changed.isdisjoint(counted_attributes(self.schema)):
-            return []
-        _, whole = yield from self._whole(context, basis)
-        before = self.schema.upgrade(whole)
-        after = self._applied(before, changes)
-        draws = []
-        for spec in self.schema.numbered:
-            paths = [path for _, path in self.schema.counted[spec.name]]
-            given = int(after[spec.attribute]["N"]) if spec.attribute in changed & after.keys() else None
-            if given or [non_null_at(before, path) for path in paths] != [non_null_at(after, path) for path in paths]:
-                draws.append(Draw(self.schema, spec, self.schema.counter_key(spec, after), {}, given))
-        return draws
+    @classmethod
+    def of(cls, target: Entity | Lookup[Any], updates: FieldUpdates, *, version: int | None) -> Self:
+        """An update over a given version, or over any."""
+        update, schema = cls.__new__(cls), schema_for(target, cls.name)
+        update._set(target, schema, updates, Expectations(schema, {}), version)
+        return update
 
-    def number(self, numbers: dict[str, int]) -> None:
-        self.numbers = numbers
+    def _set(
+        self,
+        target: Entity | Lookup[Any],
+        schema: Schema,
+        updates: FieldUpdates,
+        expect: Expectations,
+        version: int | None,
+    ) -> None:
+        paths = (*updates.fields, *updates.nested, *updates.remove)
+        watched = [path for path in paths if place_of(schema.entity, path).is_watched]
+        object.__setattr__(self, "target", target)
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "updates", updates)
+        object.__setattr__(self, "expect", expect)
+        object.__setattr__(self, "version", version)
+        object.__setattr__(self, "is_watched", bool(watched))
 
-    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
-        schema = self.schema
-        changes, changed, basis, complete = self._drawn or (yield from self._begun(context, found))
-        self._drawn = None
-        for name, number in self.numbers.items():
-            changes.sets[schema.fields[name].attribute] = {"N": str(number)}
-            changed |= {schema.fields[name].attribute}
-        if complete and is_older(schema, basis):
-            basis, whole = yield from self._whole(context, basis)
-            return self._replaced(context, basis, whole, changes)
-        if complete and changed & self.follow.identity:
-            after = self._after(self._applied(basis, changes))
-            if key_in(schema, after) != key_in(schema, basis):
+    def plan(self, attempt: Attempt) -> Planning:
+        return self.planned(attempt, draws=bool(self.schema.numbered))
+
+    def planned(self, attempt: Attempt, *, draws: bool) -> Planning:
+        """Plan the update, with or without numbers for fields that come to be counted for something else."""
+        schema, context = self.schema, attempt.context
+        draft = yield from self._draft(attempt)
+        if draws:
+            numbers = yield Draws((yield from self._draws(context, draft)))
+            if numbers:
+                values = {schema.fields[name].attribute: {"N": str(number)} for name, number in numbers.items()}
+                draft.actions.sets.update(values)
+                fresh = self._drafted(draft.actions, draft.changed | values.keys())
+                draft = replace(fresh, stored=draft.stored, complete=draft.complete)
+        if draft.complete and is_older(schema, draft.stored):
+            stored, whole = yield from self._whole(context, draft.stored)
+            return self._replaced(attempt, stored, whole, draft.actions)
+        if draft.complete and draft.changed & dependencies(schema).identity:
+            stored = draft.stored
+            key, after = key_in(schema, stored), self._after(stored, draft.actions)
+            if key_in(schema, after) != key:
                 if schema.large:
-                    basis, whole = yield from self._whole(context, basis)
-                    after = self._after(self._applied(whole, changes))
-                return move(self, context, basis, after, [*self.conditions(context), *unchanged(schema, basis)])
-        return self._in_place(context, basis, complete, changes, changed)
-
-    def _begun(self, context: Context, found: Found | None) -> Flow[_Plan]:
-        """What is to be changed, and what is known of the item."""
-        entity = self.target if isinstance(self.target, Entity) else None
-        changes, changed = self._changes(context, entity)
-        # An item that is of no use here has been refused already, so that what was found is there.
-        if found is not None and found.item is not None:
-            basis, complete = found.item, True
-        elif entity is not None:
-            basis, complete = (yield from self._at_hand(context, entity, changed)), True
-        else:
-            basis, complete = yield from self._looked_up(context, changes, changed)
-        if self.watched:
-            changes, changed = yield from self._seen(context, basis)
-        return changes, changed, basis, complete
-
-    def _whole(self, context: Context, basis: Item) -> Flow[tuple[Item, Item]]:
-        """An item as it is stored, and with the values that are outside."""
-        if not self.schema.large or not lacking(basis):
-            return basis, basis
-        (whole,) = yield from loaded(context, self.schema.table, [basis], self._values())
-        if whole is None:
-            raise NotFound(self.schema.entity.__name__, described(self.schema, basis))
-        return stripped(whole), whole
-
-    def _seen(self, context: Context, basis: Item) -> Flow[tuple[UpdateActions, frozenset[str]]]:
-        """The changes, once the validators of whole models have seen what comes of them."""
-        _, whole = yield from self._whole(context, basis)
-        current = self.schema.upgrade(whole)
-        changes, changed = self._changes(context, entity_of(self.schema, current))
-        self.schema.decode(self._after(self._applied(current, changes)))
-        return changes, changed
-
-    def _applied(self, item: Item, changes: UpdateActions, only: Container[str] | None = None) -> Item:
-        try:
-            return changes.apply(item, only)
-        except DynamoError as error:
-            raise self._broken(item, item) or ServiceError(error.code, str(error)) from None
-
-    def _values(self) -> Values:
-        return at_hand(self.target) if isinstance(self.target, Entity) else {}
+                    stored, whole = yield from self._whole(context, stored)
+                    after = self._after(whole, draft.actions)
+                preconditions = [*self._preconditions(context, key), *assumptions(unchanged(schema, stored))]
+                return move(attempt, schema, stored, after, preconditions, self._result)
+        return self._in_place(attempt, draft)
 
     # -- what is changed, and what has to be known for it -------------------------------------------------------
 
-    def _changes(self, context: Context, entity: Entity | None) -> tuple[UpdateActions, frozenset[str]]:
-        """The changes, and the attributes that they are of."""
+    def _draft(self, attempt: Attempt) -> Flow[_Draft]:
+        context, found = attempt.context, attempt.found
+        entity = self.target if isinstance(self.target, Entity) else None
+        draft = self._actions(context, entity)
+        # An item that is of no use here has been refused already, so that what was found is there.
+        if found is not None and found.item is not None:
+            draft.stored, draft.complete = found.item, True
+        elif entity is not None:
+            draft.stored, draft.complete = (yield from self._at_hand(context, entity, draft)), True
+        else:
+            draft.stored, draft.complete = yield from self._looked_up(context, draft)
+        if self.is_watched:
+            return (yield from self._validated(context, draft))
+        return draft
+
+    def _actions(self, context: Context, entity: Entity | None) -> _Draft:
+        """What is changed, including what the store sets itself."""
         schema = self.schema
-        changes = to_changes(schema, self.wanted, entity)
-        changed = changes.attributes
+        actions = to_actions(schema, self.updates, entity)
+        changed = actions.attributes
         managed = [spec.attribute for spec in (schema.version, schema.updated) if spec is not None]
         if not changed.isdisjoint(managed):
             names = ", ".join(schema.by_attribute[attribute].name for attribute in managed if attribute in changed)
             raise ModelError(f"{schema.entity.__name__}: {names} is set by the store")
         if schema.version is not None:
-            changes.adds[schema.version.attribute] = {"N": "1"}
+            actions.adds[schema.version.attribute] = {"N": "1"}
         if schema.updated is not None:
-            changes.sets[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
-        return changes, changed.union(managed)
+            actions.sets[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
+        return self._drafted(actions, changed.union(managed))
 
-    def _needed(self, changes: UpdateActions, changed: frozenset[str], affected: Sequence[str]) -> frozenset[str]:
-        """The attributes whose present value has to be known, and is not known from the key."""
-        follow = self.follow
+    def _drafted(self, actions: UpdateActions, changed: frozenset[str]) -> _Draft:
+        """What follows from the actions; what is stored is not known yet."""
+        follow = dependencies(self.schema)
+        affected = follow.affected(changed)
+        return _Draft(actions, changed, affected, self._needed(follow, actions, changed, affected), {}, False)
+
+    def _needed(
+        self, follow: Dependencies, actions: UpdateActions, changed: frozenset[str], affected: Sequence[str]
+    ) -> frozenset[str]:
+        schema = self.schema
         sources: set[str] = set()
         for attribute in affected:
             sources |= follow.indexes[attribute]
         if sources:
-            sources -= changes.replaced
+            sources -= actions.replaced
         if follow.guards & changed:
             sources |= follow.guards
-        counted = counted_attributes(self.schema)
-        if not changed.isdisjoint(counted):
+        if schema.numbered and not changed.isdisjoint(counted := counted_attributes(schema)):
             sources |= counted
-        if self.watched:
-            version = self.schema.version
-            sources |= set(self.schema.by_attribute if version is None else [version.attribute]) - changes.replaced
+        if self.is_watched:
+            version = schema.version
+            sources |= set(schema.by_attribute if version is None else [version.attribute]) - actions.replaced
         return frozenset(sources - follow.fixed)
 
-    def _at_hand(self, context: Context, entity: Entity, changed: frozenset[str]) -> Flow[Item]:
+    def _at_hand(self, context: Context, entity: Entity, draft: _Draft) -> Flow[Item]:
         """What an entity says of its item. A version vouches for all of it.
 
-        Else a move has to look what it moves, and where there are large values, the size of the item has to be known.
+        Else a move has to read what it moves, and where there are large values, the size of the item has to be known.
         """
         schema = self.schema
         item = schema.encode(entity)
         if schema.large:
             item = stripped(item)
-        if schema.version is not None or context.strict or not (changed & self.follow.identity or schema.large):
+        reads = bool(draft.changed & dependencies(schema).identity) or bool(schema.large)
+        if schema.version is not None or context.strict or not reads:
             return item
         stored = yield from read_item(context, schema, key_in(schema, item), self.pattern)
         if stored is None:
-            raise NotFound(schema.entity.__name__, described(schema, item))
+            raise NotFound(schema.entity.__name__, describe_item(schema, item))
         return stored
 
-    def _looked_up(self, context: Context, changes: UpdateActions, changed: frozenset[str]) -> Flow[Basis]:
-        """What a lookup says of the item by itself, or the item, where that is not enough."""
-        lookup = self.target
+    def _looked_up(self, context: Context, draft: _Draft) -> Flow[tuple[Item, bool]]:
+        """What a lookup says of the item by itself, or the item, where that is not enough; and whether it is all."""
+        lookup, schema, follow = self.target, self.schema, dependencies(self.schema)
         assert isinstance(lookup, Lookup)
-        schema = self.schema
-        if lookup.index is None and not changed & self.follow.identity:
-            affected = self.follow.affected(changed)
-            needed = self._needed(changes, changed, affected)
+        reason = "the item"
+        if lookup.index is None and not draft.changed & follow.identity:
+            needed = draft.needed
             if schema.large:
-                # What there is outside, and, if that does not count as too much to ask for, how large the item is.
-                needed |= {spec.attribute for spec in schema.large if not context.strict or spec.attribute in changed}
-            if not needed and not self.watched:
-                key = key_by(lookup)
+                # The references, and, if that does not count as too much to ask for, how large the item is.
+                needed |= {
+                    spec.attribute for spec in schema.large if not context.strict or spec.attribute in draft.changed
+                }
+            if not needed and not self.is_watched:
+                key = key_of_lookup(lookup)
                 # The fields in it are looked at only if something else follows from them.
-                follows = affected or self.follow.guards
-                return {**schema.encode_values(lookup.values), **key} if follows else key, False
-            names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
-            reason = "the item" if self.watched else " and ".join(names)
-        else:
-            reason = "the item"
+                follows = draft.affected or follow.guards
+                return ({**schema.encode_values(lookup.values), **key} if follows else key), False
+            if not self.is_watched:
+                names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
+                reason = " and ".join(names)
         item = yield from read_target(context, lookup, reason)
         if item is None:
-            raise NotFound(schema.entity.__name__, told(lookup))
+            raise NotFound(schema.entity.__name__, describe_lookup(lookup))
         return item, True
 
-    # -- the write ----------------------------------------------------------------------------------------------
+    def _validated(self, context: Context, draft: _Draft) -> Flow[_Draft]:
+        """The draft, once the validators of whole models have seen what comes of it."""
+        _, whole = yield from self._whole(context, draft.stored)
+        current = self.schema.upgrade(whole)
+        seen = self._actions(context, entity_of(self.schema, current))
+        self.schema.decode(self._after(current, seen.actions))
+        return replace(seen, stored=draft.stored, complete=draft.complete)
 
-    def _in_place(
-        self, context: Context, basis: Item, complete: bool, changes: UpdateActions, changed: frozenset[str]
-    ) -> WritePlan:
+    def _draws(self, context: Context, draft: _Draft) -> Flow[list[Draw]]:
+        """An item that comes to be counted for something else is given the next number there."""
         schema = self.schema
-        key = key_in(schema, basis)
-        follow = self.follow
-        affected = follow.affected(changed)
-        guarded = follow.guards & changed
-        needed = self._needed(changes, changed, affected)
-        # Else nothing follows from what the item is afterwards, and the service tells that.
-        follows = affected or guarded or schema.large
-        after = basis
-        if follows:
-            concerned = follow.guards.union(*(follow.indexes[attribute] for attribute in affected))
-            after = self._applied(basis, changes, None if complete else concerned)
-        placed = self.outside.replace(schema, basis, self._after(after), changes) if schema.large and complete else None
-        # The service takes no key attribute in an update, even if it stays as it is.
-        for attribute in schema.table.key:
-            changes.sets.pop(attribute, None)
-        derived = schema.derive(after, affected) if affected else {}
-        for attribute in affected:
-            if attribute in derived:
-                changes.sets[attribute] = derived[attribute]
-            else:
-                changes.removes.append(attribute)
-        guards = guard_changes(schema, basis, key, after, key) if guarded else []
-        body = {"TableName": context.name_of(schema.table), "Key": key}
-        conditions = [*self.conditions(context), *all_equal({name: basis.get(name) for name in needed})]
-        if placed is not None:
-            conditions += placed.conditions
-
-        def done(response: Response) -> Entity | None:
-            attributes = response.get("Attributes")
-            if attributes is None and complete:
-                attributes = self._after(after if follows else self._applied(basis, changes))
-            return None if attributes is None else self.result(attributes)
-
-        def settle(response: Response, wanted: bool) -> Flow[Entity | None]:
-            stored = response.get("Attributes")
-            if stored is None and placed is not None:
-                stored = placed.stored(self._after(after))
-            if stored is None or (not wanted and isinstance(self.target, Lookup)):
-                return None
-            known = {**self._values(), **(placed.values if placed is not None else {})}
-            (item,) = yield from loaded(context, schema.table, [stored], known)
-            if item is None:
-                raise NotFound(schema.entity.__name__, described(schema, key))
-            return self.result(item)
-
-        action = Action(
-            "Update",
-            with_expressions(body, all_of(conditions), None if changes.is_empty else changes),
-            lambda found: self.refusal(context, found, key),
-        )
-        return WritePlan([action], guards, done, placed, settle if schema.large else None)
-
-    def _replaced(self, context: Context, stored: Item, whole: Item, changes: UpdateActions) -> WritePlan:
-        """The plan for an item of an older shape: as the attributes may mean something else, it is replaced as a whole.
-
-        All of it must still be the same, so what else must hold of it can be looked up here.
-        """
-        schema = self.schema
-        key = key_in(schema, stored)
+        if draft.changed.isdisjoint(counted_attributes(schema)):
+            return []
+        _, whole = yield from self._whole(context, draft.stored)
         before = schema.upgrade(whole)
-        refusal = self.refusal(context, before, key)
-        if refusal is not None:
-            raise refusal
-        after = self._after(self._applied(before, changes))
-        conditions = [*is_there(context, schema), *all_equal(stored)]
-        if key_in(schema, after) != key:
-            return move(self, context, before, after, conditions)
-        placed = self.outside.place(schema, after, references(stored)) if schema.large else None
-        item = after if placed is None else placed.item
-        after = after if placed is None else placed.whole(after)
-        body = with_expressions({"TableName": context.name_of(schema.table), "Item": item}, all_of(conditions))
-        action = Action("Put", body, lambda found: self.refusal(context, found, key))
-        guards = guard_changes(schema, before, key, after, key)
-        return WritePlan([action], guards, lambda _: self.result(after), placed)
+        after = self._applied(before, draft.actions)
+        draws = []
+        for spec in schema.numbered:
+            paths = [path for _, path in schema.numbered_per[spec.name]]
+            given = int(after[spec.attribute]["N"]) if spec.attribute in draft.changed & after.keys() else None
+            if given or [non_null_at(before, path) for path in paths] != [non_null_at(after, path) for path in paths]:
+                draws.append(Draw(schema, spec, schema.sequence_key(spec, after), {}, given))
+        return draws
 
-    def _after(self, item: Item) -> Item:
-        """An item with the key attributes that it should have."""
+    # -- what comes of it ---------------------------------------------------------------------------------------
+
+    def _whole(self, context: Context, stored: Item) -> Flow[tuple[Item, Item]]:
+        """An item as it is stored, and with its large values."""
+        if not self.schema.large or not lacking(stored):
+            return stored, stored
+        (whole,) = yield from loaded(context, self.schema.table, [stored], self._values())
+        if whole is None:
+            raise NotFound(self.schema.entity.__name__, describe_item(self.schema, stored))
+        return stripped(whole), whole
+
+    def _values(self) -> Values:
+        return at_hand(self.target) if isinstance(self.target, Entity) else {}
+
+    def _applied(self, item: Item, actions: UpdateActions, only: Container[str] | None = None) -> Item:
+        """An item after the actions; where they cannot be applied, the precondition that says why is raised."""
+        try:
+            return actions.apply(item, only)
+        except DynamoError as error:
+            refusal = refusal_of(field_preconditions(self.schema, self.updates, item), item)
+            raise refusal or ServiceError(error.code, str(error)) from None
+
+    def _after(self, item: Item, actions: UpdateActions) -> Item:
+        """An item after the actions, with the key attributes that it should have."""
+        return self._derived(self._applied(item, actions))
+
+    def _derived(self, item: Item) -> Item:
         kept = {name: value for name, value in item.items() if name not in self.schema.key_rules}
         return {**kept, **self.schema.derive(kept)}
 
-    # -- for moves, too -----------------------------------------------------------------------------------------
-
-    def conditions(self, context: Context) -> list[Condition]:
-        """What must hold of the item, whatever is changed."""
-        conditions = is_there(context, self.schema)
-        if self.expected is not None:
-            conditions.append(has_version(self.schema, self.expected))
-        conditions += has_present_shape(self.schema)
-        conditions += [requirement.condition() for requirement in self._requirements()]
-        return [*conditions, *self.expect.conditions(), *still_meant(self.target)]
-
-    def _requirements(self) -> list[Requirement]:
-        return requirements_of(self.schema, self.wanted)
-
-    def _broken(self, item: Item, key: Item) -> StoreError | None:
-        """Why the changes are not possible, or would leave an item that cannot be read."""
-        for requirement in self._requirements():
-            broken = requirement.broken(item)
-            if broken is not None:
-                return ConditionFailed(f"{self.schema.entity.__name__} {described(self.schema, key)}: {broken}")
-        return None
-
-    def refusal(self, context: Context, found: Item | None, key: Item) -> StoreError | None:
-        """Why the item is not as it must be; None: because what was assumed of it is out of date."""
-        if found is not None and self.schema.large and is_older(self.schema, found) and lacking(found):
-            # What it would be in the present shape is known when it has been read whole.
-            return None
-        own = None if found is None or is_of_another(self.schema, found) else self.schema.upgrade(found)
-        there = living(context, self.schema, own)
-        if not is_meant(self.target, there) or (there is None and not self.expected):
-            return NotFound(self.schema.entity.__name__, described(self.schema, key))
-        conflict = version_refusal(self.schema, there, self.expected, key)
-        if conflict is not None or there is None:
-            return conflict
-        unexpected = self.expect.refusal(there, key)
-        return unexpected or self._broken(there, key)
-
-    def result(self, item: Item) -> Entity:
+    def _result(self, item: Item) -> Entity:
         """The entity after the write: the one that was given, brought up to date, or a new one."""
         fresh: Entity = entity_of(self.schema, item)
         entity = self.target
@@ -390,6 +340,96 @@ class Update(Operation):
         entity.__pydantic_fields_set__.update(fresh.__pydantic_fields_set__)
         keep_unknown_attributes(entity, unknown_attributes(fresh))
         return entity
+
+    # -- plans --------------------------------------------------------------------------------------------------
+
+    def _preconditions(self, context: Context, key: Item) -> list[Precondition]:
+        """What must hold of the item, whatever is changed."""
+        schema, version = self.schema, self.version
+
+        def gone(_: Item) -> StoreError:
+            if version:
+                return version_conflict(schema, None, version, key)
+            return NotFound(schema.entity.__name__, describe_item(schema, key))
+
+        preconditions = live_preconditions(context, schema, gone)
+        preconditions += match_preconditions(self.target, gone)
+        if version is not None:
+            preconditions.append(version_precondition(schema, version, key))
+        preconditions += self.expect.preconditions(key)
+        return preconditions + field_preconditions(schema, self.updates, key)
+
+    def _in_place(self, attempt: Attempt, draft: _Draft) -> WritePlan:
+        context, schema, follow = attempt.context, self.schema, dependencies(self.schema)
+        stored, actions, complete = draft.stored, draft.actions, draft.complete
+        key = key_in(schema, stored)
+        affected, guarded = draft.affected, follow.guards & draft.changed
+        # Else nothing follows from what the item is afterwards, and the service returns that.
+        follows = affected or guarded or schema.large
+        after = stored
+        if follows:
+            concerned = follow.guards.union(*(follow.indexes[attribute] for attribute in affected))
+            after = self._applied(stored, actions, None if complete else concerned)
+        placement = None
+        if schema.large and complete:
+            placement = attempt.offload.place_update(schema, stored, self._derived(after), actions)
+        # The service takes no key attribute in an update, even if it stays as it is.
+        for attribute in schema.table.key:
+            actions.sets.pop(attribute, None)
+        derived = schema.derive(after, affected) if affected else {}
+        for attribute in affected:
+            if attribute in derived:
+                actions.sets[attribute] = derived[attribute]
+            else:
+                actions.removes.append(attribute)
+        guards = guard_changes(schema, stored, key, after, key) if guarded else []
+        preconditions = self._preconditions(context, key)
+        preconditions += assumptions(all_equal({name: stored.get(name) for name in draft.needed}))
+        if placement is not None:
+            preconditions += assumptions(placement.conditions)
+
+        def result(response: Response) -> Entity | None:
+            attributes = response.get("Attributes")
+            if attributes is None and complete:
+                attributes = self._derived(after) if follows else self._after(stored, actions)
+            return None if attributes is None else self._result(attributes)
+
+        def load_result(response: Response, wanted: bool) -> Flow[Entity | None]:
+            attributes = response.get("Attributes")
+            if attributes is None and placement is not None:
+                attributes = placement.stored(self._derived(after))
+            if attributes is None or (not wanted and isinstance(self.target, Lookup)):
+                return None
+            known = {**self._values(), **(placement.values if placement is not None else {})}
+            (item,) = yield from loaded(context, schema.table, [attributes], known)
+            if item is None:
+                raise NotFound(schema.entity.__name__, describe_item(schema, key))
+            return self._result(item)
+
+        body = {"TableName": context.name_of(schema.table), "Key": key}
+        update = action("Update", body, preconditions, actions)
+        return WritePlan([update], guards, result, placement, load_result if schema.large else None)
+
+    def _replaced(self, attempt: Attempt, stored: Item, whole: Item, actions: UpdateActions) -> WritePlan:
+        """The plan for an item of an older schema version: its attributes may mean something else, so it is replaced.
+
+        All of it must still be the same, so what else must hold of it is evaluated here, on the upgraded item.
+        """
+        context, schema = attempt.context, self.schema
+        key, before = key_in(schema, stored), schema.upgrade(whole)
+        error = refusal_of(self._preconditions(context, key), before)
+        if error is not None:
+            raise error
+        after = self._after(before, actions)
+        same = assumptions([*is_live(context, schema), *all_equal(stored)])
+        if key_in(schema, after) != key:
+            return move(attempt, schema, before, after, same, self._result)
+        placement = attempt.offload.place(schema, after, references(stored)) if schema.large else None
+        item = after if placement is None else placement.item
+        result = after if placement is None else placement.whole(after)
+        put = action("Put", {"TableName": context.name_of(schema.table), "Item": item}, same)
+        guards = guard_changes(schema, before, key, after, key)
+        return WritePlan([put], guards, lambda _: self._result(result), placement)
 
 
 def update(context: Context, target: E | Lookup[E], /, **changes: Any) -> Flow[E]:

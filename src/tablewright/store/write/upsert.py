@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 from tablewright.dynamo import Item
 from tablewright.model import Entity, ModelError
+from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import AN_ENTITY
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, StoreError
 from tablewright.store.flow.driver import Flow
-from tablewright.store.write.executor import Action, Found, Operation, WritePlan, execute, schema_for
-from tablewright.store.write.put import Create, assigned, number_draws
-from tablewright.store.write.sequence import Draw
+from tablewright.store.item_description import describe_item
+from tablewright.store.write.fields.field_updates import FieldUpdates
+from tablewright.store.write.planning.executor import execute
+from tablewright.store.write.planning.item_conditions import if_live, is_free, is_of_another, version_of
+from tablewright.store.write.planning.operation import Attempt, Operation, Planning, schema_for
+from tablewright.store.write.planning.preconditions import Precondition, version_conflict
+from tablewright.store.write.planning.write_target import version_read
+from tablewright.store.write.put import assigned, creation, number_draws
 from tablewright.store.write.update import Update
-from tablewright.store.write.write_conditions import described, is_of_another, living, version_refusal
 
 E = TypeVar("E", bound=Entity)
 
 
+@dataclass(frozen=True, slots=True, init=False, eq=False)
 class Upsert(Operation):
     """An item that is created, or whose fields are set if it is there already; what else it has is kept.
 
@@ -26,48 +33,36 @@ class Upsert(Operation):
     """
 
     name = "upsert"
+    entity: Entity
+    schema: Schema
 
     def __init__(self, entity: Entity) -> None:
-        self.entity = entity
-        self.schema = schema_for(entity, self.name, AN_ENTITY)
-
+        object.__setattr__(self, "entity", entity)
+        object.__setattr__(self, "schema", schema_for(entity, self.name, AN_ENTITY))
         for spec in self.schema.numbered:
             if not getattr(entity, spec.name):
                 name = self.schema.entity.__name__
                 raise ModelError(f"{name}.{spec.name} is given when an item is created; use create for a new {name}")
 
-    def draws(self, context: Context, found: Found | None) -> Flow[list[Draw]]:
-        yield from ()
-        return number_draws(self.entity)
+    def plan(self, attempt: Attempt) -> Planning:
+        schema = self.schema
+        numbers = (yield number_draws(schema, self.entity)) if schema.numbered else {}
+        if attempt.found is not None and if_live(attempt.context, schema, attempt.found.item) is not None:
+            return (yield from self._update(attempt.context).planned(attempt, draws=False))
+        free = Precondition(is_free(attempt.context, schema), lambda found: self._refusal(attempt.context, found))
+        return creation(attempt, schema, self.entity, numbers, free)
 
-    def number(self, numbers: dict[str, int]) -> None:
-        """All of them are given."""
+    def _refusal(self, context: Context, found: Item) -> StoreError | None:
+        """Why the item that is there is not to be set; None: it is."""
+        schema = self.schema
+        if is_of_another(schema, found):
+            return AlreadyExists(schema.entity.__name__, describe_item(schema, found))
+        live, version = if_live(context, schema, found), version_read(schema, self.entity)
+        if live is None or not version or version_of(schema, live) == version:
+            return None
+        return version_conflict(schema, live, version, live)
 
-    def plan(self, context: Context, found: Found | None) -> Flow[WritePlan]:
-        there = None if found is None else living(context, self.schema, found.item)
-        if there is not None:
-            return (yield from self._over(context).plan(context, Found(there)))
-        create = Create(self.entity)
-        if self.schema.large:
-            create.outside = self.outside
-        creation = yield from create.plan(context, None)
-        action = Action("Put", creation.actions[0].body, self._refusal(context))
-        return WritePlan([action], creation.guards, creation.done, creation.placed)
-
-    def _refusal(self, context: Context) -> Any:
-        version = None if self.schema.version is None else getattr(self.entity, self.schema.version.name)
-
-        def refused(found: Item | None) -> StoreError | None:
-            if found is not None and is_of_another(self.schema, found):
-                return AlreadyExists(self.schema.entity.__name__, described(self.schema, found))
-            there = living(context, self.schema, found)
-            if there is None or not version:
-                return None
-            return version_refusal(self.schema, there, version, there)
-
-        return refused
-
-    def _over(self, context: Context) -> Update:
+    def _update(self, context: Context) -> Update:
         schema = self.schema
         values = {**self.entity.__dict__, **assigned(context, schema, self.entity)}
         # A number is given at creation, and stays.
@@ -75,11 +70,7 @@ class Upsert(Operation):
         if schema.created is not None and getattr(self.entity, schema.created.name) is None:
             managed.add(schema.created.name)
         fields = {name: values[name] for name in schema.fields if name not in managed}
-        update = Update(self.entity, nested=fields)
-        update.expected = update.expected or None
-        if schema.large:
-            update.outside = self.outside
-        return update
+        return Update.of(self.entity, FieldUpdates(nested=fields), version=version_read(schema, self.entity) or None)
 
 
 def upsert(context: Context, entity: E) -> Flow[E]:

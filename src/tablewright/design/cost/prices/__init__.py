@@ -1,7 +1,7 @@
-"""What DynamoDB costs: a price list, as dated data.
+"""DynamoDB's prices: a price list, as dated data.
 
-    prices = load_prices()                       the newest one that comes with the package
-    prices = load_prices("eu-west-1.json")       another one, of the same form
+    prices = load_prices()                       the newest one in the package
+    prices = load_prices("eu-west-1.json")       another one, in the same format
 
 Prices are decimals, never floats; money is rounded to the cent where a bill has a line, and nowhere else.
 """
@@ -46,7 +46,7 @@ class TableClass(_Part):
 
 
 class FreeTier(_Part):
-    """What is free each month, for an account in a region: storage and provisioned capacity of Standard tables."""
+    """The monthly free tier of an account in a region: storage and provisioned capacity of Standard tables."""
 
     storage_gb: Amount
     read_unit_hours: Amount
@@ -55,7 +55,7 @@ class FreeTier(_Part):
 
 
 class Prices(_Part):
-    """A price list: where and when it holds, and the price of each thing that is billed."""
+    """A price list: its region and date, and the price of everything that is billed."""
 
     region: str
     date: date
@@ -70,7 +70,7 @@ class Prices(_Part):
 
 
 def load_prices(path: str | Path | None = None) -> Prices:
-    """The price list in a file, or the one that comes with the package."""
+    """The price list in a file, or the one in the package."""
     if path is None:
         text = (resources.files(__package__) / PRICE_LIST).read_text("utf-8")
     else:
@@ -85,9 +85,9 @@ def load_prices(path: str | Path | None = None) -> Prices:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "it"
-        raise PricesError(f"the price list {path}: {place}: {first['msg']}; it has the form of {PRICE_LIST}") from None
+        raise PricesError(f"the price list {path}: {place}: {first['msg']}; see {PRICE_LIST} for the format") from None
 
 
 def cents(amount: Decimal) -> Decimal:
-    """Money as a line of a bill has it."""
+    """An amount rounded to the cent, as on a line of a bill."""
     return amount.quantize(_CENT, ROUND_HALF_UP)

@@ -8,12 +8,12 @@ stored that has the field, which is a condition of the write (see ``bounds``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from operator import or_
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from annotated_types import GroupedMetadata
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -79,7 +79,15 @@ class Place:
             ) from None
 
 
-@lru_cache(maxsize=4096)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cached(function: F) -> F:
+    """``lru_cache`` with the signature of the function: its own asks for Hashable, which mypy denies ``type[Any]``."""
+    return cast("F", lru_cache(maxsize=4096)(function))
+
+
+@cached
 def place_of(entity: type[Entity], path: str) -> Place:
     """The place that a path of fields leads to."""
     way = _followed(entity, path)
@@ -101,7 +109,7 @@ def place_of(entity: type[Entity], path: str) -> Place:
     )
 
 
-@lru_cache(maxsize=4096)
+@cached
 def markers_of(entity: type[Entity], path: str) -> tuple[Any, ...]:
     """What bounds the value that a path of fields leads to: the markers of its type, also beside a None."""
     annotation = _followed(entity, path).annotation

@@ -94,12 +94,12 @@ def test_whole_numbers_stay_whole(store: Store) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"append": {"tastings": ["c", "d"]}}, "tastings would have 4 members, and has at most 3"),
-        ({"add": {"litres": 91}}, "litres would be 101, and is at most 100"),
-        ({"add": {"litres": -11}}, "litres would be -1, and is at least 0"),
-        ({"add": {"price": 10}}, "price would be 50, and is less than 50"),
-        ({"add": {"price": -40}}, "price would be 0, and is more than 0"),
-        ({"add": {"grapes": {"syrah", "pinot"}}}, "grapes would have 3 members, and has at most 2"),
+        ({"append": {"tastings": ["c", "d"]}}, "tastings would have 4 members, and may have at most 3"),
+        ({"add": {"litres": 91}}, "litres would be 101, and must be at most 100"),
+        ({"add": {"litres": -11}}, "litres would be -1, and must be at least 0"),
+        ({"add": {"price": 10}}, "price would be 50, and must be less than 50"),
+        ({"add": {"price": -40}}, "price would be 0, and must be more than 0"),
+        ({"add": {"grapes": {"syrah", "pinot"}}}, "grapes would have 3 members, and may have at most 2"),
     ],
 )
 def test_a_bound_holds_for_what_is_added(store: Store, changes: dict[str, Any], reason: str) -> None:
@@ -122,14 +122,14 @@ def test_up_to_its_bound_a_value_grows(store: Store) -> None:
 
 def test_a_bound_holds_for_what_begins_with_the_addition(store: Store) -> None:
     store.update(BY_ID, remove=["price"])
-    with pytest.raises(ConditionFailed, match="price would be 60, and is less than 50"):
+    with pytest.raises(ConditionFailed, match="price would be 60, and must be less than 50"):
         store.update(BY_ID, add={"price": 60})
     assert store.update(BY_ID, add={"price": 30}).price == 30
 
 
 def test_a_bound_is_looked_at_after_the_version(store: Store) -> None:
     bin_ = store.create(Bin(cask_id="b", owner="ada", litres=95))
-    with pytest.raises(ConditionFailed, match="litres would be 105, and is at most 100"):
+    with pytest.raises(ConditionFailed, match="litres would be 105, and must be at most 100"):
         store.update(bin_, add={"litres": 10})
     assert bin_.litres == 95
     assert store.update(bin_, add={"litres": 5}).litres == 100

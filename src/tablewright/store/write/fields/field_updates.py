@@ -1,18 +1,15 @@
-"""UpdateActions to fields, as changes to stored attributes.
+"""Updates of fields, as update actions on stored attributes.
 
 A caller names fields and paths into them (``address.city``, ``lines[0].quantity``); nested models may store a member
 under another name or in another form. Values are validated against the type at the end of the path before they are
-encoded. ``applied`` does to an item what the service would do, for the cases in which a key or a whole item has to be
-known before it is written.
+encoded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Context as Arithmetic
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,59 +20,56 @@ from tablewright.model import Entity, ModelError
 from tablewright.model.items.item_decoding import partial_entity_error
 from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import Encoder, encode
-from tablewright.store.write.field_paths import place_of
-
-# Numbers have 38 digits.
-_ARITHMETIC = Arithmetic(prec=38)
+from tablewright.store.write.fields.field_paths import cached, place_of
 
 
-@dataclass(slots=True)
-class Wanted:
-    """What a caller wants changed, in his terms."""
+@dataclass(frozen=True, slots=True)
+class FieldUpdates:
+    """What a caller wants changed, by field or path."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     nested: Mapping[str, Any] = field(default_factory=dict)
     add: Mapping[str, Any] = field(default_factory=dict)
     append: Mapping[str, Any] = field(default_factory=dict)
     discard: Mapping[str, Any] = field(default_factory=dict)
-    remove: Iterable[str] = ()
+    remove: tuple[str, ...] = ()
 
 
-def to_changes(schema: Schema, wanted: Wanted, entity: Entity | None) -> UpdateActions:
-    """The wanted changes; with the entity at hand, its validators see it whole."""
-    changes = UpdateActions()
-    for name, value in _validated(schema, wanted.fields, entity).items():
+def to_actions(schema: Schema, updates: FieldUpdates, entity: Entity | None) -> UpdateActions:
+    """The update actions for updates of fields; with the entity at hand, its validators see it whole."""
+    actions = UpdateActions()
+    for name, value in _validated(schema, updates.fields, entity).items():
         spec = schema.fields[name]
-        _put(changes, spec.attribute, _encoded(schema, name, spec.encode, value))
-    for path, value in wanted.nested.items():
+        _put(actions, spec.attribute, _encoded(schema, name, spec.encode, value))
+    for path, value in updates.nested.items():
         place = place_of(schema.entity, path)
-        _put(changes, place.path, _encoded(schema, path, place.encode, place.validate(value)))
-    for path in wanted.remove:
+        _put(actions, place.path, _encoded(schema, path, place.encode, place.validate(value)))
+    for path in updates.remove:
         place = place_of(schema.entity, path)
         if not place.removable:
             name = schema.entity.__name__
             raise ModelError(f"{name}: {path} cannot be removed: no {name} can be read without {path}; set it instead")
-        changes.removes.append(place.path)
-    for path, value in wanted.append.items():
+        actions.removes.append(place.path)
+    for path, value in updates.append.items():
         place = place_of(schema.entity, path)
         appended = _encoded(schema, path, place.encode, place.validate(list(value)))
-        changes.appends[place.path] = _operand(path, appended, "L")
-    for path, value in wanted.add.items():
-        changes.adds[place_of(schema.entity, path).path] = to_operand(schema, path, value)
-    for path, value in wanted.discard.items():
+        actions.appends[place.path] = _operand(path, appended, "L")
+    for path, value in updates.add.items():
+        actions.adds[place_of(schema.entity, path).path] = to_operand(schema, path, value)
+    for path, value in updates.discard.items():
         _operand(path, encode(value), "SS", "NS", "BS")
-        changes.deletes[place_of(schema.entity, path).path] = to_operand(schema, path, value)
-    _check_overlaps(schema, wanted)
-    return changes
+        actions.deletes[place_of(schema.entity, path).path] = to_operand(schema, path, value)
+    _check_overlaps(schema, updates)
+    return actions
 
 
-def _check_overlaps(schema: Schema, wanted: Wanted) -> None:
-    """No two changes are of the same place, or of one inside of the other."""
-    paths = [*wanted.nested, *wanted.add, *wanted.append, *wanted.discard, *wanted.remove]
+def _check_overlaps(schema: Schema, updates: FieldUpdates) -> None:
+    """No two actions are of the same place, or of one inside of the other."""
+    paths = [*updates.nested, *updates.add, *updates.append, *updates.discard, *updates.remove]
     if not paths:
         return
     known: dict[tuple[str | int, ...], str] = {}
-    for path in (*wanted.fields, *paths):
+    for path in (*updates.fields, *paths):
         if parse_path(path).parts in known:
             raise ModelError(f"{schema.entity.__name__}: {path} is changed twice in one update; do it once")
         known[parse_path(path).parts] = path
@@ -84,7 +78,7 @@ def _check_overlaps(schema: Schema, wanted: Wanted) -> None:
             whole = known.get(steps[:length])
             if whole is not None:
                 name = schema.entity.__name__
-                raise ModelError(f"{name}: {path} is a part of {whole}, which the same update changes; change one")
+                raise ModelError(f"{name}: {path} is a part of {whole}, which the same update actions; change one")
 
 
 def _encoded(schema: Schema, path: str, encoder: Encoder, value: Any) -> AttributeValue | None:
@@ -94,11 +88,11 @@ def _encoded(schema: Schema, path: str, encoder: Encoder, value: Any) -> Attribu
         raise ModelError(f"{schema.entity.__name__}.{path}: {error}") from None
 
 
-def _put(changes: UpdateActions, path: str, value: AttributeValue | None) -> None:
+def _put(actions: UpdateActions, path: str, value: AttributeValue | None) -> None:
     if value is None:
-        changes.removes.append(path)
+        actions.removes.append(path)
     else:
-        changes.sets[path] = value
+        actions.sets[path] = value
 
 
 def _operand(path: str, value: AttributeValue | None, *types: str) -> AttributeValue:
@@ -141,10 +135,10 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
         before = entity.__dict__
         for name in schema.fields:
             if name not in before:
-                raise partial_entity_error(schema, name)
+                raise partial_entity_error(schema.entity, name)
         before = {name: before[name] for name in schema.fields}
         after = schema.entity.__pydantic_validator__.validate_python({**before, **fields}).__dict__
-        # A validator may set one field when another one changes.
+        # A validator may set one field when another one actions.
         return {
             name: after[name]
             for name, value in before.items()
@@ -158,7 +152,7 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
     return {name: getattr(stand_in, name) for name in fields}
 
 
-@lru_cache(maxsize=1024)
+@cached
 def _blank(entity: type[Entity]) -> Entity:
     """An entity with nothing but defaults, to be copied; making one anew takes long."""
     return entity.model_construct()

@@ -1,4 +1,4 @@
-"""UpdateActions applied to an item here come to what the service makes of them."""
+"""Update actions applied to an item here come to what the service makes of them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,40 @@
+"""Which item it is, for messages: by the fields that its primary key is made of, and never by a key string."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tablewright.dynamo import Item, non_null_at
+from tablewright.model.schema import Schema
+from tablewright.model.values.attribute_codec import decode
+
+
+@lru_cache(maxsize=1024)
+def _identity(schema: Schema) -> tuple[tuple[str, str], ...]:
+    """The fields that the primary key follows from, each with its path in the item."""
+    paths: list[str] = []
+    for attribute in schema.table.key:
+        rule = schema.key_rules.get(attribute)
+        paths.extend([attribute] if rule is None else [part.name for part in rule.template.fields])
+    names = {}
+    for path in paths:
+        attribute, dot, rest = path.partition(".")
+        names[schema.by_attribute[attribute].name + dot + rest] = path
+    return tuple(names.items())
+
+
+def describe_item(schema: Schema, item: Item) -> str:
+    """An item by its fields: ``user_id u-1, call_id c-9``. A primary key will do for an item."""
+    values: Item = {}
+    for attribute in schema.table.key:
+        rule = schema.key_rules.get(attribute)
+        if rule is None:
+            values[attribute] = item[attribute]
+        else:
+            values.update(rule.parse(item.get(attribute, {}).get("S", "")) or {})
+    parts = []
+    for name, path in _identity(schema):
+        value = non_null_at(item, path) or values.get(path)
+        if value is not None:
+            parts.append(f"{name} {decode(value)}")
+    return ", ".join(parts) or "(the only one)"

@@ -1,0 +1,85 @@
+"""What a caller expects of an item (``expect={"status": [OPEN, WAITING]}``), as preconditions of a write."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any
+
+from tablewright.dynamo import AttributeValue, Item
+from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, one_of, value_at
+from tablewright.model import ModelError
+from tablewright.model.items.field_layout import invalid_value
+from tablewright.model.schema import Schema
+from tablewright.model.values.attribute_codec import decode
+from tablewright.store.errors import ConditionFailed, StoreError
+from tablewright.store.item_description import describe_item
+from tablewright.store.write.fields.field_paths import Place, place_of
+from tablewright.store.write.planning.preconditions import Precondition
+
+_NULL: AttributeValue = {"NULL": True}
+_SEVERAL = (list, tuple, set, frozenset)
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """Fields that must have a given value, or one of several, for a write to happen."""
+
+    schema: Schema
+    given: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        for spec in self.schema.large if self.given else ():
+            if spec.name in self.given:
+                name = self.schema.entity.__name__
+                raise ModelError(f"{name}.{spec.name} is Large and may be a blob: no condition can be on it")
+
+    def preconditions(self, key: Item) -> list[Precondition]:
+        """One for each field; ``key`` says in messages which item it is."""
+        return [self._precondition(path, wanted, key) for path, wanted in self.given.items()]
+
+    def _precondition(self, path: str, wanted: Any, key: Item) -> Precondition:
+        place = place_of(self.schema.entity, path)
+        values = [self._stored(path, place, choice) for choice in _choices(place, wanted)]
+        present = [value for value in values if value is not None]
+        options: list[Condition] = []
+        if present:
+            options.append(equals(place.path, present[0]) if len(present) == 1 else one_of(place.path, present))
+        if len(present) < len(values):
+            # Other writers may store a None in either way.
+            options += [missing(place.path), equals(place.path, _NULL)]
+        # No item has one of no values.
+        condition = any_of(options) if options else missing(self.schema.table.partition)
+
+        def refusal(item: Item) -> StoreError:
+            found = value_at(item, place.path)
+            absent = found is None or (found == _NULL and _NULL not in values)
+            state = "absent" if absent or found is None else str(decode(found))
+            allowed = " or ".join("absent" if value is None else str(decode(value)) for value in values)
+            expected = f"not {allowed}" if values else "and no value is allowed"
+            which = describe_item(self.schema, key)
+            return ConditionFailed(f"{self.schema.entity.__name__} {which}: {path} is {state}, {expected}")
+
+        return Precondition(condition, refusal)
+
+    def _stored(self, path: str, place: Place, choice: Any) -> AttributeValue | None:
+        """A value that is expected, as the field takes it; what no item can have is a mistake."""
+        schema = self.schema
+        if choice is None:
+            return place.encode(None)
+        if path in schema.fields:
+            return schema.encode_values({path: choice}).get(place.path)
+        try:
+            return place.encode(place.validate(choice))
+        except (TypeError, ValueError) as error:
+            raise invalid_value(f"{schema.entity.__name__}.{path}", choice, error) from None
+
+
+def _choices(place: Place, wanted: Any) -> Collection[Any]:
+    """The values of which one is expected. Where a value is a list or a set itself, several are a list of those."""
+    if not isinstance(wanted, _SEVERAL):
+        return (wanted,)
+    if place.types & {"L", "SET"} and not (wanted and all(isinstance(each, (*_SEVERAL, NoneType)) for each in wanted)):
+        return (wanted,)
+    return wanted

@@ -1,0 +1,1 @@
+"""How writes are carried out: operations, plans, preconditions, commits."""

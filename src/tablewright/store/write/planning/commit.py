@@ -1,0 +1,140 @@
+"""Committing plans: one action is one request, several are a transaction, all or nothing.
+
+Whatever was refused comes back with its plan, the action or guard that it was, and the item that the service returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tablewright.dynamo import Item
+from tablewright.store.context import Context
+from tablewright.store.errors import Conflict, LimitExceeded, ServiceError, StoreError
+from tablewright.store.flow.driver import Flow, Request, Response
+from tablewright.store.flow.retry import retrying
+from tablewright.store.write.planning.operation import Action, WritePlan
+from tablewright.store.write.unique_values import GuardChange
+
+MOST_ACTIONS = 100
+CONDITION_FAILED = "ConditionalCheckFailedException"
+_CANCELLED = "TransactionCanceledException"
+_CONDITION_REASON = "ConditionalCheckFailed"
+_CONFLICT_REASON = "TransactionConflict"
+
+_SINGLE = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
+_RETURNED = {"Put": "NONE", "Update": "ALL_NEW", "Delete": "ALL_OLD"}
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why an action of a plan was not done: its condition failed (and this is stored), or another error."""
+
+    plan: int
+    by: Action | GuardChange
+    found: Item | None
+    error: StoreError | None = None
+
+
+# The response, or why there is none.
+Committed = tuple[Response | None, list[Refused]]
+
+
+def commit(
+    context: Context, plans: Sequence[WritePlan], pattern: str, beside: Sequence[Action] = ()
+) -> Flow[Committed]:
+    """Send what was planned, and the actions beside it: the response, or what was refused."""
+    actions = [(number, action) for number, plan in enumerate(plans) for action in plan.actions]
+    actions += [(0, action) for action in beside]
+    if len(actions) == 1 and actions[0][1].kind != "ConditionCheck" and not any(plan.guards for plan in plans):
+        return (yield from _commit_one(context, *actions[0], pattern))
+    guards, refused = _merged_guards(plans)
+    if refused:
+        return None, refused
+    if not actions and not guards:
+        return {}, []
+    return (yield from _commit_all(context, actions, guards, pattern))
+
+
+def _merged_guards(plans: Sequence[WritePlan]) -> tuple[list[tuple[int, GuardChange]], list[Refused]]:
+    """One change for each guard, as a transaction may touch an item only once; refused if two plans take the same."""
+    guards = [(number, change) for number, plan in enumerate(plans) for change in plan.guards]
+    if len(guards) < 2:
+        return guards, []
+    merged: dict[tuple[str, str], tuple[int, GuardChange]] = {}
+    refused = []
+    for number, change in guards:
+        owner, known = merged.get(change.identity, (number, None))
+        if known is None:
+            merged[change.identity] = number, change
+        elif known.after is not None and change.after is not None:
+            refused.append(Refused(number, change, None))
+        else:
+            taker = owner if known.after is not None else number
+            merged[change.identity] = taker, known.merged(change)
+    return list(merged.values()), refused
+
+
+def _commit_one(context: Context, number: int, action: Action, pattern: str) -> Flow[Committed]:
+    body = {**action.body, "ReturnValues": _RETURNED[action.kind]}
+    if "ConditionExpression" in body:
+        body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    try:
+        response = yield from retrying(context, Request(_SINGLE[action.kind], body, pattern))
+    except ServiceError as error:
+        if error.code == CONDITION_FAILED:
+            return None, [Refused(number, action, error.details.get("Item"))]
+        raise in_words(error) from None
+    return response, []
+
+
+def _commit_all(
+    context: Context,
+    actions: Sequence[tuple[int, Action]],
+    guards: Sequence[tuple[int, GuardChange]],
+    pattern: str,
+) -> Flow[Committed]:
+    if len(actions) + len(guards) > MOST_ACTIONS:
+        guarded = f" and {len(guards)} guards of unique values" if guards else ""
+        raise LimitExceeded(f"a transaction has at most {MOST_ACTIONS} actions; this has {len(actions)}{guarded}")
+    members = []
+    for _, action in actions:
+        body = action.body
+        if "ConditionExpression" in body:
+            body = {**body, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+        members.append({action.kind: body})
+    for _, guard in guards:
+        kind, body = guard.action(context)
+        members.append({kind: body})
+    try:
+        yield from retrying(context, Request("TransactWriteItems", {"TransactItems": members}, pattern))
+    except ServiceError as error:
+        if error.code != _CANCELLED:
+            raise in_words(error) from None
+        origins: list[tuple[int, Action | GuardChange]] = [*actions, *guards]
+        refused = []
+        for (number, by), reason in zip(origins, error.details.get("CancellationReasons", ()), strict=False):
+            code = reason.get("Code", "None")
+            if code != "None":
+                other = None if code == _CONDITION_REASON else _other_reason(code, reason.get("Message", ""))
+                refused.append(Refused(number, by, reason.get("Item"), other))
+        if not refused:
+            raise
+        return None, refused
+    return {}, []
+
+
+def _other_reason(code: str, message: str) -> StoreError:
+    if code == _CONFLICT_REASON:
+        return Conflict("other transactions keep writing the item; it was not written")
+    return in_words(ServiceError("ValidationException" if code == "ValidationError" else code, message))
+
+
+def in_words(error: ServiceError) -> StoreError:
+    """The service's error, as the store's own where it has one."""
+    if error.code == "ValidationException":
+        if "exceeded the maximum allowed size" in error.message:
+            return LimitExceeded("the item would be larger than 400 KB, the largest that DynamoDB stores")
+        if "has exceeded the maximum size limit" in error.message or "has exceeded the size limit" in error.message:
+            return LimitExceeded("a key is too long: a partition key has at most 2048 bytes, and a sort key 1024")
+    return error

@@ -1,0 +1,143 @@
+"""What a write consists of: an operation, the plan of an attempt at it, its actions, and their preconditions.
+
+    Operation ──plan(attempt)──▶ WritePlan: actions on items, changes of guards ──commit──▶ PutItem, … or a transaction
+        ▲                                                                             │
+        └─── plan again, with what was found, when an assumption is out of date ◀─────┘
+
+An operation is a value: what the caller wants, and nothing that is learnt on the way. What an attempt learns (what is
+stored, which large values have been uploaded) is in its ``Attempt``.
+
+An action is made under preconditions. Each is a condition, and what it means when that does not hold: an error in the
+words of the design, or nothing, because it was only assumed, so that the operation has to be planned again. The service
+checks them all as one condition. When it refuses, it returns the item, and the same conditions are evaluated on it here
+to find the one that failed; so planning again needs no further read.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tablewright.dynamo import Item
+from tablewright.dynamo.expressions.builder import UpdateActions, all_of, with_expressions
+from tablewright.model import Entity, Lookup, schema_of
+from tablewright.model.items.item_decoding import partial_entity_error
+from tablewright.model.schema import Schema
+from tablewright.store.argument_checks import A_TARGET, AN_ENTITY, not_taken
+from tablewright.store.blobs.offload import Offload, Placement
+from tablewright.store.context import Context
+from tablewright.store.flow.driver import Flow, Request, Response, Sleep
+from tablewright.store.write.planning.preconditions import Precondition
+from tablewright.store.write.sequence import Draw
+from tablewright.store.write.unique_values import GuardChange
+
+
+# Not frozen, though no field is ever set anew: every write makes some.
+@dataclass(slots=True)
+class Action:
+    """One action on one item: ``Put``, ``Update``, ``Delete`` or ``ConditionCheck``."""
+
+    kind: str
+    # The request, with the preconditions as its condition.
+    body: dict[str, Any]
+    preconditions: Sequence[Precondition] = ()
+    # The action is on an item that the store keeps for itself, which says nothing of the operation's own.
+    internal: bool = False
+
+
+def action(
+    kind: str, body: dict[str, Any], preconditions: Sequence[Precondition], update: UpdateActions | None = None
+) -> Action:
+    """An action, with its expressions rendered."""
+    condition = all_of([each.condition for each in preconditions])
+    return Action(kind, with_expressions(body, condition, update), preconditions)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is stored under a key, as the service returned it; None: nothing."""
+
+    item: Item | None
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What is known when an operation is planned: nothing of the item at first, what was found the next time."""
+
+    context: Context
+    # The large values of all items that are written together, through all attempts.
+    offload: Offload
+    found: Found | None = None
+
+
+# Not frozen, though no field is ever set anew: every write makes some.
+@dataclass(slots=True)
+class WritePlan:
+    """What one attempt at an operation does to its table."""
+
+    actions: Sequence[Action]
+    guards: Sequence[GuardChange] = ()
+    # The result, given the response of a single request, or an empty one after a transaction.
+    result: Callable[[Response], Any] = lambda _: None
+    # Where large values go. With them, a result may have to be loaded; the flow is told whether anybody wants it.
+    placement: Placement | None = None
+    load_result: Callable[[Response, bool], Flow[Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The numbers that a plan needs; it is sent them by field."""
+
+    draws: Sequence[Draw]
+
+
+# A flow that may also ask for numbers, once.
+Planning = Generator[Request | Sleep | Draws, Any, WritePlan]
+
+
+class Operation(ABC):
+    """A write of one entity, as a value: it can be carried out any number of times."""
+
+    __slots__ = ()
+
+    name: str
+    schema: Schema
+
+    @abstractmethod
+    def plan(self, attempt: Attempt) -> Planning:
+        """Plan the write, given what the attempt knows."""
+
+    def creates(self, fields: Mapping[str, Any]) -> bool:
+        """Whether it creates the item that these fields identify."""
+        return False
+
+    @property
+    def pattern(self) -> str:
+        return f"{self.schema.entity.__name__}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned(Operation):
+    """A write that is planned already, and is not planned again."""
+
+    schema: Schema
+    name: str
+    prepared: WritePlan
+
+    def plan(self, attempt: Attempt) -> Planning:
+        yield from ()
+        return self.prepared
+
+
+def schema_for(target: Entity | Lookup[Any], call: str, takes: str = A_TARGET) -> Schema:
+    """The schema of what a call is to write."""
+    if isinstance(target, Entity):
+        schema = schema_of(type(target))
+        if schema.version is not None and schema.version.name not in target.__dict__:
+            raise partial_entity_error(schema.entity, schema.version.name)
+        return schema
+    if takes is AN_ENTITY or not isinstance(target, Lookup):
+        raise not_taken(call, takes, target)
+    return schema_of(target.entity)
