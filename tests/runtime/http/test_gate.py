@@ -222,5 +222,5 @@ def test_an_exception_is_logged_without_its_text() -> None:
         record.exc_info = (ValueError, error, error.__traceback__)
     line = json.loads(logs.JsonFormatter().format(record))
     assert line["error"] == "ValueError"
-    assert "test_http.py" in line["raised_at"][0]
+    assert "test_gate.py" in line["raised_at"][0]
     assert "hunter2" not in json.dumps(line)
