@@ -36,6 +36,8 @@ _MOST_EMPTY_PAGES = 100
 
 
 class ChangeKind(StrEnum):
+    """What happened to an item, in the words of DynamoDB Streams."""
+
     INSERT = "INSERT"
     MODIFY = "MODIFY"
     REMOVE = "REMOVE"
