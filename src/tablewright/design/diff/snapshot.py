@@ -28,6 +28,7 @@ from tablewright.model.values.attribute_codec import encode
 __all__ = ["EMPTY", "Snapshot", "declared_entities", "read", "snapshot", "text"]
 
 Snapshot = dict[str, Any]
+"""A design as JSON has it."""
 
 # A design that is not there in one of two versions.
 EMPTY: Snapshot = {member: {} for member in ("tables", "collections", "writes", "checks", "reactions", "roles")}
