@@ -20,7 +20,7 @@ from benchmarks.report import Section
 from benchmarks.store_targets import Place, Target
 from tablewright import Engine
 from tablewright.store.flow.driver import Request
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import serve_in_thread
 
 ROOT = Path(__file__).resolve().parent.parent
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"

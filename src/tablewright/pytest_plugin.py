@@ -35,23 +35,23 @@ def dynamodb(tablewright_engine: Engine) -> Any:
     """boto3's DynamoDB resource on the test's engine."""
     if find_spec("boto3") is None:
         pytest.fail("the fixture dynamodb needs boto3: pip install 'tablewright[boto3]'", pytrace=False)
-    from tablewright.wire.boto import resource
+    from tablewright.wire import boto
 
-    return resource(tablewright_engine)
+    return boto.resource(tablewright_engine)
 
 
 @pytest.fixture
 def dynamodb_client(tablewright_engine: Engine) -> Any:
     """A DynamoDB client on the test's engine."""
-    from tablewright.wire.boto import client
+    from tablewright.wire import boto
 
-    return client(tablewright_engine)
+    return boto.client(tablewright_engine)
 
 
 @pytest.fixture
 def tablewright_server(tablewright_engine: Engine) -> Iterator[str]:
     """The URL of a server on the test's engine, on a port of its own."""
-    from tablewright.wire.server import serve_in_thread
+    from tablewright.wire import serve_in_thread
 
     with serve_in_thread(tablewright_engine) as url:
         yield url

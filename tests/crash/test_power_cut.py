@@ -22,8 +22,7 @@ from tablewright.engine import Engine
 from tablewright.engine.database import Database
 from tablewright.engine.operations import OPERATIONS
 from tablewright.engine.storage.data_folder import WriteAheadLog
-from tablewright.wire import boto
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import boto, serve_in_thread
 from tests.engine.table_requests import on_demand
 from tests.threads import run_threads
 

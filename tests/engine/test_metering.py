@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine import DynamoError, Engine
-from tablewright.engine.metering import VARIABLE
+from tablewright.engine import METER_VARIABLE, DynamoError, Engine
 
 A, B, C = {"S": "a"}, {"S": "b"}, {"S": "c"}
 
@@ -143,7 +142,7 @@ class Ledger:
 
 @pytest.fixture
 def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "run.jsonl"))
+    monkeypatch.setenv(METER_VARIABLE, str(tmp_path / "run.jsonl"))
     return Ledger(tmp_path / "run.jsonl")
 
 
@@ -156,7 +155,7 @@ def metered(ledger: Ledger) -> Iterator[Engine]:
 
 @pytest.fixture
 def plain(metered: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv(METER_VARIABLE)
     with Engine.open() as engine:
         engine.call("CreateTable", TABLE)
         yield engine
@@ -326,7 +325,7 @@ def test_many_threads_and_engines_share_a_file(ledger: Ledger, metered: Engine) 
 
 
 def test_nothing_is_noted_unless_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(METER_VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)
     with Engine.open() as engine:
         engine.call("CreateTable", TABLE)

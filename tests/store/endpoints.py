@@ -26,7 +26,7 @@ from tablewright.engine import Engine
 from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import serve_in_thread
 
 _OF_THE_BENCHMARKS = Path(__file__).parents[2] / ".bench-cache" / "peers" / "node_modules" / "@dynoxide"
 DYNOXIDE = (

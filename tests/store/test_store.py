@@ -19,7 +19,7 @@ from tablewright.store.context import Context
 from tablewright.store.flow.driver import Request, Response, run
 from tablewright.store.flow.retry import ATTEMPTS
 from tablewright.store.read.batch_get import batch_get
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import serve_in_thread
 from tests.clocks import Clock
 from tests.store.bench import Bench
 from tests.store.models import TABLES, Call, Reading, Ticket, TicketStatus, calls, meters

@@ -11,7 +11,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.systems import load
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import serve_in_thread
 from tests.systems.harness import Served, serving
 
 _prefixes = count()

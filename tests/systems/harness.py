@@ -6,14 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 import uvicorn
 
 from tablewright.runtime.http.application import application
-from tablewright.runtime.http.connections import LIMITS, connections
+from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, System
 
@@ -63,11 +63,8 @@ class Served:
 
 
 @contextmanager
-def serving(systems: Sequence[System], *, http: Any = None, **settings: Any) -> Iterator[Served]:
-    """Run an application with some systems; settings as they are given, in memory by default.
-
-    ``http`` are uvicorn's connections, where it is not to have ours.
-    """
+def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
+    """Run an application with some systems; settings as they are given, in memory by default."""
     clock = Clock()
     defaults: dict[str, Any] = {
         "memory": "data" not in settings and "endpoint" not in settings,
@@ -80,7 +77,7 @@ def serving(systems: Sequence[System], *, http: Any = None, **settings: Any) -> 
         application(runtime, systems),
         host="127.0.0.1",
         port=0,
-        http=http or connections(replace(LIMITS, body_bytes=runtime.settings.max_body)),
+        http=bounded(ConnectionLimits()),
         log_config=None,
         lifespan="on",
         access_log=False,

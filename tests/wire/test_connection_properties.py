@@ -27,21 +27,21 @@ class Host:
 
     def __init__(self, engine: FakeEngine) -> None:
         endpoint = Endpoint(engine)
-        self.answer = endpoint.answer
+        self.respond = endpoint.respond
         self.limits = Limits(pipelined=3)
         self.now = 0.0
         self.stopping = False
 
-    def failure(self, request: Request, cause: BaseException | None, /) -> bytes:
+    def failure_response(self, request: Request, cause: BaseException | None, /) -> bytes:
         raise AssertionError("nothing fails here")
 
     def when_durable(self, commit: Commit, callback: Callable[[BaseException | None], None], /) -> None:
         commit.when_durable(callback)
 
-    def joined(self, connection: Connection, /) -> bool:
+    def connection_opened(self, connection: Connection, /) -> bool:
         return True
 
-    def left(self, connection: Connection, /) -> None:
+    def connection_closed(self, connection: Connection, /) -> None:
         pass
 
 

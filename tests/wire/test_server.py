@@ -86,7 +86,7 @@ def test_a_second_stop_signal_does_not_wait(engine: FakeEngine) -> None:
         stopping = asyncio.create_task(server.stop(3600))
         await asyncio.sleep(0.1)
         assert not stopping.done()
-        server.hurry()
+        server.abort_all()
         await stopping
         writer.close()
 

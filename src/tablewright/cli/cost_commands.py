@@ -193,9 +193,9 @@ def _run(command: list[str], noted: Path, *, quiet: bool) -> int:
     """Run a program to its end; an interrupt is the program's to answer."""
     import subprocess
 
-    from tablewright.engine.metering import VARIABLE
+    from tablewright.engine import METER_VARIABLE
 
-    environment = {**os.environ, VARIABLE: str(noted)}
+    environment = {**os.environ, METER_VARIABLE: str(noted)}
     try:
         process = subprocess.Popen(command, env=environment, stdout=sys.stderr.fileno() if quiet else None)
     except OSError as error:

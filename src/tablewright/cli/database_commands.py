@@ -15,8 +15,7 @@ from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageErr
 
 if TYPE_CHECKING:
     from tablewright.engine import Engine
-    from tablewright.wire.messages import Request
-    from tablewright.wire.server import Server
+    from tablewright.wire import Request, Server
 
 
 def register(commands: Commands) -> None:
@@ -46,8 +45,7 @@ def register(commands: Commands) -> None:
 def _serve(options: argparse.Namespace) -> int:
     import logging
 
-    from tablewright.wire.server import Server, run
-    from tablewright.wire.sigv4 import CredentialsFileError, Verifier, accept_any, read_credentials
+    from tablewright.wire import CredentialsFileError, Server, Verifier, accept_any, read_credentials, run_server
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     folder = None if options.memory else _locate(options.data)
@@ -65,7 +63,7 @@ def _serve(options: argparse.Namespace) -> int:
     check_address(options.host, options.port)
     with open_engine(folder) as engine:
         try:
-            run(
+            run_server(
                 lambda: Server(engine, host=options.host, port=options.port, authenticate=authenticate),
                 started,
             )
@@ -137,7 +135,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 def existing_folder(path: str) -> Path:
     """A data folder that exists; nothing is created or changed."""
-    from tablewright.engine.storage.data_folder import holds_database
+    from tablewright.engine import holds_database
 
     folder = _locate(path)
     if not folder.exists():
@@ -150,10 +148,10 @@ def existing_folder(path: str) -> Path:
 
 
 def _locate(path: str) -> Path:
-    from tablewright.engine.storage.data_folder import StorageError, locate
+    from tablewright.engine import StorageError, resolve_folder
 
     try:
-        return locate(path)
+        return resolve_folder(path)
     except StorageError as error:
         raise UsageError(str(error)) from None
 

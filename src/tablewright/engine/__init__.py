@@ -1,9 +1,37 @@
-"""The embedded engine: DynamoDB's semantics over SQLite, in process, with no network."""
+"""The embedded engine: DynamoDB's semantics over SQLite, in process, with no network.
+
+    engine        Engine: open, call, execute, verify, close
+    operations    every operation, by DynamoDB's name for it
+    requests/     what a request may contain, checked before an operation sees it
+    items/        reads and writes of items: single, batches, transactions, query and scan
+    tables/       tables and their indexes, throughput, tags
+    partiql/      the same by PartiQL statements
+    streams/      DynamoDB Streams
+    ttl/          time to live
+    backups/      on-demand backups, point-in-time recovery, restores
+    database      what the operations share, and the one path by which an item changes
+    storage/      the data folder: SQLite, group commit, key encoding, verify
+    maintenance   the background thread
+    metering      what every request consumed, recorded in a file
+
+Other packages import from here only.
+"""
 
 from tablewright.dynamo import DynamoError
 from tablewright.engine.engine import Engine
-from tablewright.engine.storage.data_folder import DamagedError, StorageError
+from tablewright.engine.metering import METER_VARIABLE
+from tablewright.engine.storage.data_folder import DamagedError, StorageError, holds_database, resolve_folder
 from tablewright.engine.storage.group_commit import Commit
 from tablewright.engine.storage.verify_folder import Report
 
-__all__ = ["Commit", "DamagedError", "DynamoError", "Engine", "Report", "StorageError"]
+__all__ = [
+    "METER_VARIABLE",
+    "Commit",
+    "DamagedError",
+    "DynamoError",
+    "Engine",
+    "Report",
+    "StorageError",
+    "holds_database",
+    "resolve_folder",
+]

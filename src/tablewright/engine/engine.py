@@ -26,7 +26,7 @@ from tablewright.engine.maintenance import Maintenance
 from tablewright.engine.metering import open_meter_log
 from tablewright.engine.operations import OPERATIONS
 from tablewright.engine.requests import check_request
-from tablewright.engine.storage.data_folder import DamagedError, locate
+from tablewright.engine.storage.data_folder import DamagedError, resolve_folder
 from tablewright.engine.storage.group_commit import Commit, Storage, Turn
 from tablewright.engine.storage.verify_folder import Report, verify
 
@@ -82,7 +82,7 @@ class Engine:
         ``clock`` gives the time in epoch seconds, ``entropy`` the random source for ids and tokens, ``region`` and
         ``account`` what ARNs contain. Raises StorageError where the folder cannot be opened.
         """
-        folder = None if path is None else locate(path)
+        folder = None if path is None else resolve_folder(path)
         return cls(folder, clock, entropy or random.SystemRandom(), region, account)
 
     @property

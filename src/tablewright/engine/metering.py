@@ -30,7 +30,7 @@ from tablewright.engine.items.consumed_capacity import CHARGES, Charge
 from tablewright.engine.partiql.batch_execute import BatchMember, attempted_units
 from tablewright.engine.tables.table_schema import Table
 
-VARIABLE = "TABLEWRIGHT_METER"
+METER_VARIABLE = "TABLEWRIGHT_METER"
 
 Handler = Callable[[Database, dict[str, Any]], dict[str, Any]]
 
@@ -44,7 +44,7 @@ _COUNTED = frozenset({"GetRecords"})
 
 def open_meter_log() -> MeterLog | None:
     """The meter log that the environment variable names; None without one."""
-    path = os.environ.get(VARIABLE)
+    path = os.environ.get(METER_VARIABLE)
     return MeterLog(path) if path else None
 
 

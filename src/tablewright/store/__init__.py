@@ -3,7 +3,7 @@
 from tablewright.store.async_store import AsyncStore
 from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
-from tablewright.store.blobs.blob_references import sizes_outside
+from tablewright.store.blobs.blob_references import offloaded_sizes
 from tablewright.store.blobs.blob_store import BlobEntry, BlobStore
 from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
 from tablewright.store.blobs.folder_blob_store import FolderBlobStore
@@ -144,8 +144,8 @@ __all__ = [
     "blob_store_of",
     "changes_in",
     "changes_of",
+    "offloaded_sizes",
     "only",
     "readable",
-    "sizes_outside",
     "wanting",
 ]

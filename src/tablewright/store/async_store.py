@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from tablewright.model import Collection, CollectionSelection, Entity, Lookup, ModelError, Selection, Table
 from tablewright.store.base_store import Face
-from tablewright.store.blobs import offload, orphan_blobs
+from tablewright.store.blobs import blob_loading, orphan_blobs
 from tablewright.store.blobs.orphan_blobs import Orphans, OrphansHook
 from tablewright.store.flow.driver import Flow, run_async
 from tablewright.store.maintenance import verify_repair
@@ -210,7 +210,7 @@ class AsyncStore(Face):
 
     async def load(self, entity: E) -> E:
         """Give an entity its large values that were not read with it, as in the changes of a stream."""
-        await self._run(offload.load(self._context, entity))
+        await self._run(blob_loading.load(self._context, entity))
         return entity
 
     # -- writing ------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 
 from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection, Table
 from tablewright.store.base_store import Face
-from tablewright.store.blobs import offload, orphan_blobs
+from tablewright.store.blobs import blob_loading, orphan_blobs
 from tablewright.store.blobs.orphan_blobs import Orphans, OrphansHook
 from tablewright.store.flow.driver import Flow, run
 from tablewright.store.maintenance import verify_repair
@@ -219,7 +219,7 @@ class Store(Face):
 
     def load(self, entity: E) -> E:
         """Give an entity its large values that were not read with it, as in the changes of a stream."""
-        self._run(offload.load(self._context, entity))
+        self._run(blob_loading.load(self._context, entity))
         return entity
 
     # -- writing ------------------------------------------------------------------------------------------------

@@ -1,13 +1,58 @@
 """The engine behind DynamoDB's protocol.
 
-    server      listens; owns the event loop, the time-outs, the group commit and the graceful stop
-    connection  one client's connection: bytes in, requests out, answers back in order, all limits
-    service     what DynamoDB's endpoint does with one request: the order of its checks, its answers
-    messages    the two sides of an exchange: a request as it was read, an answer as it is sent
-    targets     the operations that ``X-Amz-Target`` may name
-    sigv4       AWS Signature Version 4, checked for form or verified against known credentials
-    boto        boto3 and botocore clients that call an engine in this process, without a socket
-    parsing     botocore's response parsing for those clients, compiled from the service model
+    server               listens; owns the event loop, the time-outs, the group commit and the graceful stop
+    connection           one client's connection: bytes in, requests out, responses back in order, all limits
+    connection_limits    those limits
+    connection_registry  the open connections of a server
+    endpoint             what DynamoDB's endpoint does with one request: the order of its checks, its responses
+    messages             HTTP messages: a request as it was read, a response as it is sent
+    operation_targets    the operations that ``X-Amz-Target`` may name
+    sigv4                AWS Signature Version 4, checked for form or verified against known credentials
+    boto                 boto3 and botocore clients that call an engine in this process, without a socket
+    response_parsing     botocore's response parsing for those clients, compiled from the service model
 
-Nothing is imported here: a program that only wants in-process clients should not load the server.
+The public names, ``boto`` among them, are loaded on first use: a program that only wants in-process clients does not
+load the server, and the server does not load botocore.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tablewright.wire import boto
+    from tablewright.wire.messages import Request
+    from tablewright.wire.server import Server, run_server, serve_in_thread
+    from tablewright.wire.sigv4 import CredentialsFileError, Verifier, accept_any, read_credentials
+
+__all__ = [
+    "CredentialsFileError",
+    "Request",
+    "Server",
+    "Verifier",
+    "accept_any",
+    "boto",
+    "read_credentials",
+    "run_server",
+    "serve_in_thread",
+]
+
+_MODULES = {
+    "CredentialsFileError": "sigv4",
+    "Request": "messages",
+    "Server": "server",
+    "Verifier": "sigv4",
+    "accept_any": "sigv4",
+    "read_credentials": "sigv4",
+    "run_server": "server",
+    "serve_in_thread": "server",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name == "boto":
+            return import_module("tablewright.wire.boto")
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"tablewright.wire.{_MODULES[name]}"), name)
+        return value

@@ -6,8 +6,8 @@
 The objects are botocore's and boto3's own, unmodified: they take part through two of botocore's events.
 ``before-call`` may answer a call before it becomes an HTTP request (botocore's Stubber works that way);
 parameter validation, serialization, the resource layer, waiters, paginators and exceptions are
-untouched, and neither a signature nor an HTTP exchange is made up that nobody would look at. An error
-that botocore would retry is left to the long way, ``before-send``, which has its retries and back-off.
+unchanged, and neither a signature nor an HTTP message is made, since nothing would read them. An error
+that botocore would retry goes the long way, by ``before-send``, which has its retries and back-off.
 
 A call returns when its writes are durable, as everywhere else.
 """
@@ -117,7 +117,7 @@ def _session() -> Any:
 
 
 def _with_defaults(engine: EngineLike, kwargs: dict[str, Any]) -> dict[str, Any]:
-    # Unsigned and with a fixed user agent, since nobody reads either and both are made anew for every call.
+    # Unsigned and with a fixed user agent: nothing reads either, and botocore would make both for every call.
     config = Config(signature_version=UNSIGNED, user_agent="tablewright")
     if kwargs.get("config") is not None:
         config = config.merge(kwargs["config"])
@@ -242,7 +242,7 @@ def _parse_error(model: Any, status: int, body: bytes, headers: dict[str, str]) 
 
 
 class _Patches:
-    """The engines of the ``patch`` contexts that are open, and the clients that have been led to them."""
+    """The engines of the open ``patch`` contexts, and the clients that are redirected to them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -259,7 +259,7 @@ class _Patches:
 
             def make_api_call(made: Any, operation_name: str, api_params: Any) -> Any:
                 if made not in self._led and made.meta.service_model.service_name in _SERVICES:
-                    self._lead(made)
+                    self._redirect(made)
                 return original(made, operation_name, api_params)
 
             BaseClient._make_api_call = make_api_call
@@ -277,7 +277,7 @@ class _Patches:
                     made.meta.events.unregister(f"choose-signer.{service}", _unsigned)
             self._led.clear()
 
-    def _lead(self, made: Any) -> None:
+    def _redirect(self, made: Any) -> None:
         with self._lock:
             if made in self._led:
                 return

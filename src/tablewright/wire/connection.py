@@ -1,20 +1,20 @@
-"""One client's connection: bytes in, requests out, answers back in the order of the requests.
+"""One client's connection: bytes in, requests out, responses back in the order of the requests.
 
-Parsing is llhttp's (through httptools), strict about framing. A request is answered as soon as it is
-complete, on the event loop; an answer that waits for something (a commit) keeps its place in a queue, so
-pipelined requests are answered in order whatever they wait for. Requests that arrive while the client is
-not reading its answers, or beyond the bound on waiting ones, stay unanswered until it does.
+Parsing is llhttp's (through httptools), strict about framing. A request is processed as soon as it is complete, on the
+event loop; a response that waits for something (a commit) keeps its position in a queue, so pipelined requests get
+their responses in order whatever they wait for. Requests that arrive while the client is not reading its responses, or
+beyond the limit of pending ones, wait until it does.
 
-Time is checked by the host's sweep: a connection only notes its deadline, by its state: idle, reading
-a head, reading a body, or writing to a client that does not read. Whatever ends a connection early
-(limits, time-outs, broken HTTP) sends its answer, half-closes and drains for a moment, because closing
-with unread input would reset the connection and take the answer with it.
+Time-outs are checked by the host's sweep: a connection only sets its deadline, by its state: idle, reading a head,
+reading a body, or writing to a client that does not read. Whatever ends a connection early (limits, time-outs, broken
+HTTP) sends its response, half-closes and drains for a moment, because closing with unread input would reset the
+connection, and the response would be lost.
 
-What the answers are is for a subclass to say:
+A subclass makes the responses:
 
-    answer(request)     send(answer, request) at once; or promise(promised), and keep(promised, answer) later,
-                        with parts of it sent before by begin(promised, part)
-    refusal(status)     what a client gets whose request could not be read to its end
+    respond(request)         send(response, request) at once; or enqueue(pending) and later complete(pending, response),
+                             with parts of it sent before by send_part(pending, part)
+    error_response(status)   what a client gets whose request could not be read to its end
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ class Host(Protocol):
     now: float
     stopping: bool
 
-    def joined(self, connection: Connection, /) -> bool: ...
+    def connection_opened(self, connection: Connection, /) -> bool: ...
 
-    def left(self, connection: Connection, /) -> None: ...
+    def connection_closed(self, connection: Connection, /) -> None: ...
 
 
 class _Refused(Exception):
-    """Raised inside a parser callback: the request cannot be taken."""
+    """Raised inside a parser callback: the request is refused."""
 
     def __init__(self, status: int) -> None:
         self.status = status
 
 
-class Promised:
-    """An answer that keeps its place in the queue; what there is of it may be sent, and all of it once it is ready."""
+class PendingResponse:
+    """A response that keeps its position in the queue: parts of it may be sent, and all of it once it is ready."""
 
-    __slots__ = ("answer", "last", "ready")
+    __slots__ = ("last", "ready", "response")
 
-    def __init__(self, last: bool, answer: bytes = b"", ready: bool = False) -> None:
+    def __init__(self, last: bool, response: bytes = b"", ready: bool = False) -> None:
         self.last = last
-        self.answer = answer
+        self.response = response
         self.ready = ready
 
 
@@ -74,13 +74,13 @@ class Connection(asyncio.Protocol):
         self._open_head_size = 0
         self._chunks: list[bytes] = []
         self._body_size = 0
-        self._queue: deque[Promised] = deque()
+        self._queue: deque[PendingResponse] = deque()
         self._backlog: deque[Request] = deque()
         self._writing_paused = False
         self._client_done = False
-        self._unsent = 0  # what the client had still to take when that was looked at last
-        self._ending = False  # the last request has been read: what follows is of no interest
-        self._refused = False  # ... because it could not be taken
+        self._unsent = 0  # bytes in the write buffer when the client was last seen to read
+        self._ending = False  # the last request has been read: further input is ignored
+        self._refused = False  # ... because that request was refused
         self.deadline = math.inf
         self.write_deadline = math.inf
 
@@ -88,7 +88,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's are not subclasses of it
-        if self._host.joined(self):
+        if self._host.connection_opened(self):
             self.deadline = self._host.now + self._limits.idle_seconds
         else:
             self._refuse(503)
@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
         self._transport = None
         self._queue.clear()
         self._backlog.clear()
-        self._host.left(self)
+        self._host.connection_closed(self)
 
     def data_received(self, data: bytes) -> None:
         if self._ending:
@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._carry_on_after(data, upgrade)
+            self._ignore_upgrade(data, upgrade)
             return
         except httptools.HttpParserError as error:
             cause = error.__context__
@@ -118,13 +118,13 @@ class Connection(asyncio.Protocol):
                     raise cause from None
             return
         if self._reading_head and self._request is open_request:
-            # The parser hands over whole header fields only: count what it may be holding back.
+            # The parser passes on complete header fields only: count what it may have buffered.
             self._open_head_size += len(data)
             if self._open_head_size > self._limits.head_bytes:
                 self._refuse(431)
 
-    def _carry_on_after(self, data: bytes, upgrade: httptools.HttpParserUpgrade) -> None:
-        """Declines another protocol that the client offered, as HTTP allows: reads the request without it.
+    def _ignore_upgrade(self, data: bytes, upgrade: httptools.HttpParserUpgrade) -> None:
+        """Ignores an offer to upgrade to another protocol, as HTTP allows: reads the request without it.
 
         The parser ends such a request with its head, body or not.
         """
@@ -139,7 +139,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self._client_done = True
-        # The transport stays open for the answers still owed, and closes behind the last of them.
+        # The transport stays open for the responses still to be sent, and closes after the last of them.
         return bool(self._queue or self._backlog)
 
     def pause_writing(self) -> None:
@@ -187,7 +187,7 @@ class Connection(asyncio.Protocol):
         headers = request.headers
         if b"upgrade" in headers and self._parser.should_upgrade():
             return
-        # The parser has seen to it that these are digits, and not too many that count.
+        # The parser has checked that these are digits, and that the number is not too large.
         length = headers.get(b"content-length", b"0").lstrip(b"0")
         if len(length) > 4 and int(length) > self._limits.body_bytes:
             raise _Refused(413)
@@ -217,67 +217,67 @@ class Connection(asyncio.Protocol):
             self._backlog.append(request)
             self._pause_reading()
         else:
-            self._answer(request)
+            self._respond(request)
 
-    # -- answers -----------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def answer(self, request: Request) -> None:
-        """Answers a request, now or later."""
+    # -- responses ---------------------------------------------------------------------------------------
 
     @abstractmethod
-    def refusal(self, status: int) -> bytes:
-        """The answer to a request that could not be read to its end; the connection closes after it."""
+    def respond(self, request: Request) -> None:
+        """Sends the response to a request, now or later."""
 
-    def promise(self, promised: Promised) -> None:
-        """Gives an answer that is to come its place."""
+    @abstractmethod
+    def error_response(self, status: int) -> bytes:
+        """The response to a request that could not be read to its end; the connection closes after it."""
+
+    def enqueue(self, pending: PendingResponse) -> None:
+        """Reserves the position of a response that is still to come."""
         self.deadline = math.inf
-        self._queue.append(promised)
+        self._queue.append(pending)
 
-    def begin(self, promised: Promised, part: bytes) -> None:
-        """Sends part of an answer, as soon as those before it have been sent."""
-        promised.answer += part
+    def send_part(self, pending: PendingResponse, part: bytes) -> None:
+        """Sends part of a response, as soon as those before it have been sent."""
+        pending.response += part
         self._send_ready()
 
-    def keep(self, promised: Promised, rest: bytes) -> None:
-        """Sends an answer, or what is left of it, as soon as those before it have been sent."""
-        promised.answer += rest
-        promised.ready = True
+    def complete(self, pending: PendingResponse, rest: bytes) -> None:
+        """Sends a response, or the rest of it, as soon as those before it have been sent."""
+        pending.response += rest
+        pending.ready = True
         self._send_ready()
 
-    def _answer(self, request: Request) -> None:
+    def _respond(self, request: Request) -> None:
         if self._host.stopping:
             request.keep_alive = False
         if not request.keep_alive:
             self._ending = True
-        self.answer(request)
+        self.respond(request)
 
-    def send(self, answer: bytes, request: Request | None) -> None:
-        """Sends what is ready, behind everything that was asked for earlier."""
+    def send(self, response: bytes, request: Request | None) -> None:
+        """Sends a response that is ready, after those to all earlier requests."""
         last = request is not None and not request.keep_alive
         if self._queue:
-            self._queue.append(Promised(last, answer, True))
+            self._queue.append(PendingResponse(last, response, True))
         else:
-            self._write(answer, last)
+            self._write(response, last)
 
     def _send_ready(self) -> None:
         queue = self._queue
         while queue and queue[0].ready:
-            promised = queue.popleft()
-            self._write(promised.answer, promised.last)
-        if queue and queue[0].answer:
-            promised = queue[0]
-            part, promised.answer = promised.answer, b""
+            pending = queue.popleft()
+            self._write(pending.response, pending.last)
+        if queue and queue[0].response:
+            pending = queue[0]
+            part, pending.response = pending.response, b""
             if self._transport is not None and not self._transport.is_closing():
                 self._transport.write(part)
         if self._backlog:
             self._resume()
 
-    def _write(self, answer: bytes, last: bool) -> None:
+    def _write(self, response: bytes, last: bool) -> None:
         transport = self._transport
         if transport is None or transport.is_closing():
             return
-        transport.write(answer)
+        transport.write(response)
         done = self._client_done and not (self._queue or self._backlog)
         if last or done or (self._host.stopping and self.idle):
             self._close()
@@ -292,9 +292,9 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def _resume(self) -> None:
-        """Answers what had to wait, and reads on once nothing does."""
+        """Processes requests that had to wait, and reads on once there are none."""
         while self._backlog and not self._writing_paused and len(self._queue) < self._limits.pipelined:
-            self._answer(self._backlog.popleft())
+            self._respond(self._backlog.popleft())
             if self._ending:
                 self._backlog.clear()
         transport = self._transport
@@ -305,26 +305,26 @@ class Connection(asyncio.Protocol):
     # -- endings -----------------------------------------------------------------------------------------
 
     def _refuse(self, status: int) -> None:
-        """Ends the connection with this status, after the answers that are still owed."""
+        """Ends the connection with this status, after the responses that are still to be sent."""
         if self._ending:
             return
         self._ending = self._refused = True
         self._reading_head = self._reading_body = False
         self._backlog.clear()
         self.deadline = self._host.now + self._limits.drain_seconds
-        self.send(self.refusal(status), None)
+        self.send(self.error_response(status), None)
 
     @property
     def idle(self) -> bool:
         return not (self._queue or self._backlog or self._reading_head or self._reading_body)
 
     def stop(self) -> None:
-        """Closes a connection that waits for its next request; a busy one closes after its answer."""
+        """Closes a connection that waits for its next request; a busy one closes after its response."""
         if self.idle:
             self._close()
 
     def _close(self) -> None:
-        """Closes once everything written has been sent, which takes a client that reads it."""
+        """Closes once everything written has been sent, which needs a client that reads it."""
         self._ending = True
         self.deadline = math.inf
         self._watch_client()
@@ -336,7 +336,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def _watch_client(self) -> None:
-        """From now on the client has to take something of what is sent, time and again."""
+        """From now on the client has to read something of what is sent before each write time-out."""
         self._unsent = 0 if self._transport is None else self._transport.get_write_buffer_size()
         self.write_deadline = self._host.now + self._limits.write_seconds
 

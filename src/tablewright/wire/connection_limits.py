@@ -1,4 +1,4 @@
-"""The bounds on what one client may ask of the server."""
+"""Limits of connections, requests and waiting times."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tablewright.wire.endpoint import MAX_BODY
 @dataclass(frozen=True)
 class Limits:
     connections: int = 1000
-    pipelined: int = 64  # answers of one connection that may wait for commits
+    pipelined: int = 64  # responses of one connection that may wait for commits
     head_bytes: int = 64 * 1024
     head_fields: int = 128
     body_bytes: int = MAX_BODY
     idle_seconds: float = 120.0  # longer than SDKs keep a pooled connection: they close it, not we
     head_seconds: float = 10.0  # from a request's first byte to the end of its head
     body_seconds: float = 60.0  # for the whole body
-    write_seconds: float = 30.0  # for a client that does not read its answers
-    drain_seconds: float = 2.0  # reading on after a refusal, so that the client gets to see it
-    stop_seconds: float = 10.0  # for requests under way when the server stops
+    write_seconds: float = 30.0  # for a client that does not read its responses
+    drain_seconds: float = 2.0  # reading on after an error response, so that the client receives it
+    stop_seconds: float = 10.0  # for requests in progress when the server stops
 
     @property
     def tick_seconds(self) -> float:
-        """How often deadlines are looked at: often enough for the shortest of them, at most every second."""
+        """How often deadlines are checked: often enough for the shortest of them, at most every second."""
         shortest = min(self.idle_seconds, self.head_seconds, self.body_seconds, self.write_seconds, self.drain_seconds)
         return max(0.02, min(1.0, shortest / 4))

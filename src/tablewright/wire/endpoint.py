@@ -1,12 +1,12 @@
-"""What DynamoDB's endpoint does with one request, from the checks on its form to the engine's answer.
+"""What DynamoDB's endpoint does with one request, from the checks on its form to the engine's response.
 
-The checks come in the service's order, and each has its answer:
+The checks come in the service's order, and each has its response:
 
-1. a browser's preflight (``OPTIONS`` with ``Origin``) is granted; ``GET /`` says that all is well;
+1. a browser's preflight (``OPTIONS`` with ``Origin``) is granted; ``GET /`` is a health check;
 2. anything but a JSON ``POST /`` gets 404 and an XML stub;
-3. a body that is no JSON, then a target that is no operation, then a missing or wrong signature, then
+3. a body that is not JSON, then a target that names no operation, then a missing or wrong signature, then
    an empty body, get 400 and the name of the error, the first and last without a message;
-4. what is left goes to the engine, and its error or response comes back as it is.
+4. everything else goes to the engine, and its error or response is sent as it is.
 
 A response that depends on writes still to be committed is returned with its ``Commit``; the caller sends it
 once that is durable.
@@ -43,18 +43,18 @@ class EngineLike(Protocol):
 
 
 class Endpoint:
-    """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request it does not let in."""
+    """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request that it refuses."""
 
     def __init__(self, engine: EngineLike, authenticate: Callable[[Request], None] = accept_any) -> None:
         self._execute = engine.execute
         self._authenticate = authenticate
 
-    def answer(self, request: Request) -> tuple[bytes, Commit | None]:
-        """The rendered answer, and the commit it has to wait for. Does not raise."""
+    def respond(self, request: Request) -> tuple[bytes, Commit | None]:
+        """The rendered response, and the commit it has to wait for. Does not raise."""
         if request.method != b"POST" or request.url != b"/":
-            answer = self._answer_elsewhere(request)
-            if answer is not None:
-                return answer, None
+            response = self._respond_outside_api(request)
+            if response is not None:
+                return response, None
         headers = request.headers
         content_type = headers.get(b"content-type", b"")
         if content_type != JSON_1_0:
@@ -79,11 +79,11 @@ class Endpoint:
             return render(request, 413, b""), None
         except Exception:
             _log.exception("%s failed", headers.get(b"x-amz-target", b"").decode("latin-1"))
-            return self.failure(request), None
+            return self.failure_response(request), None
 
     @staticmethod
-    def failure(request: Request, cause: BaseException | None = None) -> bytes:
-        """What a client gets whose request failed inside, or whose write could not be made durable."""
+    def failure_response(request: Request, cause: BaseException | None = None) -> bytes:
+        """The response to a request that failed in the engine, or whose write could not be made durable."""
         error = cause if isinstance(cause, DynamoError) else InternalServerError(_INTERNAL_MESSAGE)
         content_type = JSON_1_0 if request.headers.get(b"content-type") == JSON_1_0 else JSON
         return render(request, error.status, orjson.dumps(error.body()), content_type)
@@ -104,8 +104,8 @@ class Endpoint:
             raise SerializationException from None
 
     @staticmethod
-    def _answer_elsewhere(request: Request) -> bytes | None:
-        """The answer to a request that is no plain ``POST /``, or None where it is an API call after all."""
+    def _respond_outside_api(request: Request) -> bytes | None:
+        """The response to a request that is not a plain ``POST /``, or None where it is an API call after all."""
         if not request.url.startswith(b"/"):
             request.url = _origin_form(request.url)
         path = request.url.partition(b"?")[0]
@@ -127,7 +127,7 @@ class Endpoint:
 
 
 def _origin_form(url: bytes) -> bytes:
-    """``http://host/path`` as a proxy would ask for it, as ``/path``; other forms name nothing here."""
+    """``http://host/path`` as a proxy would request it, as ``/path``; other forms name nothing here."""
     _, separator, rest = url.partition(b"://")
     if not separator:
         return b"/" if url.startswith(b"?") else b"*"

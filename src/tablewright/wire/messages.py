@@ -1,6 +1,6 @@
-"""The two sides of an exchange: a request as it was read, and an answer as it is sent.
+"""HTTP messages: a request as it was read, and a response as it is sent.
 
-An answer is rendered once, to the bytes that leave; nothing is kept between the engine's response and
+A response is rendered once, to the bytes that are sent; nothing is kept between the engine's response and
 the socket. The head is DynamoDB's: ``Server``, ``Date``, ``Content-Type``, ``Content-Length``,
 ``Connection``, ``x-amzn-RequestId``, ``x-amz-crc32``, the checksum being that of the bytes sent (after
 compression, where the client asked for it).
@@ -23,7 +23,7 @@ JSON: Final = b"application/json"
 COMPRESS_FROM: Final = 1024
 
 STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
-_ANSWER: Final = (
+_RESPONSE: Final = (
     b"%bServer: Server\r\nDate: %b\r\n%bContent-Length: %d\r\nConnection: %b\r\nx-amzn-RequestId: %b\r\n%b\r\n%b"
 )
 
@@ -44,7 +44,7 @@ class Request:
 class _RequestIds:
     """Request ids: 52 characters, half of them random and the rest as all of DynamoDB's ids end.
 
-    Made in lots, because that is cheap; taken one by one, because in-process clients come in threads.
+    Made in batches, because that is cheap; taken one by one, because in-process clients are used by several threads.
     """
 
     _SUFFIX: Final = b"VV4KQNSO5AEMVJF66Q9ASUAAJG"
@@ -58,8 +58,8 @@ class _RequestIds:
             try:
                 return self._ready.pop()
             except IndexError:
-                lot = os.urandom(26 * 256).translate(self._ALPHABET)
-                self._ready.extend(lot[at : at + 26] + self._SUFFIX for at in range(0, len(lot), 26))
+                batch = os.urandom(26 * 256).translate(self._ALPHABET)
+                self._ready.extend(batch[at : at + 26] + self._SUFFIX for at in range(0, len(batch), 26))
 
 
 class _Clock:
@@ -90,7 +90,7 @@ def render(
     *,
     checksum: bool = True,
 ) -> bytes:
-    """The bytes of an answer to ``request``; ``extra_headers`` are whole lines."""
+    """The bytes of a response to ``request``; ``extra_headers`` are whole lines."""
     headers = request.headers
     if b"accept-encoding" in headers and len(body) >= COMPRESS_FROM:
         coding = accepted_coding(headers[b"accept-encoding"])
@@ -101,7 +101,7 @@ def render(
         extra_headers += b"Access-Control-Allow-Origin: *\r\n"
     if checksum:
         extra_headers += b"x-amz-crc32: %d\r\n" % zlib.crc32(body)
-    return _ANSWER % (
+    return _RESPONSE % (
         STATUS_LINES[status],
         http_date(),
         b"Content-Type: %b\r\n" % content_type if content_type is not None else b"",
@@ -113,8 +113,8 @@ def render(
     )
 
 
-def render_refusal(status: int) -> bytes:
-    """What a client gets whose request could not be read to its end; the connection closes after it."""
+def render_error(status: int) -> bytes:
+    """The response to a request that could not be read to its end; the connection closes after it."""
     # The service sends its 413 as an empty chunked body, and the rest without one.
     framing = b"Transfer-Encoding: chunked\r\n" if status == 413 else b"Content-Length: 0\r\n"
     return b"%bServer: Server\r\nDate: %b\r\n%bConnection: close\r\n\r\n%b" % (
@@ -126,7 +126,7 @@ def render_refusal(status: int) -> bytes:
 
 
 def accepted_coding(accept_encoding: bytes) -> bytes | None:
-    """The coding the client prefers of those we have, or None for the body as it is."""
+    """The content coding that the client prefers of those supported, or None for the body as it is."""
     weights: dict[bytes, float] = {}
     for entry in accept_encoding.lower().split(b","):
         coding, _, parameter = entry.partition(b";")
@@ -147,7 +147,7 @@ def compress(body: bytes, coding: bytes) -> bytes:
 
 
 class BodyTooLarge(Exception):
-    """A body that is larger, once decompressed, than the service takes."""
+    """A body that is larger, once decompressed, than the service accepts."""
 
 
 def decompress(body: bytes, coding: bytes, limit: int) -> bytes:
@@ -167,7 +167,7 @@ def decompress(body: bytes, coding: bytes, limit: int) -> bytes:
             return _inflate(body, window, limit)
         except zlib.error:
             continue
-    raise ValueError("the body is not what its Content-Encoding says")
+    raise ValueError("the body does not match its Content-Encoding")
 
 
 def _inflate(body: bytes, window: int, limit: int) -> bytes:

@@ -1,7 +1,7 @@
 """The operations that ``X-Amz-Target`` may name, by the exact bytes of the header.
 
 An operation that DynamoDB has and the engine lacks is listed as well: the service resolves the target
-before it looks at credentials, and the engine then says in words what it does not support.
+before it checks credentials, and the engine then says what it does not support.
 """
 
 from __future__ import annotations

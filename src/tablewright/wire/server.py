@@ -1,15 +1,15 @@
-"""The server: listens, lets connections in, keeps time, commits once per turn of the event loop, stops.
+"""The server: listens, accepts connections, checks deadlines, commits once per iteration of the event loop, stops.
 
 The engine is called on the event loop itself: a call takes tens of microseconds, less than handing it
-to a thread. Writes become durable together: every request that arrived in the same turn has been
+to a thread. Writes become durable together: every request that arrived in the same iteration has been
 executed when the flush that was scheduled by the first of them runs, and one fsync covers them all.
 
-    run             serve until SIGTERM or SIGINT (the command line)
+    run_server      serve until SIGTERM or SIGINT (the command line)
     serve_in_thread a server in a background thread, for tests and embedding programs
     Server          the same on an event loop that runs already
 
-Stopping loses nothing: the server stops listening, closes idle connections, answers what is under way,
-and flushes. Closing the engine is left to whoever opened it.
+Stopping loses nothing: the server stops listening, closes idle connections, completes requests in progress,
+and flushes. The caller that opened the engine closes it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from contextlib import contextmanager
 from functools import partial
 
 from tablewright.engine import Commit
-from tablewright.wire.connection import Connection, Promised
+from tablewright.wire.connection import Connection, PendingResponse
 from tablewright.wire.connection_limits import Limits
-from tablewright.wire.connection_registry import Clients
+from tablewright.wire.connection_registry import ConnectionRegistry
 from tablewright.wire.endpoint import Endpoint, EngineLike
-from tablewright.wire.messages import Request, render_refusal
+from tablewright.wire.messages import Request, render_error
 from tablewright.wire.sigv4 import accept_any
 
 _log = logging.getLogger("tablewright.wire")
@@ -36,31 +36,31 @@ Durable = Callable[[BaseException | None], None]
 
 
 class EngineConnection(Connection):
-    """A client of the engine: what it is answered may have to wait for a commit."""
+    """A client of the engine: a response may have to wait for a commit."""
 
     def __init__(self, server: Server) -> None:
         super().__init__(server)
         self._server = server
 
-    def answer(self, request: Request) -> None:
+    def respond(self, request: Request) -> None:
         server = self._server
-        answer, commit = server.answer(request)
+        response, commit = server.respond(request)
         if commit is None:
-            self.send(answer, request)
+            self.send(response, request)
             return
-        promised = Promised(not request.keep_alive)
-        self.promise(promised)
+        pending = PendingResponse(not request.keep_alive)
+        self.enqueue(pending)
 
         def durable(error: BaseException | None) -> None:
-            self.keep(promised, answer if error is None else server.failure(request, error))
+            self.complete(pending, response if error is None else server.failure_response(request, error))
 
         server.when_durable(commit, durable)
 
-    def refusal(self, status: int) -> bytes:
-        return render_refusal(status)
+    def error_response(self, status: int) -> bytes:
+        return render_error(status)
 
 
-class Server(Clients):
+class Server(ConnectionRegistry):
     """Serves ``engine`` on the running event loop, between ``start`` and ``stop``."""
 
     def __init__(
@@ -74,8 +74,8 @@ class Server(Clients):
     ) -> None:
         super().__init__(limits or Limits())
         endpoint = Endpoint(engine, authenticate)
-        self.answer = endpoint.answer
-        self.failure = endpoint.failure
+        self.respond = endpoint.respond
+        self.failure_response = endpoint.failure_response
         self.host = host
         self.port = port
         self._flush_engine = engine.flush
@@ -91,7 +91,7 @@ class Server(Clients):
         return f"http://{host}:{self.port}"
 
     async def start(self) -> None:
-        """Listens; raises OSError where the address cannot be had. Port 0 becomes the port chosen."""
+        """Listens; raises OSError if it cannot use the address. Port 0 is replaced by the port that was chosen."""
         self._loop = asyncio.get_running_loop()
         self._thread_id = threading.get_ident()
         self._listener = await self._loop.create_server(
@@ -100,7 +100,7 @@ class Server(Clients):
         self.port = self._listener.sockets[0].getsockname()[1]
 
     async def stop(self, seconds: float | None = None) -> None:
-        """Stops listening, lets requests under way finish (for ``seconds`` at most), flushes."""
+        """Stops listening, lets requests in progress finish (for ``seconds`` at most), flushes."""
         self.stopping = True
         self._listener.close()
         for connection in list(self._connections):
@@ -109,18 +109,18 @@ class Server(Clients):
             try:
                 await asyncio.wait_for(self._all_left.wait(), self.limits.stop_seconds if seconds is None else seconds)
             except TimeoutError:
-                self.hurry()
+                self.abort_all()
         self._flush()
         if self._timer is not None:
             self._timer.cancel()
-        for connection in list(self._turned_away):
+        for connection in list(self._rejected):
             connection.abort()
         await asyncio.sleep(0)  # for the transports to notice that they were closed
 
     # -- for connections ---------------------------------------------------------------------------------
 
-    def left(self, connection: Connection) -> None:
-        super().left(connection)
+    def connection_closed(self, connection: Connection) -> None:
+        super().connection_closed(connection)
         if not self._connections and self.stopping:
             self._all_left.set()
 
@@ -138,10 +138,10 @@ class Server(Clients):
             self._loop.call_soon(self._flush_soon)
 
     def _flush_soon(self) -> None:
-        """Flushes once nobody else is coming: a commit costs about the same however many share it.
+        """Flushes once no more requests arrive: a commit costs about the same however many share it.
 
-        As long as each turn of the loop brings another request, and there is a client that does not wait yet, it
-        is worth another turn, which is short.
+        As long as each iteration of the loop brings another request, and there is a client that does not wait yet,
+        another iteration is worth it; it is short.
         """
         if self._arrivals != self._arrivals_seen and len(self._waiting) < len(self._connections):
             self._arrivals_seen = self._arrivals
@@ -154,12 +154,12 @@ class Server(Clients):
         try:
             self._flush_engine()
         except Exception:
-            # Those who wait for this commit hear of it through their callbacks.
+            # Those who wait for this commit get the error through their callbacks.
             _log.exception("a commit failed")
 
     def _committed(self, commit: Commit, waiting: list[Durable], error: BaseException | None) -> None:
         if threading.get_ident() != self._thread_id:
-            # Another thread of this process uses the engine as well, and its flush took ours along.
+            # Another thread of this process uses the engine as well, and its flush included ours.
             self._loop.call_soon_threadsafe(self._committed, commit, waiting, error)
             return
         if commit is self._open_commit:
@@ -168,7 +168,7 @@ class Server(Clients):
             try:
                 callback(error)
             except Exception:
-                _log.exception("an answer could not be sent")
+                _log.exception("a response could not be sent")
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -180,8 +180,8 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def run(server_for: Callable[[], Server], started: Callable[[Server], None]) -> None:
-    """Serves until SIGTERM or SIGINT; a second signal does not wait for requests under way.
+def run_server(server_for: Callable[[], Server], started: Callable[[Server], None]) -> None:
+    """Serves until SIGTERM or SIGINT; a second signal does not wait for requests in progress.
 
     ``started`` is called once the server listens. Raises OSError where it cannot.
     """
@@ -194,7 +194,7 @@ def run(server_for: Callable[[], Server], started: Callable[[Server], None]) -> 
 
         def on_signal() -> None:
             if stop.is_set():
-                server.hurry()
+                server.abort_all()
             stop.set()
 
         for number in (signal.SIGTERM, signal.SIGINT):

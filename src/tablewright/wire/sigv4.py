@@ -2,9 +2,9 @@
 
 Two authenticators, both called with a request whose target is known:
 
-- ``accept_any`` looks at the form only: DynamoDB's errors for a missing or incomplete signature, and
-  every complete one passes. This is what a local database wants by default.
-- ``Verifier`` knows the secrets (a file in the format of ``~/.aws/credentials``) and goes on with the
+- ``accept_any`` checks the form only: DynamoDB's errors for a missing or incomplete signature, and
+  every complete one passes. This is the default of a local database.
+- ``Verifier`` knows the secrets (a file in the format of ``~/.aws/credentials``) and makes the
   service's further checks, in its order: date, signed headers, algorithm, credential scope, key id,
   signature, session token.
 
@@ -38,7 +38,7 @@ _SKEW_SECONDS: Final = 15 * 60
 _LONGEST_PRESIGNED_SECONDS: Final = 7 * 24 * 3600
 _SERVICE: Final = "dynamodb"
 _TERMINATOR: Final = "aws4_request"
-# The server stands in for every region; what cannot be the name of one is refused.
+# The server accepts every region; what cannot be the name of one is refused.
 _REGION: Final = re.compile(r"[a-z]{2,}(?:-[a-z]+)+-\d{1,2}|local(?:host)?")
 _BASIC_ISO_8601: Final = "%Y%m%dT%H%M%SZ"
 
@@ -77,7 +77,7 @@ class Credentials:
 def read_credentials(path: Path) -> list[Credentials]:
     """The profiles of a file in the format of ``~/.aws/credentials`` that have keys.
 
-    Others (single sign-on, a role to assume) get theirs elsewhere; nobody can sign with them here.
+    Profiles without keys (single sign-on, a role to assume) are left out: they cannot sign requests by themselves.
     """
     parser = configparser.RawConfigParser(default_section="\0none")
     try:
@@ -85,7 +85,7 @@ def read_credentials(path: Path) -> list[Credentials]:
     except OSError as error:
         raise CredentialsFileError(f"cannot read the credentials file {path}: {error.strerror}") from None
     except (configparser.Error, UnicodeDecodeError):
-        # The parser's own message quotes the line it stumbled over, which may be a secret.
+        # The parser's own message quotes the line that it cannot read, which may be a secret.
         raise CredentialsFileError(f"the credentials file {path} is not in the format of ~/.aws/credentials") from None
     found: dict[str, Credentials] = {}
     for name in parser.sections():

@@ -18,7 +18,7 @@ from tablewright.store import (
     ServiceError,
     Store,
     blob_store_at,
-    sizes_outside,
+    offloaded_sizes,
 )
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.blob_requests import delete_blobs, get_blobs, put_blobs
@@ -203,7 +203,7 @@ def test_large_values_are_kept_in_s3_by_configuration(
     store.ensure_tables(papers)
     text = long("s3", 700_000)
     paper = store.create(Paper(folder="f", paper_id="1", body=text))
-    assert sizes_outside(paper) == {"body": len(text)}
+    assert offloaded_sizes(paper) == {"body": len(text)}
     (entry,) = admin.entries("papers/", None, 10)
     assert entry.size > 700_000
     found = store.get(Paper.by_id(folder="f", paper_id="1"))

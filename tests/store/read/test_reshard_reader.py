@@ -236,7 +236,7 @@ def test_readers_and_writers_go_on_while_a_repair_runs(bench: Bench) -> None:
         for thread in threads:
             thread.join(60)
     assert failures == []
-    assert report.progress.mended > 0
+    assert report.progress.repaired > 0
     assert bench.store.repair(new, dry_run=False).progress.cursor is None
     assert bench.store.verify(parcel(7)).is_clean
 

@@ -12,7 +12,7 @@ import pytest
 from tablewright.store import Store
 from tablewright.systems.engagement.model import Candidate, ChannelEntry
 from tablewright.systems.engagement.sources.demo_customers import write_customers
-from tests.runtime.test_up import run, up
+from tests.runtime.commands import run, up
 from tests.systems.engagement.workshop import program
 from tests.systems.harness import wait_for
 

@@ -18,7 +18,7 @@ from tablewright.runtime.system import Runtime
 from tablewright.systems.tasks import system
 from tablewright.systems.tasks.model import Group, User, UserStatus
 from tablewright.systems.tasks.service import Tasks
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import serve_in_thread
 
 GRACE = Caller("grace", groups=frozenset({MEMBERS}))
 PROFILE = User(user_id="grace", email="grace@example.org", groups=frozenset({Group.MEMBERS}))

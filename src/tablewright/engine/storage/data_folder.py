@@ -91,7 +91,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def locate(path: str | os.PathLike[str]) -> Path:
+def resolve_folder(path: str | os.PathLike[str]) -> Path:
     """The folder that a user names: ``~`` is the home folder, as in a shell."""
     if not os.fspath(path):
         raise StorageError("the path of the data folder is empty; for the current folder, use .")

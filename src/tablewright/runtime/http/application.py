@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
@@ -25,9 +25,8 @@ from starlette.types import ASGIApp
 from tablewright.runtime.consumer_threads import Consuming, Workers
 from tablewright.runtime.events.event_bridge import event_bridge
 from tablewright.runtime.http import admin_routes, html_pages, problems
-from tablewright.runtime.http.dependencies import service_of
+from tablewright.runtime.http.compiled_routes import CompiledRoutes
 from tablewright.runtime.http.gate import Gate
-from tablewright.runtime.http.short_way import ShortWay
 from tablewright.runtime.internal_tables import events_table, notes_table
 from tablewright.runtime.system import Runtime, System
 from tablewright.store import Resolution
@@ -89,8 +88,8 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
     apps = {}
     for system in systems:
         service = services[system.name]
-        short = ShortWay(described(runtime, system, service), {service_of: service})
-        apps[system.name] = _with_cors(runtime, short)
+        compiled = CompiledRoutes(described(runtime, system, service))
+        apps[system.name] = _with_cors(runtime, compiled)
     return Gate(_with_cors(runtime, app), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body)
 
 
@@ -112,7 +111,7 @@ async def _at_once(stops: Sequence[Callable[[], None]]) -> None:
 def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
     """A system as an application of its own.
 
-    It has its routes directly, where ``include_router`` would look each of them up anew for every request.
+    It has its router's routes themselves, as only those are compiled: not routers that a router includes.
     """
     app = FastAPI(
         title=system.title,
@@ -121,7 +120,7 @@ def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
         redoc_url=None,
         # A redirect would lead to whatever host the request names.
         redirect_slashes=False,
-        routes=[*_flat(system.router.routes), *html_pages.api_router.routes],
+        routes=[*system.router.routes, *html_pages.api_router.routes],
     )
     app.state.runtime = runtime
     app.state.service = service
@@ -129,16 +128,6 @@ def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
     problems.install(app)
     problems.describe(app, _COMMON)
     return app
-
-
-def _flat(routes: Sequence[Any]) -> Iterator[Any]:
-    """Routes, with those of routers that were included in their place."""
-    for route in routes:
-        included, how = getattr(route, "original_router", None), getattr(route, "include_context", None)
-        if included is None or how is None or how.prefix or how.dependencies:
-            yield route
-        else:
-            yield from _flat(included.routes)
 
 
 def _with_cors(runtime: Runtime, app: ASGIApp) -> ASGIApp:

@@ -2,7 +2,7 @@
 
     system         found by the first step of the address
     request id     taken from X-Request-Id if it is a plain one, else made; in every answer and log line
-    body           no larger than allowed, and no slower
+    body           no larger than allowed; how long it may take is the connection's business (``bounded_connection``)
     log, metrics   one line and one count for each request, by route, never by address
 
 One ASGI layer does all of it, because each layer costs every request.
@@ -25,13 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tablewright.runtime.http.problems import problem
 from tablewright.runtime.metrics import Metrics
 
-# In the state of a request's scope, as soon as the server has received the last of the request.
-BODY_IS_HERE = "body_is_here"
-
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-# How long a client may keep silent while it sends its body, and how long all of it may take.
-_BODY_TIMEOUT = 20.0
-_WHOLE_BODY_TIMEOUT = 120.0
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -66,14 +60,14 @@ class Gate:
         else:
             scope["root_path"] = f"{scope.get('root_path', '')}/{name}"
         length = headers.get(b"content-length")
-        # Without a body there is nothing to watch, nor when one of a length that is told is here by now, as most are.
-        is_bounded = (length is None or BODY_IS_HERE in state) and b"transfer-encoding" not in headers
+        # A body with a length is no longer than that; the server sees to it.
+        is_counted = b"transfer-encoding" in headers
         try:
             if length is not None and length.isdigit() and int(length) > self._max_body:
                 answer = problem("too-large", exchange.too_large, exchange.request_id)
                 await answer(scope, receive, exchange.send)
             else:
-                await app(scope, receive if is_bounded else exchange.receive, exchange.send)
+                await app(scope, exchange.receive if is_counted else receive, exchange.send)
         except asyncio.CancelledError:
             # Only by a server that stops, and has waited for the answer long enough.
             if exchange.answered:
@@ -131,16 +125,9 @@ class _Exchange:
 
     async def receive(self) -> Message:
         """The next part of the body, in bounds."""
-        if self.answered:
-            return await self._receive()
-        try:
-            left = self.began + _WHOLE_BODY_TIMEOUT - time.perf_counter()
-            async with asyncio.timeout(min(_BODY_TIMEOUT, left)):
-                message = await self._receive()
-        except TimeoutError:
-            raise HTTPException(408, "the body did not come; send it again") from None
+        message = await self._receive()
         self._read += len(message.get("body", b""))
-        if self._read > self._max_body:
+        if self._read > self._max_body and not self.answered:
             raise HTTPException(413, self.too_large)
         return message
 

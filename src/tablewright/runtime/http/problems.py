@@ -160,7 +160,7 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(kind, handler)
 
 
-async def answer_to(request: Request, error: Exception) -> Response:
+async def response_to(request: Request, error: Exception) -> Response:
     """What is answered when something is raised."""
     handler = next(_HANDLERS[kind] for kind in type(error).__mro__ if kind in _HANDLERS)
     return await handler(request, error)

@@ -13,7 +13,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,7 +20,7 @@ from typing import Any, Protocol
 import uvicorn
 
 from tablewright.runtime.http.application import application, prepare, services_of
-from tablewright.runtime.http.connections import LIMITS, connections
+from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.settings import SettingsError
 from tablewright.runtime.system import Runtime, System
@@ -29,6 +28,7 @@ from tablewright.store import Aspect
 
 _NOTE = "demo"
 _GRACE = 15
+_MOST_CONNECTIONS = 2000
 
 
 class Steps(Protocol):
@@ -74,8 +74,10 @@ async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps:
             application(runtime, systems, services),
             host=settings.host,
             port=settings.port,
-            http=connections(replace(LIMITS, body_bytes=settings.max_body)),
-            ws="none",
+            http=bounded(ConnectionLimits()),
+            ws="auto",
+            ws_max_size=settings.max_body,
+            limit_concurrency=_MOST_CONNECTIONS,
             log_config=None,
             access_log=False,
             lifespan="on",

@@ -82,8 +82,8 @@ def migrate_shards(store: Store, tell: Tell) -> str:
             dry_run=False,
             on_progress=lambda progress: tell(progress.done, _total(progress.done, progress.total)),
         )
-        moved += report.progress.mended
-        left = [finding for finding in report.findings if finding.remedy is not Remedy.MENDED]
+        moved += report.progress.repaired
+        left = [finding for finding in report.findings if finding.remedy is not Remedy.REPAIRED]
         if not left:
             return f"moved {moved} keys; every ticket is in its shard"
         if all(finding.remedy is Remedy.LEFT for finding in left):

@@ -49,7 +49,7 @@ from tablewright.store import (
     Unreadable,
     wanting,
 )
-from tablewright.store import sizes_outside as outside
+from tablewright.store import offloaded_sizes as outside
 from tablewright.systems.support.maintenance_jobs import Tell
 from tablewright.systems.support.model import Case, Event, Feedback, Ticket, tickets
 from tablewright.systems.support.readable_filter import Sieve

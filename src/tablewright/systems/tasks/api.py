@@ -370,10 +370,7 @@ async def unreadable(tasks: Service, _: Admin) -> NoteList:
     return NoteList.of(tasks.notes)
 
 
-router = APIRouter()
-router.include_router(tasks_router)
-router.include_router(users_router)
-router.include_router(upkeep_router)
+router = APIRouter(routes=[*tasks_router.routes, *users_router.routes, *upkeep_router.routes])
 
 
 # -- views ----------------------------------------------------------------------------------------------------------

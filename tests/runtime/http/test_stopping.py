@@ -17,11 +17,11 @@ from fastapi import APIRouter
 
 from tablewright.model import Design, Entity, Get, Keys, Table
 from tablewright.runtime.http.application import application
-from tablewright.runtime.http.connections import LIMITS, connections
+from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
 from tablewright.runtime.http.serve import Server
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Background, Runtime, System
-from tests.runtime.test_up import run, up
+from tests.runtime.commands import run, up
 from tests.systems.harness import wait_for
 
 
@@ -135,7 +135,7 @@ def asked_before_the_stop(
     found: list[str] = []
     app = application(runtime, [system])
     config = uvicorn.Config(
-        app, port=0, http=connections(LIMITS), log_config=None, lifespan="on", timeout_graceful_shutdown=grace
+        app, port=0, http=bounded(ConnectionLimits()), log_config=None, lifespan="on", timeout_graceful_shutdown=grace
     )
     server = Server(config, found.append, runtime.stopping)
     answers: list[httpx.Response] = []

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -22,38 +17,8 @@ from tablewright.runtime.internal_tables import events_table
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
 from tablewright.systems import NAMES, load
-from tablewright.wire.server import serve_in_thread
-
-ADDRESS = re.compile(r"is up at (http://\S+)")
-
-
-@contextmanager
-def up(*arguments: str, cwd: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [sys.executable, "-m", "tablewright", "up", "--port", "0", *arguments]
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        found = ADDRESS.search(process.stdout.readline())
-        assert found, process.communicate(timeout=10)
-        yield process, found[1]
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate(timeout=30)
-
-
-def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tablewright", *arguments]
-    return subprocess.run(
-        command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
-    )
+from tablewright.wire import serve_in_thread
+from tests.runtime.commands import run, up
 
 
 def tickets(url: str, token: str) -> list[str]:

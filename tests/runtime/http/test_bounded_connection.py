@@ -7,14 +7,11 @@ import logging
 import re
 import select
 import socket
-import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import suppress
 from io import StringIO
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -25,10 +22,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tablewright.runtime import logs
 from tablewright.runtime.http import gate, problems
-from tablewright.runtime.http.connections import LIMITS, connections
 from tablewright.runtime.metrics import Metrics
 from tablewright.systems import load
-from tests.runtime.test_up import up
+from tests.runtime.commands import up
+from tests.runtime.http.connections import address_of, connected, received, running
 from tests.systems.harness import Served, serving, wait_for
 
 
@@ -52,24 +49,6 @@ LARGE = 40_000_000
 PATIENCE = 1.5
 
 
-@contextmanager
-def running(app: ASGIApp, **limits: Any) -> Iterator[uvicorn.Server]:
-    """A server with ordinary limits, or others; with none of ours where ``limits`` say ``plain``."""
-    gate: Any = "auto" if limits.pop("plain", False) else connections(replace(LIMITS, **limits))
-    config = uvicorn.Config(app, port=0, http=gate, log_config=None, lifespan="off", timeout_keep_alive=3600)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_for(lambda: server.started)
-    yield server
-    server.should_exit = True
-    thread.join(30)
-
-
-def address_of(server: uvicorn.Server) -> str:
-    return "http://127.0.0.1:" + str(server.servers[0].sockets[0].getsockname()[1])
-
-
 @pytest.fixture
 def server() -> Iterator[uvicorn.Server]:
     """A server that waits for a moment only: for heads, and for those who do not take their answers."""
@@ -82,7 +61,7 @@ def server() -> Iterator[uvicorn.Server]:
         answers = {"/large": Response(b"x" * LARGE), "/stream": StreamingResponse(parts())}
         await answers.get(scope["path"], Response("ok"))(scope, receive, send)
 
-    with running(app, idle_seconds=0.2, head_seconds=0.2, write_seconds=PATIENCE) as server:
+    with running(app, keep_alive=1, head_seconds=0.2, write_seconds=PATIENCE) as server:
         yield server
 
 
@@ -103,29 +82,10 @@ def measuring() -> ASGIApp:
     return gate.Gate(app, {}, metrics=Metrics(), max_body=50_000)
 
 
-@pytest.fixture(params=["ours", "plain"])
-def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The same on connections of ours, and on uvicorn's own, where the application has to see to its bounds itself."""
-    monkeypatch.setattr(gate, "_BODY_TIMEOUT", 0.5)
-    limits = {"plain": True} if request.param == "plain" else {"body_bytes": 50_000, "body_seconds": 0.5}
-    with running(measuring(), **limits) as server:
+@pytest.fixture
+def reader() -> Iterator[str]:
+    with running(measuring(), body_pause=0.5) as server:
         yield address_of(server)
-
-
-@contextmanager
-def connected(url: str) -> Iterator[socket.socket]:
-    address = urlsplit(url)
-    with socket.create_connection((str(address.hostname), address.port or 0), timeout=20) as connection:
-        yield connection
-
-
-def received(connection: socket.socket) -> bytes:
-    answer = b""
-    # A server that closes while something is still being sent resets the connection.
-    with suppress(ConnectionError):
-        while part := connection.recv(65536):
-            answer += part
-    return answer
 
 
 def send_on(connection: socket.socket, line: bytes) -> None:
@@ -196,7 +156,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(reader: str, sent: bytes) -
         answer = connection.recv(65536)
     assert answer.startswith(b"HTTP/1.1 408")
     assert b"/problems/timeout" in answer
-    assert b"did not come; send it again" in answer
+    assert b"did not arrive in time; send it again" in answer
 
 
 @pytest.mark.parametrize("size", [0, 5, 49_999])
@@ -262,10 +222,8 @@ def test_a_head_of_an_ordinary_size_and_a_large_body_pass(url: str) -> None:
     assert answer.status_code in (401, 422)
 
 
-@pytest.mark.parametrize("kind", ["ours", "plain"])
-def test_a_client_that_goes_away_is_no_failure_of_ours(kind: str) -> None:
-    with serving(load("servicedesk"), http="auto" if kind == "plain" else None, memory=True) as served:
-        lines = logged_while_a_client_goes_away(served)
+def test_a_client_that_goes_away_is_no_failure_of_ours(served: Served) -> None:
+    lines = logged_while_a_client_goes_away(served)
     assert [line for line in lines if line["level"] == "ERROR"] == []
     assert [line["status"] for line in lines if line.get("route") == "/tickets"] == [499]
 

@@ -17,7 +17,7 @@ from tablewright.runtime import logs
 from tablewright.runtime.errors import TooMany
 from tablewright.runtime.http.rate_limit import RateLimit
 from tablewright.systems import load
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire import serve_in_thread
 from tests.systems.harness import Served, serving
 
 
@@ -222,5 +222,5 @@ def test_an_exception_is_logged_without_its_text() -> None:
         record.exc_info = (ValueError, error, error.__traceback__)
     line = json.loads(logs.JsonFormatter().format(record))
     assert line["error"] == "ValueError"
-    assert "test_http.py" in line["raised_at"][0]
+    assert "test_gate.py" in line["raised_at"][0]
     assert "hunter2" not in json.dumps(line)

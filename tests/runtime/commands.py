@@ -1,0 +1,43 @@
+"""`tablewright up` and other commands, as processes of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ADDRESS = re.compile(r"is up at (http://\S+)")
+
+
+@contextmanager
+def up(*arguments: str, cwd: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`tablewright up` on a free port: the process, and its address."""
+    command = [sys.executable, "-m", "tablewright", "up", "--port", "0", *arguments]
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        found = ADDRESS.search(process.stdout.readline())
+        assert found, process.communicate(timeout=10)
+        yield process, found[1]
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=30)
+
+
+def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tablewright", *arguments]
+    return subprocess.run(
+        command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
+    )
