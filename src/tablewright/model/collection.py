@@ -150,11 +150,11 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
         raise ModelError(
             f"{place}: a global index has no consistent reads; read the table's partition, or remove consistent=True"
         )
-    shapes = {}
+    partitions = {}
     for member in members:
         if index is not None and not member.schema.covers(index):
             raise ModelError(f"{place}: {member.schema.entity.__name__} is never in index {index.name!r}")
-        shape: list[tuple[str | Literal, ...]] = []
+        partition: list[tuple[str | Literal, ...]] = []
         for attribute in (table.partition,) if index is None else index.partition:
             rule = member.schema.key_rules.get(attribute)
             if rule is not None and rule.is_spread:
@@ -163,13 +163,13 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
                     "that is not sharded"
                 )
             if attribute == table.type_attribute:
-                shape.append((Literal(member.schema.type_name),))
+                partition.append((Literal(member.schema.type_name),))
                 continue
             parts = () if rule is None else rule.template.parts + rule.template.optional
-            shape.append(tuple(part.form if isinstance(part, Field) else part for part in parts))
-        shapes[member.schema.entity.__name__] = tuple(shape)
-    if len(set(shapes.values())) > 1:
+            partition.append(tuple(part.form if isinstance(part, Field) else part for part in parts))
+        partitions[member.schema.entity.__name__] = tuple(partition)
+    if len(set(partitions.values())) > 1:
         raise ModelError(
-            f"{place}: {', '.join(shapes)} are in different partitions; give them the same template for the "
+            f"{place}: {', '.join(partitions)} are in different partitions; give them the same template for the "
             "partition key"
         )

@@ -346,9 +346,7 @@ def test_an_entity_does_not_take_what_it_does_not_declare() -> None:
         "are kept in any case",
     ):
         declared(int, extra="allow")
-    with pytest.raises(ModelError, match=r
-        "Thing\.extra: datetime is stored as another type, which strict mode "
-        "rejects"):
+    with pytest.raises(ModelError, match=r"Thing\.extra: datetime is stored as another type, which strict mode"):
         declared(datetime, strict=True)
     assert_comes_back(declared(EpochMillis, strict=True), NOON)
 

@@ -1,4 +1,4 @@
-"""Changes of entities: which there are, how their keys are made, and their older shapes."""
+"""Changes of entities: which there are, how their keys are made, and their older schema versions."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _upgrades(name: str, old: Described, new: Described) -> Iterator[DesignChang
         yield DesignChange(
             Impact.UNSAFE,
             place,
-            "steps are gone: items of the shape that is stored now cannot be read",
+            "steps are gone: items of the schema version that is stored now cannot be read",
             ("keep all steps, and add new ones behind them",),
         )
     else:

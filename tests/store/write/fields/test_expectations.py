@@ -116,7 +116,7 @@ def test_a_null_of_another_writer_is_absent(bench: Bench) -> None:
     assert bench.store.update(BY_ID, visits=1, expect={"size": None}).visits == 1
 
 
-# -- items of an older shape ----------------------------------------------------------------------------------------
+# -- items of an older schema version ---------------------------------------------------------------------------------
 
 
 class OldPlan(Entity, table=Table("plans", "PK"), type_name="Plan"):
