@@ -389,7 +389,7 @@ _OTHER_NAMES = frozenset(
 def stored_types(annotation: Any, markers: Iterable[Any] = ()) -> frozenset[str | None]:
     """The types that values of an annotation are stored as; None stands for one that is not known beforehand.
 
-    Raises TypeError for a type that has no place in an item.
+    Raises TypeError for a type that cannot be stored.
     """
     if any(isinstance(marker, Epoch) for marker in markers):
         return frozenset("N" if tag == "S" else tag for tag in stored_types(annotation))

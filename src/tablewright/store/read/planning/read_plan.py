@@ -13,7 +13,7 @@ from typing import Any
 from tablewright.dynamo import Item
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.schema import Schema
-from tablewright.store.read.key_range import Check
+from tablewright.store.read.planning.key_range import Check
 
 
 @dataclass(slots=True)
