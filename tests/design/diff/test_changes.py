@@ -330,7 +330,7 @@ def test_another_lifetime_is_for_what_is_written_from_now_on() -> None:
     assert difference(lasting(1), lasting(2)) == [("free", "Order.gone")]
 
 
-# -- older shapes ---------------------------------------------------------------------------------------------------
+# -- older schema versions --------------------------------------------------------------------------------------------
 
 
 def step(values: dict[str, Any]) -> dict[str, Any]:
