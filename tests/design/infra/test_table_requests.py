@@ -350,10 +350,10 @@ def test_a_name_is_not_made_too_long_by_its_environment() -> None:
 @pytest.mark.parametrize(
     ("tags", "refusal"),
     [
-        ({"aws:team": "x"}, "begins with aws:, which is AWS's own; rename it"),
+        ({"aws:team": "x"}, "begins with aws:, which is reserved for AWS; rename it"),
         ({"": "x"}, "a name of 1 to 128 characters"),
         ({"Team": "x" * 257}, "a value of at most 256"),
-        ({str(number): "x" for number in range(51)}, "has 51 tags, and AWS takes 50"),
+        ({str(number): "x" for number in range(51)}, "has 51 tags, and AWS allows 50"),
     ],
 )
 def test_tags_that_aws_refuses_are_refused_before(tags: dict[str, str], refusal: str) -> None:
