@@ -96,8 +96,8 @@ def test_a_finding_has_its_place_its_reason_and_its_repair(folder: Path, capsys:
     run(folder, WARNED)
     shown = capsys.readouterr().out
     assert shown.startswith("warning  Person.friends  unbounded-list  shop.py:4\n")
-    assert "\n  friends is kept inside the item, and nothing bounds it." in shown
-    assert "Bound it" in shown
+    assert "\n  friends is stored inside the item, and its length is not limited." in shown
+    assert "Limit it" in shown
     assert shown.endswith("Shop: 1 warning\n")
 
 

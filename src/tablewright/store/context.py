@@ -1,4 +1,4 @@
-"""What the flows of a store share: the clock, chance, names of tables, and who is told what was consumed."""
+"""What the flows of a store share: the clock, the random source, table names, the blob store, the capacity hook."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from tablewright.model import Table
 from tablewright.store.blobs.blob_store import BlobStore
+from tablewright.store.errors import StoreError
 
 # Told of every response: the access pattern ("Call.upcoming"), the operation, and DynamoDB's ConsumedCapacity.
 CapacityHook = Callable[[str, str, Any], None]
@@ -34,6 +35,12 @@ class Context:
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)
+
+    def blob_store(self) -> BlobStore:
+        """The blob store, for what cannot be done without one."""
+        if self.blobs is None:
+            raise StoreError("a large value is in a blob store, and this store has none; give it blobs=...")
+        return self.blobs
 
     def name_of(self, table: Table) -> str:
         return self.table_names.get(table.name, table.name)

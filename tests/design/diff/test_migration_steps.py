@@ -28,7 +28,7 @@ from tablewright.model import (
     Upgrades,
     sharded,
 )
-from tablewright.store import Create, Delete, NotUnique, Store, sizes_outside
+from tablewright.store import Create, Delete, NotUnique, Store, offloaded_sizes
 
 NAMES = ["a", "b", "c", "d", "e"]
 INDEX = GlobalIndex("byShop", "GSI1PK", "GSI1SK")
@@ -200,7 +200,7 @@ def test_values_that_are_outside_come_back_before_they_are_no_longer_large(engin
     for each in list(store.iterate(Between)):
         store.put(each)
 
-    assert all(not sizes_outside(each) for each in store.iterate(Between))
+    assert all(not offloaded_sizes(each) for each in store.iterate(Between))
     assert [each.text for each in sorted(store.iterate(New), key=lambda each: each.order_id)] == [
         name * 5000 for name in NAMES
     ]

@@ -10,7 +10,7 @@ import pytest
 from tablewright.design.design_loading import DesignError
 from tablewright.design.diff import changes
 from tablewright.design.diff.snapshot import read, snapshot, text
-from tablewright.store.streams.checkpoint import Bookkeeping
+from tablewright.store.streams.checkpoint import CheckpointTable
 from tests.design.subjects import DESIGNS, SYSTEMS
 from tests.model.seed_designs import CANDIDATES
 
@@ -46,7 +46,7 @@ def test_a_snapshot_is_the_same_in_every_process() -> None:
 def test_what_a_store_declares_for_itself_is_no_part_of_a_design() -> None:
     design = DESIGNS["seed: engagement"]
     before = snapshot(design)
-    Bookkeeping.of(CANDIDATES)
+    CheckpointTable.of(CANDIDATES)
     assert snapshot(design) == before
 
 

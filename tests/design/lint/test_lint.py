@@ -123,7 +123,7 @@ def test_a_finding_can_be_compared_and_kept() -> None:
             "refused",
             "shop.model",
             "A and B can have the same key: so it is",
-            "Change the declaration; the model refuses it as it is.",
+            "Change the declaration, which the model refuses.",
         ),
         (
             TemplateError("no field; name one", rule="gone"),

@@ -18,7 +18,7 @@ from tablewright.store import (
     ServiceError,
     Store,
     blob_store_at,
-    sizes_outside,
+    offloaded_sizes,
 )
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.blob_requests import delete_blobs, get_blobs, put_blobs
@@ -203,7 +203,7 @@ def test_large_values_are_kept_in_s3_by_configuration(
     store.ensure_tables(papers)
     text = long("s3", 700_000)
     paper = store.create(Paper(folder="f", paper_id="1", body=text))
-    assert sizes_outside(paper) == {"body": len(text)}
+    assert offloaded_sizes(paper) == {"body": len(text)}
     (entry,) = admin.entries("papers/", None, 10)
     assert entry.size > 700_000
     found = store.get(Paper.by_id(folder="f", paper_id="1"))
@@ -255,6 +255,6 @@ def test_the_place_of_blobs_can_be_told_as_text(tmp_path: Path) -> None:
 
 def test_a_store_on_an_endpoint_takes_a_place_for_blobs(tmp_path: Path) -> None:
     with Store.connect("us-east-1", "http://127.0.0.1:9", blobs=str(tmp_path), **CREDENTIALS) as store:
-        assert repr(store._context.blobs) == f"FolderBlobStore({str(tmp_path)!r})"
+        assert repr(store.context.blobs) == f"FolderBlobStore({str(tmp_path)!r})"
     with Store.connect("us-east-1", "http://127.0.0.1:9", **CREDENTIALS) as store:
-        assert store._context.blobs is None
+        assert store.context.blobs is None

@@ -8,7 +8,17 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.model import Table
-from tablewright.store import AnyChange, BlobLost, Change, Consumer, Effects, Store, changes_of, only, sizes_outside
+from tablewright.store import (
+    AnyChange,
+    BlobLost,
+    Change,
+    Consumer,
+    Effects,
+    Store,
+    changes_of,
+    offloaded_sizes,
+    typed_changes,
+)
 from tablewright.store.flow.driver import Request
 from tests.store.papers import A, B, Paper, Shelf, paper, papers
 
@@ -30,7 +40,7 @@ def test_the_changes_of_a_stream_load_what_is_outside_when_asked(shelf: Shelf) -
     created, changed = changes(shelf)
     assert created.after is not None
     assert changed.after is not None
-    assert (created.after.title, sizes_outside(created.after)) == ("t", {"body": len(A)})
+    assert (created.after.title, offloaded_sizes(created.after)) == ("t", {"body": len(A)})
     assert "body" not in created.after.__dict__
     assert shelf.store.load(changed.after) == second
     with pytest.raises(BlobLost, match=r"Paper folder f, paper_id 1: body is kept in the blob .* no longer there"):
@@ -46,11 +56,11 @@ def test_a_consumer_is_given_changes_of_items_that_have_values_outside(engine: E
     seen: list[tuple[str, str]] = []
 
     def handle(changes: Sequence[AnyChange], effects: Effects) -> None:
-        for change in only(Paper, changes):
+        for change in typed_changes(Paper, changes):
             if change.after is not None:
                 seen.append((change.after.title, store.load(change.after).body))
 
-    consumer = Consumer(store, papers, handle, name="readers", notes=notes)
+    consumer = Consumer(store, papers, handle, name="readers", checkpoints=notes)
     assert consumer.run_once().records == 1
     store.delete(Paper.by_id(folder="f", paper_id="1"))
     assert consumer.run_once().dead_letters == 0

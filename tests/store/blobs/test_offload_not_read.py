@@ -18,7 +18,7 @@ from tablewright.model import (
     Table,
     UpdatedAt,
 )
-from tablewright.store import MemoryBlobStore, Store, sizes_outside
+from tablewright.store import MemoryBlobStore, Store, offloaded_sizes
 
 archive = Table("archive", "PK", "SK", indexes=[GlobalIndex("byOwner", "owner", "SK")])
 
@@ -64,7 +64,7 @@ def test_what_is_outside_is_neither_read_nor_there_until_it_is_loaded() -> None:
         listed = [scan for scan in store.iterate(Scan.of_owner(owner="o")) if scan.scan_id == "large"]
         for scan in (large, store.get(Scan.head(scan_id="large")), *listed, case.scan):
             assert scan is not None
-            assert (scan.owner, sizes_outside(scan)) == ("o", {"text": 5000})
+            assert (scan.owner, offloaded_sizes(scan)) == ("o", {"text": 5000})
             with pytest.raises(AttributeError):
                 _ = scan.text
         assert small is not None
@@ -74,4 +74,4 @@ def test_what_is_outside_is_neither_read_nor_there_until_it_is_loaded() -> None:
         assert blobs.reads == 1
         # Another field is changed without reading what is outside.
         changed = store.update(Scan.by_id(scan_id="large"), owner="p")
-        assert sizes_outside(changed) == {"text": 5000}
+        assert offloaded_sizes(changed) == {"text": 5000}

@@ -11,7 +11,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.model import Entity, Get, Keys, Large, Table
-from tablewright.store import AsyncStore, MemoryBlobStore, Store, sizes_outside
+from tablewright.store import AsyncStore, MemoryBlobStore, Store, offloaded_sizes
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend, Request
 from tests.store.bench import Bench
@@ -35,7 +35,7 @@ def test_an_item_past_350_kb_goes_to_the_folder_and_comes_back(tmp_path: Path) -
         inside = store.create(Case(case_id="1", description="d" * (350 * 1024 - 100)))
         outside = store.create(Case(case_id="2", description="d" * 350 * 1024))
         huge = store.create(Case(case_id="3", description="d" * 5_000_000))
-        assert [sizes_outside(each) for each in (inside, outside, huge)] == [
+        assert [offloaded_sizes(each) for each in (inside, outside, huge)] == [
             {},
             {"description": 350 * 1024},
             {"description": 5_000_000},

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tablewright.model import ModelError
-from tablewright.store import Create, ReadRequired, Store, Update, sizes_outside
+from tablewright.store import Create, ReadRequired, Store, Update, offloaded_sizes
 from tests.store.papers import THRESHOLD, A, B, Contract, Paper, Shelf, contract, paper, read
 
 
@@ -18,7 +18,7 @@ def test_an_update_sets_a_large_field(shelf: Shelf, by_lookup: bool, before: str
     entity = shelf.store.put(paper(body=before))
     updated = shelf.store.update(Paper.by_id(folder="f", paper_id="1") if by_lookup else entity, body=after)
     assert updated.body == after
-    assert sizes_outside(updated) == ({"body": len(B)} if after == B else {})
+    assert offloaded_sizes(updated) == ({"body": len(B)} if after == B else {})
     assert read(shelf) == updated
 
 
@@ -37,9 +37,9 @@ def test_another_field_that_grows_drives_a_large_one_out(shelf: Shelf, by_lookup
     entity = shelf.store.put(paper(body=body, scan=scan))
     target = Paper.by_id(folder="f", paper_id="1") if by_lookup else entity
     first = shelf.store.update(target, append={"notes": ["n" * 600]})
-    assert sizes_outside(first) == {"body": 700}, "the largest goes first, and no more than have to"
+    assert offloaded_sizes(first) == {"body": 700}, "the largest goes first, and no more than have to"
     second = shelf.store.update(target, append={"notes": ["n" * 800]})
-    assert sizes_outside(second) == {"body": 700, "scan": 600}
+    assert offloaded_sizes(second) == {"body": 700, "scan": 600}
     assert (second.body, second.scan) == (body, scan)
     assert read(shelf) == second
 
@@ -48,7 +48,7 @@ def test_an_entity_that_is_out_of_date_does_not_hide_how_large_the_item_is(shelf
     stale = shelf.store.put(paper(body="b" * 1000))
     shelf.store.update(Paper.by_id(folder="f", paper_id="1"), append={"notes": ["n" * 500]})
     updated = shelf.store.update(stale, append={"notes": ["n" * 500]})
-    assert sizes_outside(updated) == {"body": 1000}
+    assert offloaded_sizes(updated) == {"body": 1000}
 
 
 def test_an_update_of_something_else_leaves_what_is_outside(shelf: Shelf) -> None:

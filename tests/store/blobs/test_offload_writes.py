@@ -18,7 +18,7 @@ from tablewright.store import (
     Put,
     Store,
     Upsert,
-    sizes_outside,
+    offloaded_sizes,
 )
 from tests.store.papers import THRESHOLD, A, B, Once, Paper, Shelf, paper, read
 
@@ -45,7 +45,7 @@ def test_a_new_item_has_its_large_values_outside(shelf: Shelf, write: Callable[[
     shelf.store.put(paper(paper_id="0"))
     entity = paper(title="t", body=A, scan=b"\x00\xff" * THRESHOLD)
     write(shelf.store, entity)
-    assert sizes_outside(entity) == {"body": len(A), "scan": 2 * THRESHOLD}
+    assert offloaded_sizes(entity) == {"body": len(A), "scan": 2 * THRESHOLD}
     assert {"body", "scan"}.isdisjoint(shelf.item(entity))
     assert read(shelf) == entity
 
@@ -55,7 +55,7 @@ def test_an_item_that_fits_is_left_whole(shelf: Shelf, write: Callable[[Store, P
     entity = paper(body="b" * 500, scan=b"s" * 500)
     write(shelf.store, entity)
     assert shelf.item(entity) == entity.item()
-    assert sizes_outside(entity) == {}
+    assert offloaded_sizes(entity) == {}
 
 
 REPLACING = [

@@ -137,7 +137,7 @@ def test_what_the_store_wrote_is_clean(bench: Bench) -> None:
     assert report.progress.done == len(bench.all())
 
 
-def test_stale_missing_and_superfluous_key_attributes_are_found_and_mended(bench: Bench) -> None:
+def test_stale_missing_and_superfluous_key_attributes_are_found_and_repaired(bench: Bench) -> None:
     bench.store.put(Ticket(ticket_id="1"))
     right = bench.ticket("1")
     wrong = {**right, "GSI1PK": {"S": "STATUS#closed#1"}, "GSI2PK": {"S": "ESCALATED"}}
@@ -148,19 +148,19 @@ def test_stale_missing_and_superfluous_key_attributes_are_found_and_mended(bench
     assert told(bench.store.repair(Ticket)) == {(*fault, Remedy.FOUND) for fault in found}
     assert bench.ticket("1") == wrong, "a dry run changes nothing"
     report = bench.store.repair(Ticket, dry_run=False)
-    assert told(report) == {(*fault, Remedy.MENDED) for fault in found}
-    assert (report.progress.found, report.progress.mended) == (3, 3)
+    assert told(report) == {(*fault, Remedy.REPAIRED) for fault in found}
+    assert (report.progress.found, report.progress.repaired) == (3, 3)
     assert bench.ticket("1") == right
     assert bench.store.verify(desk).is_clean
     sentence = next(str(finding) for finding in report.findings if finding.subject == "GSI1SK")
-    assert sentence == "Ticket ticket_id 1: key attribute GSI1SK: 1 expected, none found (mended)"
+    assert sentence == "Ticket ticket_id 1: key attribute GSI1SK: 1 expected, none found (repaired)"
 
 
 def test_a_missing_type_is_set(bench: Bench) -> None:
     bench.store.put(Ticket(ticket_id="1"))
     item = bench.ticket("1")
     bench.put({name: value for name, value in item.items() if name != "kind"})
-    assert told(bench.store.repair(desk, dry_run=False)) == {(Fault.TYPE, "kind", Remedy.MENDED)}
+    assert told(bench.store.repair(desk, dry_run=False)) == {(Fault.TYPE, "kind", Remedy.REPAIRED)}
     assert bench.ticket("1") == item
 
 
@@ -187,7 +187,7 @@ def test_an_item_whose_key_is_another_one_now_is_moved_with_its_guards(bench: Be
     bench.put(old)
     bench.put({**guards[0], "owner": {"M": {"PK": {"S": "T-1"}, "SK": {"S": "TICKET"}}}})
     assert told(bench.store.verify(desk)) == {(Fault.PLACE, "PK", Remedy.FOUND)}
-    assert told(bench.store.repair(desk, dry_run=False)) == {(Fault.PLACE, "PK", Remedy.MENDED)}
+    assert told(bench.store.repair(desk, dry_run=False)) == {(Fault.PLACE, "PK", Remedy.REPAIRED)}
     assert bench.ticket("1") == right
     assert bench.item(PK="T-1", SK="TICKET") is None
     assert bench.guards() == guards
@@ -204,8 +204,8 @@ def test_an_item_is_not_moved_over_another_one(bench: Bench) -> None:
 def test_an_item_that_does_not_fit_is_told_and_left(bench: Bench) -> None:
     bench.put({"PK": {"S": "TICKET#1"}, "SK": {"S": "TICKET"}, "kind": {"S": "Ticket"}, "version": {"S": "x"}})
     report = bench.store.repair(desk, dry_run=False)
-    assert told(report) == {(Fault.INVALID, "", Remedy.LEFT)}
-    assert report.progress.mended == 0
+    assert told(report) == {(Fault.UNREADABLE, "", Remedy.LEFT)}
+    assert report.progress.repaired == 0
 
 
 def test_items_of_other_writers_are_nobody_s_business(bench: Bench) -> None:
@@ -222,7 +222,7 @@ def test_a_missing_guard_is_put_back(bench: Bench) -> None:
     bench.delete(guard)
     assert told(bench.store.verify(desk)) == {(Fault.GUARD, "number", Remedy.FOUND)}
     assert bench.guards() == []
-    assert told(bench.store.repair(Ticket, dry_run=False)) == {(Fault.GUARD, "number", Remedy.MENDED)}
+    assert told(bench.store.repair(Ticket, dry_run=False)) == {(Fault.GUARD, "number", Remedy.REPAIRED)}
     assert bench.guards() == [guard]
     with pytest.raises(NotUnique):
         bench.store.create(Ticket(ticket_id="2", number="n-1"))
@@ -232,7 +232,7 @@ def test_a_guard_whose_owner_is_gone_is_released(bench: Bench) -> None:
     bench.store.put(Ticket(ticket_id="1", number="n-1"))
     bench.delete(bench.ticket("1"))
     assert told(bench.store.verify(Ticket)) == {(Fault.STRAY_GUARD, "", Remedy.FOUND)}
-    assert told(bench.store.repair(Ticket, dry_run=False)) == {(Fault.STRAY_GUARD, "", Remedy.MENDED)}
+    assert told(bench.store.repair(Ticket, dry_run=False)) == {(Fault.STRAY_GUARD, "", Remedy.REPAIRED)}
     assert bench.guards() == []
     bench.store.create(Ticket(ticket_id="2", number="n-1"))
 
@@ -241,8 +241,8 @@ def test_a_guard_whose_owner_has_another_value_is_released(bench: Bench) -> None
     bench.store.put(Ticket(ticket_id="1", number="n-1"))
     bench.put({**bench.ticket("1"), "number": {"S": "n-2"}})
     assert told(bench.store.repair(desk, dry_run=False)) == {
-        (Fault.GUARD, "number", Remedy.MENDED),
-        (Fault.STRAY_GUARD, "", Remedy.MENDED),
+        (Fault.GUARD, "number", Remedy.REPAIRED),
+        (Fault.STRAY_GUARD, "", Remedy.REPAIRED),
     }
     assert bench.store.verify(desk).is_clean
     assert len(bench.guards()) == 1
@@ -285,8 +285,8 @@ def test_a_counter_behind_its_items_is_raised(bench: Bench) -> None:
     for _ in range(3):
         bench.store.create(Note(ticket_id="1"))
     bench.put(Note(ticket_id="1", sequence=9).item())
-    assert told(bench.store.verify(desk)) == {(Fault.COUNTER, "sequence", Remedy.FOUND)}
-    assert told(bench.store.repair(Note, dry_run=False)) == {(Fault.COUNTER, "sequence", Remedy.MENDED)}
+    assert told(bench.store.verify(desk)) == {(Fault.SEQUENCE, "sequence", Remedy.FOUND)}
+    assert told(bench.store.repair(Note, dry_run=False)) == {(Fault.SEQUENCE, "sequence", Remedy.REPAIRED)}
     assert bench.store.verify(desk).is_clean
     note = Note(ticket_id="1")
     bench.store.create(note)
@@ -310,7 +310,7 @@ def test_older_shapes_are_brought_up_to_date(embedded: Bench) -> None:
     embedded.store.ensure_tables(table)
     old = {"PK": {"S": "PERSON#ann"}, "kind": {"S": "Person"}, "name": {"S": "ann"}, "town": {"S": "rome"}}
     embedded.engine.call("PutItem", {"TableName": "People", "Item": old})
-    assert told(embedded.store.verify(table)) == {(Fault.SHAPE, "", Remedy.FOUND)}
+    assert told(embedded.store.verify(table)) == {(Fault.SCHEMA_VERSION, "", Remedy.FOUND)}
     embedded.store.repair(table, dry_run=False)
     (item,) = embedded.engine.call("Scan", {"TableName": "People"})["Items"]
     assert item == Person(name="ann", city="Rome").item()
@@ -329,7 +329,7 @@ def test_a_pass_reports_progress_and_goes_on_from_a_cursor_in_another_process(be
     assert first.progress == seen[-1]
     other = Store(bench.backend)
     second = other.repair(desk, dry_run=False, cursor=first.progress.cursor)
-    assert (second.progress.done, second.progress.mended, second.progress.cursor) == (6, 6, None)
+    assert (second.progress.done, second.progress.repaired, second.progress.cursor) == (6, 6, None)
     assert bench.store.verify(desk).is_clean
     with pytest.raises(InvalidCursor):
         bench.store.verify(Ticket, cursor=first.progress.cursor)
@@ -369,7 +369,7 @@ def test_an_item_that_keeps_changing_is_read_again(embedded: Bench) -> None:
     changed = {**Ticket(ticket_id="1", status="escalated").item(), "GSI1SK": {"S": "wrong too"}}
     backend = Meddling(embedded.backend, "UpdateItem", lambda: embedded.put(changed))
     report = Store(backend, entropy=Still(1)).repair(desk, dry_run=False)
-    assert told(report) == {(Fault.KEY, "GSI1SK", Remedy.MENDED)}
+    assert told(report) == {(Fault.KEY, "GSI1SK", Remedy.REPAIRED)}
     assert embedded.ticket("1") == Ticket(ticket_id="1", status="escalated").item()
 
 

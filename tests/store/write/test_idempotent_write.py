@@ -207,7 +207,9 @@ def test_the_asynchronous_store_awaits_the_work(written: Bench) -> None:
 def test_the_asynchronous_store_says_so_of_work_that_cannot_be_awaited(written: Bench) -> None:
     store = AsyncStore(written.backend, clock=written.clock, table_names=written.names)
     work: Any = Desk().open
-    with pytest.raises(ModelError, match="execute_once of an AsyncStore awaits its work; make it an async function"):
+    with pytest.raises(
+        ModelError, match="an AsyncStore awaits the function that it is given: declare it with async def"
+    ):
         asyncio.run(store.execute_once(Once, "k-1", REQUEST, work))
 
 

@@ -274,7 +274,7 @@ def change(workshop: Workshop, table: Table, key: Item, attribute: str, value: d
         "ExpressionAttributeNames": {"#a": attribute},
         "ExpressionAttributeValues": {":v": value},
     }
-    workshop.store._backend.call(Request("UpdateItem", body))
+    workshop.store.backend.call(Request("UpdateItem", body))
 
 
 def customers(workshop: Workshop, number: int = 6) -> None:
@@ -496,7 +496,7 @@ def test_what_may_have_been_sent_is_not_sent_again_when_its_record_cannot_be_rea
         "KeyConditionExpression": "PK = :p AND begins_with(SK, :s)",
         "ExpressionAttributeValues": {":p": key["PK"], ":s": {"S": "DELIVERY#"}},
     }
-    (found,) = workshop.store._backend.call(Request("Query", body))["Items"]
+    (found,) = workshop.store.backend.call(Request("Query", body))["Items"]
     change(workshop, candidates, {"PK": found["PK"], "SK": found["SK"]}, "state", {"S": "dreaming"})
     summary = deliveries.deliver(made)
     assert (summary.sent, summary.unreadable, len(post.sent)) == (0, 1, 2)

@@ -73,7 +73,7 @@ class Office:
 
     def consumer(self) -> Consumer:
         size = self.chance.choice([1, 3, 100])
-        settings: Any = {"name": CONSUMER, "notes": notes_table, "lease": LEASE, "batch_size": size}
+        settings: Any = {"name": CONSUMER, "checkpoints": notes_table, "lease": LEASE, "batch_size": size}
         return Consumer(self.another_store(), tickets, count, **settings)
 
     def happen(self, event: str) -> None:
@@ -180,7 +180,7 @@ def test_metrics_equal_a_recount_of_the_table(
             else:
                 consumer = office.consumer()
                 worker = consumer._worker
-                flow = worker.one_pass(flush=True) if event == "consume" else rebuild(worker, [Metric], None, 0)
+                flow = worker.run_pass(flush=True) if event == "consume" else rebuild(worker, [Metric], None, 0)
                 working.append(Working(flow, EmbeddedBackend(engine, owned=False)))
             for _ in range(chance.randint(0, 12)):
                 if not working:

@@ -149,7 +149,7 @@ def _large(place: str, owner: str, old: int | None, new: int | None) -> Iterator
             (
                 "first say Large(threshold=400 * 1024), and deploy that",
                 f"put every item anew (`store.put` of each of `store.iterate({owner})`): what fits comes back into it",
-                f"see that `sizes_outside` is empty for each {owner}; a value that does not fit has to be made shorter",
+                f"check that `offloaded_sizes` is empty for each {owner}; shorten a value that does not fit",
                 "then drop `Large`, and deploy",
             ),
         )

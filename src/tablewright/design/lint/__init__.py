@@ -1,15 +1,16 @@
-"""Lint: the mistakes in a design, found before anything is built.
+"""Lint: finds mistakes in a design before anything is built.
 
-    findings = lint(design)               what is wrong, the worst first; what the design accepts is marked
-    refused(error, where)                 the same of a design that the model refuses to be made
+    findings = lint(design)               all findings, the most severe first; accepted ones are marked
+    refused(error, where)                 the finding of a declaration that the model refuses
 
-Rules are in small modules by what they look at; each is documented in docs/lint.md under its id.
+Rules are grouped into modules by what they check; each is documented in docs/lint.md under its id.
 
-    key_values   what stands in a key               hand_made    keys that a writer composes
-    reading      access patterns and indexes        writing      writes, events and counters
-    partitions   how load spreads                   limits       sizes and numbers that DynamoDB bounds
-    figures      units and prices that are stated
-    context, kinds  what the rules look at             findings     rules, and what they give
+    key_value_rules       the values in a key             composed_key_rules   keys that a writer composes by hand
+    read_rules            access patterns and indexes     write_rules          writes, events and counters
+    hot_partition_rules   how load is spread              limit_rules          DynamoDB's limits
+    claim_rules           units and prices in documents
+    lint_context          the design, as rules see it     field_traits         what is known of a field
+    lint_findings         rules and findings
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _ORDER: tuple[Severity, ...] = ("error", "warning", "advice")
 
 
 def lint(design: Design) -> list[LintFinding]:
-    """Everything that is wrong with a design, the worst first."""
+    """All findings of a design, the most severe first."""
     context = LintContext(design)
     reasons = {(accepted.rule, accepted.place): accepted.reason for accepted in design.accepted}
     findings = [
@@ -59,34 +60,35 @@ def lint(design: Design) -> list[LintFinding]:
 
 
 def _find(known: Rule, context: LintContext) -> Iterator[tuple[Rule, Occurrence]]:
-    """What a rule finds; that it cannot be judged, where the size of an item cannot be told."""
+    """What a rule finds; or that the size of an item, which it needs, cannot be estimated."""
     try:
         for found in known.find(context):
             yield known, found
     except ModelError as error:
         place, _, message = str(error).partition(": ")
-        told = f"The size of an item is needed for load and units, and there is none: {message.rpartition('; ')[0]}."
+        reason = message.rpartition("; ")[0]
+        problem = f"The size of an item is needed to estimate load and units, and no sample can be made: {reason}."
         yield (
             RULES["no-sample"],
-            Occurrence(place, told, "Declare its Volume, or give the field Field(examples=[...])."),
+            Occurrence(place, problem, "Declare its Volume, or give the field Field(examples=[...])."),
         )
 
 
-@rule("no-sample", "An entity whose size cannot be told", "warning")
+@rule("no-sample", "An entity whose item size cannot be estimated", "warning")
 def _no_sample(_: LintContext) -> Iterator[Occurrence]:
-    """Rules about load and units cannot be judged; see ``_find``, which stumbles over it."""
+    """Rules about load and units are skipped; ``_find`` reports it."""
     return iter(())
 
 
 @rule("refused", "A declaration that contradicts itself", "error")
 def _refused(_: LintContext) -> Iterator[Occurrence]:
-    """The model raises a ModelError, so there is no design to look at; see ``refused``."""
+    """The model raises a ModelError, so there is no design to check; see ``refused``."""
     return iter(())
 
 
-@rule("unused-acceptance", "An accepted finding that there is none of", "warning")
+@rule("unused-acceptance", "An accepted finding that does not exist", "warning")
 def _unused_acceptance(_: LintContext) -> Iterator[Occurrence]:
-    """What was accepted is gone, or was never found; see ``lint``, which knows what was."""
+    """The accepted finding is gone, or was never reported; see ``_unused``."""
     return iter(())
 
 
@@ -101,17 +103,17 @@ def _unused(design: Design, findings: list[LintFinding]) -> Iterator[LintFinding
                 design.name,
                 accepted.place,
                 f"The design accepts {accepted.rule} at {accepted.place} ({accepted.reason}), but "
-                + ("lint finds no such thing there." if known else f"there is no rule {accepted.rule!r}."),
-                "Drop it, or correct the rule and the place.",
+                + ("there is no such finding." if known else f"there is no rule {accepted.rule!r}."),
+                "Remove it, or correct the rule and the place.",
             )
 
 
 def refused(design: str, error: ModelError, where: str | None) -> LintFinding:
-    """The finding that a refused declaration is."""
+    """The finding for a declaration that the model refuses."""
     known = RULES.get(error.rule or "refused", RULES["refused"])
     place, colon, message = str(error).partition(": ")
     place, message = (place, message) if colon and " " not in place.replace(", ", "") else (design, str(error))
     what, semicolon, repair = message.rpartition("; ")
     if not semicolon:
-        what, repair = message, "Change the declaration; the model refuses it as it is."
+        what, repair = message, "Change the declaration, which the model refuses."
     return LintFinding(known.id, "error", design, place, what, repair[:1].upper() + repair[1:], where)

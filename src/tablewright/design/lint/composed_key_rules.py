@@ -1,29 +1,34 @@
-"""Rules about keys that a writer composes: they go stale, and they come in two shapes."""
+"""Rules about keys that a writer composes by hand: they go stale, or come in more than one template."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
 
-from tablewright.design.lint.lint_context import EntityKey, KeyPattern, LintContext
+from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.model import Schema
 from tablewright.model.keys.key_template import Field
 
 
-@rule("hand-made-key", "A key attribute that a writer composes", "error")
+@rule("hand-made-key", "A key attribute that a writer composes by hand", "error")
 def hand_made_key(context: LintContext) -> Iterator[Occurrence]:
-    """What repeats other fields has to be made in every write, and one will forget."""
+    """Every write has to compose it again, and one will forget."""
     for schema in context.schemas:
         entity = schema.entity.__name__
-        for made in context.composed_keys(schema):
-            shape = next((shape for shape in context.key_patterns(schema, made.spec.attribute) if shape.write), None)
-            template = str(shape) if shape else "#".join(f"{{{name}}}" for name in sorted(made.repeats)) or "..."
+        for composed in context.composed_keys(schema):
+            template = next(
+                (template for template in context.key_templates(schema, composed.spec.attribute) if template.write),
+                None,
+            )
+            text = str(template) if template else "#".join(f"{{{name}}}" for name in sorted(composed.repeats)) or "..."
             yield Occurrence(
-                f"{entity}.{made.spec.name}",
-                f"{made.spec.name} is stored by hand in the key attribute {made.spec.attribute}: {made.because}. Every "
-                "write path has to compose it again, in the same way; the first one that does not loses the item.",
-                f'Drop the field and let it follow: keys = Keys({made.spec.attribute}="{template}").',
+                f"{entity}.{composed.spec.name}",
+                f"{composed.spec.name} is composed by hand and stored in the key attribute "
+                f"{composed.spec.attribute}: {composed.because}. Every write has to compose it in the same way; "
+                "after the first one that does not, the item is not found.",
+                "Remove the field and declare how the key is derived: keys = "
+                f'Keys({composed.spec.attribute}="{text}").',
                 context.where(schema.entity),
             )
         for write, item_write in context.item_writes_of(schema):
@@ -31,54 +36,54 @@ def hand_made_key(context: LintContext) -> Iterator[Occurrence]:
             if ruled:
                 yield Occurrence(
                     write.name,
-                    f"{write.name} composes {', '.join(ruled)} of {entity} by hand, although the entity says how it "
-                    "follows from its fields.",
-                    "Drop keys=... from the ItemWrite and write through the store, which derives them.",
+                    f"{write.name} composes {', '.join(ruled)} of {entity} by hand, although the entity declares how "
+                    "it is derived from fields.",
+                    "Remove keys=... from the ItemWrite and write through the store, which derives the keys.",
                     context.where(schema.entity),
                 )
 
 
-@rule("stale-index-key", "A write that leaves an index key behind", "error")
+@rule("stale-index-key", "A write that leaves an index key stale", "error")
 def stale_index_key(context: LintContext) -> Iterator[Occurrence]:
-    """The item stays in the index where it was."""
+    """The item keeps its old place in the index."""
     for schema in context.schemas:
         for write, item_write in context.item_writes_of(schema):
             if item_write.action != "update":
                 continue
             changed = {path.partition(".")[0] for path in item_write.sets}
             stale = {
-                made.spec.name: made.repeats & changed
-                for made in context.composed_keys(schema)
-                if made.repeats & changed
-                and made.spec.name not in changed
-                and made.spec.attribute not in item_write.keys
+                composed.spec.name: composed.repeats & changed
+                for composed in context.composed_keys(schema)
+                if composed.repeats & changed
+                and composed.spec.name not in changed
+                and composed.spec.attribute not in item_write.keys
             }
             if stale:
                 sources = sorted({name for names in stale.values() for name in names})
                 yield Occurrence(
                     write.name,
-                    f"{write.name} sets {', '.join(sources)} of {schema.entity.__name__}, but not {', '.join(stale)}, "
-                    "which repeat it. The item stays in the index under what it was before, and is missing where it "
-                    "belongs.",
-                    "Drop the stored keys and give them rules in Keys(...); every write of the store then changes them "
-                    "together.",
+                    f"{write.name} sets {', '.join(sources)} of {schema.entity.__name__}, but not "
+                    f"{', '.join(stale)}, which repeat it. The item stays in the index under its old value, and is "
+                    "not found under the new one.",
+                    "Remove the stored key fields and declare them in Keys(...); every write of the store then "
+                    "updates them together.",
                     context.where(schema.entity),
                 )
 
 
-@rule("two-shapes", "A key attribute in two shapes", "error")
+@rule("two-shapes", "A key attribute with more than one template", "error")
 def two_shapes(context: LintContext) -> Iterator[Occurrence]:
-    """A range or a prefix that fits one shape misses the other."""
+    """A range or a prefix that fits one template misses the other."""
     for schema in context.schemas:
         for attribute in schema.table.key_attributes:
-            shapes = {str(shape): shape for shape in context.key_patterns(schema, attribute)}
-            if len(shapes) > 1:
-                told = [f"{text} ({shape.write or 'the entity'})" for text, shape in shapes.items()]
+            templates = {str(template): template for template in context.key_templates(schema, attribute)}
+            if len(templates) > 1:
+                listed = [f"{text} ({template.write or 'the entity'})" for text, template in templates.items()]
                 yield Occurrence(
                     f"{schema.entity.__name__}.{attribute}",
-                    f"{attribute} of {schema.entity.__name__} has {len(shapes)} shapes: {', '.join(told)}. They sort "
-                    "among each other by accident, and a range or prefix made for one misses the others.",
-                    f"Keep one, as the rule in Keys({attribute}=...), and let every write derive it.",
+                    f"{attribute} of {schema.entity.__name__} has {len(templates)} templates: {', '.join(listed)}. "
+                    "Their values do not sort together, and a range or prefix for one misses the others.",
+                    f"Keep one template, in Keys({attribute}=...), and let every write derive the key from it.",
                     context.where(schema.entity),
                 )
     for one, other in combinations(context.schemas, 2):
@@ -87,27 +92,27 @@ def two_shapes(context: LintContext) -> Iterator[Occurrence]:
 
 
 def _between(context: LintContext, one: Schema, other: Schema) -> Iterator[Occurrence]:
-    """Two entities that share partitions, and begin their sort keys alike, only to go on differently."""
+    """Two entities that share partitions, and whose sort keys have the same prefix, followed by different types."""
     for mine in context.keys(one):
         theirs = next((key for key in context.keys(other) if key.index == mine.index), None)
         if theirs is None or not mine.sort or not share_partitions(context, mine, theirs):
             continue
-        first, second = context.key_pattern(one, mine.sort[0]), context.key_pattern(other, theirs.sort[0])
+        first, second = context.key_template(one, mine.sort[0]), context.key_template(other, theirs.sort[0])
         if first is None or second is None or not first.head or first.head != second.head:
             continue
-        if _sense(context, one, first) != _sense(context, other, second):
+        if _sort_type(context, one, first) != _sort_type(context, other, second):
             yield Occurrence(
                 f"{one.entity.__name__}.{mine.sort[0]}",
-                f"In {mine.place}, {one.entity.__name__} has {first} and {other.entity.__name__} has {second}: they "
-                "begin alike and go on with different kinds of values, so that neither sorts among the other.",
-                "Use one shape for both, or begin them with different text.",
+                f"In {mine.place}, {one.entity.__name__} has {first} and {other.entity.__name__} has {second}: the "
+                "prefix is the same, and different types of values follow, so their items do not sort together.",
+                "Use one template for both, or different prefixes.",
                 context.where(one.entity),
             )
 
 
-def _sense(context: LintContext, schema: Schema, shape: KeyPattern) -> str:
-    """What the first value in a key is compared as."""
-    first = next((part for part in shape.parts if isinstance(part, Field)), None)
+def _sort_type(context: LintContext, schema: Schema, template: KeyTemplate) -> str:
+    """The type that the first value in a key sorts as."""
+    first = next((part for part in template.parts if isinstance(part, Field)), None)
     if first is None:
         return "text"
     kind = context.traits(schema, first.name)
@@ -118,38 +123,45 @@ def _sense(context: LintContext, schema: Schema, shape: KeyPattern) -> str:
 
 def share_partitions(context: LintContext, mine: EntityKey, theirs: EntityKey) -> bool:
     for attribute in mine.partition:
-        first, second = context.key_pattern(mine.schema, attribute), context.key_pattern(theirs.schema, attribute)
+        first, second = context.key_template(mine.schema, attribute), context.key_template(theirs.schema, attribute)
         if first is None or second is None:
             return False
-        one, other = first.template, second.template
+        one, other = first.compiled, second.compiled
         if (one is None) != (other is None) or (one is not None and other is not None and not one.overlaps(other)):
             return False
     return True
 
 
-@rule("range-across-parts", "A range over a key of several parts", "error")
+@rule("range-across-parts", "A range over a key that is composed of several parts", "error")
 def range_across_parts(context: LintContext) -> Iterator[Occurrence]:
-    """Between A#1 and C#9 there is all of B."""
+    """The range from A#1 to C#9 contains all of B."""
     for place, schema, pattern, _ in context.queries():
         if pattern.range is None:
             continue
-        made = next((made for made in context.composed_keys(schema) if made.spec.name == pattern.range), None)
-        if made is not None and len(made.repeats) > 1:
-            parts = " and ".join(sorted(made.repeats))
+        composed = next(
+            (composed for composed in context.composed_keys(schema) if composed.spec.name == pattern.range), None
+        )
+        if composed is not None and len(composed.repeats) > 1:
+            parts = " and ".join(sorted(composed.repeats))
             first = next(
-                (shape.fields[0] for shape in context.key_patterns(schema, made.spec.attribute) if shape.write), None
+                (
+                    template.fields[0]
+                    for template in context.key_templates(schema, composed.spec.attribute)
+                    if template.write
+                ),
+                None,
             )
             ordered = first is not None and context.traits(schema, first).is_ordered
             yield Occurrence(
                 place,
-                f"{place} bounds {pattern.range}, which is made of {parts}. "
+                f"{place} bounds {pattern.range}, which is composed of {parts}. "
                 + (
-                    f"The keys of the last {first} go on behind it, so that an upper bound leaves all of them out."
+                    f"The keys of the last {first} sort after the upper bound, so all of them are left out."
                     if ordered
-                    else "A range over several parts at once does not bound the second one: between A#5 and C#6 there "
-                    "is all of B."
+                    else "A range over several parts does not limit the second one: the range from A#5 to C#6 contains "
+                    "all of B."
                 ),
-                f"Give {made.spec.attribute} a rule in Keys(...), and make the field that is meant the range; those "
-                "before it are fixed or given.",
+                f"Declare {composed.spec.attribute} in Keys(...), and use the intended field as the range; the "
+                "fields before it are fixed or given.",
                 context.where(schema.entity),
             )

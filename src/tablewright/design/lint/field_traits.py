@@ -1,7 +1,7 @@
-"""What kind of values a field has: by its type, and where that is only text, by its name.
+"""What is known of the values of a field: by its type, and if that is only text, by its name.
 
-Designs that were written down elsewhere keep times and states as plain text, so names count: ``created_at`` is a time
-and ``status`` one of a few, whatever they are declared as.
+Many designs store times and states as plain text, so names count: ``created_at`` is a time and ``status`` has few
+values, whatever they are declared as.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _GENERIC = re.compile(r"(?:[gl]si)?[-_]?\d*[-_]?(?:pk|sk|partition_?key|sort_?ke
 
 
 def words(name: str) -> list[str]:
-    """The words of a name: ``userStatus`` and ``user_status`` have the same."""
+    """The words in a name: the same for ``userStatus`` and ``user_status``."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
     return [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
 
 
 def is_generic_key(name: str) -> bool:
-    """Whether a name says nothing but that it is a key: PK, sk, GSI1PK, gsi2_sk, partition_key."""
+    """Whether a name is a generic key name: PK, sk, GSI1PK, gsi2_sk, partition_key."""
     return _GENERIC.fullmatch(name.lower()) is not None
 
 
@@ -60,9 +60,9 @@ class FieldTraits:
     is_unique: bool = False
     is_version: bool = False
     is_many: bool = False
-    # How many values there are, where that is known.
+    # The number of values, if known.
     choices: int | None = None
-    # The most bytes that it takes; None without a bound.
+    # The maximum number of bytes; None without a limit.
     most_bytes: int | None = None
 
     @property
@@ -75,12 +75,12 @@ class FieldTraits:
 
     @property
     def _is_vague(self) -> bool:
-        """Whether the type says nothing, so that the name has to."""
+        """Whether the type says too little, so that the name decides."""
         return self.is_plain_text or not self.is_field
 
     @property
     def is_instant(self) -> bool:
-        """A moment, whatever it is stored as."""
+        """A timestamp, whatever it is stored as."""
         if datetime in self.types or self.is_counted:
             return True
         vague = self._is_vague or self.types <= {int, float, Decimal}
@@ -88,7 +88,7 @@ class FieldTraits:
 
     @property
     def is_text_time(self) -> bool:
-        """A time that is kept as text by hand."""
+        """A time that is stored as plain text."""
         return self.is_plain_text and (_INSTANT.search(self.name) or _DAYS.search(self.name)) is not None
 
     @property
@@ -110,19 +110,19 @@ class FieldTraits:
 
     @property
     def few(self) -> int | None:
-        """How many values, where they are few; -1 where only the name says so."""
+        """The number of values, if they are few; -1 if only the name indicates it."""
         if self.choices is not None:
             return self.choices
         return -1 if self._is_vague and _FEW.search(self.name) is not None else None
 
     @property
     def is_ordered(self) -> bool:
-        """Whether one would ask for the newest, the largest, or a range of it."""
+        """Whether a reader may want the newest, the largest or a range."""
         return self.is_instant or self.is_day or self.is_number
 
 
 def traits_of(schema: Schema, path: str) -> FieldTraits:
-    """The kind of the field at a path; of a name that is no field, as much as the name says."""
+    """The traits of the field at a path; of a name that is not a field, what the name indicates."""
     first, *rest = path.split(".")
     info: FieldInfo | None = schema.entity.model_fields.get(first)
     for step in rest:
@@ -148,7 +148,7 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
 
 
 def _leaves(annotation: Any, markers: tuple[Any, ...] = ()) -> Iterator[tuple[type, tuple[Any, ...]]]:
-    """The types of a union, each with what it is annotated with; None is left out."""
+    """The types of a union, each with its annotations; without None."""
     annotation = named(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -188,7 +188,7 @@ def _choices(annotation: Any) -> int | None:
 
 
 def most_bytes(annotation: Any, markers: tuple[Any, ...] = (), depth: int = 0) -> int | None:
-    """The most bytes that a value takes in an item; None without a bound."""
+    """The maximum number of bytes of a value in an item; None without a limit."""
     annotation = named(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -248,7 +248,7 @@ def _longest(markers: tuple[Any, ...]) -> int | None:
 
 
 def has_length(annotation: Any, markers: tuple[Any, ...]) -> bool:
-    """Whether a list, set or map says how long it may get."""
+    """Whether the length of a list, set or map is limited."""
     annotation = named(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -258,6 +258,6 @@ def has_length(annotation: Any, markers: tuple[Any, ...]) -> bool:
     kind = origin if isinstance(origin, type) else annotation
     grows = isinstance(kind, type) and issubclass(kind, list | AbstractSet)
     if grows and issubclass(kind, AbstractSet) and arguments and _choices(arguments[0]) is not None:
-        return True  # a set has each of a few values once
+        return True  # a set of an enum is limited by its members
     endless = kind is tuple and Ellipsis in arguments
     return not (grows or endless) or _longest(markers) is not None

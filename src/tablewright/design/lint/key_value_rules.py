@@ -1,24 +1,24 @@
-"""Rules about what stands in a key: numbers and times that sort wrongly, and parts that a key should not have."""
+"""Rules about the values in a key: numbers and times that sort wrongly, and parts that a key should not have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tablewright.design.lint.field_traits import words
-from tablewright.design.lint.lint_context import EntityKey, KeyPattern, LintContext
+from tablewright.design.lint.lint_context import EntityKey, KeyTemplate, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.model import Schema
 from tablewright.model.keys.key_template import Field
 
-# Names of fields that change in the life of an item, where no write says so.
+# Names of fields that usually change, if no write is declared.
 _CHANGING = frozenset(["status", "state", "updated", "priority", "assignee", "owner", "score", "rank"])
 
 
-def _key_patterns(context: LintContext) -> Iterator[tuple[Schema, KeyPattern]]:
+def _key_templates(context: LintContext) -> Iterator[tuple[Schema, KeyTemplate]]:
     for schema in context.schemas:
         for attribute in schema.table.key_attributes:
-            for shape in context.key_patterns(schema, attribute):
-                yield schema, shape
+            for template in context.key_templates(schema, attribute):
+                yield schema, template
 
 
 def _sort_attributes(schema: Schema) -> frozenset[str]:
@@ -30,18 +30,18 @@ def _place(schema: Schema, name: str) -> str:
     return f"{schema.entity.__name__}.{name}"
 
 
-@rule("partition-range", "A partition key that would need a range", "error")
+@rule("partition-range", "A partition key that would need a range query", "error")
 def partition_range(context: LintContext) -> Iterator[Occurrence]:
-    """A partition that is an instant of time can only be asked for that very instant."""
+    """A partition key that is a timestamp can only be queried for that exact instant."""
     for schema in context.schemas:
         for key in context.keys(schema):
             fields = context.fields_of(schema, key.partition)
             if context.all_instants(schema, key.partition):
                 yield Occurrence(
                     _place(schema, fields[0]),
-                    f"{key.place} is partitioned by {fields[0]}, a moment in time. A partition key takes equality "
-                    "only: no query can read from one moment to another, or the newest first.",
-                    f"Partition by what is asked for (a queue, a user) and sort by the time: Keys("
+                    f"{key.place} is partitioned by {fields[0]}, a timestamp. A partition key supports equality "
+                    "only: no query can read a time range, or the newest items first.",
+                    f"Partition by what is queried for (a queue, a user) and sort by the time: Keys("
                     f'{key.partition[0]}=when("QUEUE", status=...), {(key.sort or ("...",))[0]}="{{{fields[0]}}}").',
                     context.where(schema.entity),
                 )
@@ -49,83 +49,84 @@ def partition_range(context: LintContext) -> Iterator[Occurrence]:
 
 @rule("unpadded-number", "A number that sorts as text", "error")
 def unpadded_number(context: LintContext) -> Iterator[Occurrence]:
-    """In text, 10 comes before 9."""
-    for schema, shape in _key_patterns(context):
-        if shape.is_raw or shape.attribute not in _sort_attributes(schema):
+    """As text, 10 sorts before 9."""
+    for schema, template in _key_templates(context):
+        if template.is_raw or template.attribute not in _sort_attributes(schema):
             continue
-        for part in shape.parts:
+        for part in template.parts:
             if isinstance(part, Field) and part.form == "text":
-                kind = context.traits(schema, part.name)
-                if kind.is_number:
-                    form = "013" if kind.is_counted else "number"
+                trait = context.traits(schema, part.name)
+                if trait.is_number:
+                    form = "013" if trait.is_counted else "number"
                     yield Occurrence(
-                        _place(schema, shape.attribute),
-                        f"{shape} has the number {part.name} as plain text, so that 10 sorts before 9. "
-                        "Order, ranges and the top of a list come out wrong.",
-                        f"Write {{{part.name}:{form}}}, which sorts as numbers do, or a width such as "
-                        f"{{{part.name}:06}} for whole numbers.",
+                        _place(schema, template.attribute),
+                        f"{template} has the number {part.name} as plain text, so 10 sorts before 9. Sort order and "
+                        "ranges are wrong.",
+                        f"Write {{{part.name}:{form}}}, which sorts numerically, or a zero-padded width such as "
+                        f"{{{part.name}:06}} for integers.",
                         context.where(schema.entity),
                     )
 
 
-@rule("text-time", "A time that is kept as plain text", "warning")
+@rule("text-time", "A time that is stored as plain text", "warning")
 def text_time(context: LintContext) -> Iterator[Occurrence]:
-    """Text sorts as time does only while all writers use one width and one zone."""
+    """Text sorts chronologically only if all writers use one width and one time zone."""
     seen: set[tuple[Schema, str]] = set()
-    for schema, shape in _key_patterns(context):
-        if shape.attribute not in _sort_attributes(schema):
+    for schema, template in _key_templates(context):
+        if template.attribute not in _sort_attributes(schema):
             continue
-        for name in shape.fields:
-            kind = context.traits(schema, name)
-            if kind.is_text_time and (schema, name) not in seen:
+        for name in template.fields:
+            trait = context.traits(schema, name)
+            if trait.is_text_time and (schema, name) not in seen:
                 seen.add((schema, name))
-                day = kind.is_day and not kind.is_instant
+                day = trait.is_day and not trait.is_instant
                 yield Occurrence(
                     _place(schema, name),
-                    f"{name} is in the sort key {shape.attribute}, but declared as text. A local time, another number "
-                    "of decimals, or +00:00 in place of Z sorts in another place than the same moment does.",
-                    f"Declare it as {'date' if day else 'datetime (always UTC, always of one width)'}"
+                    f"{name} is in the sort key {template.attribute}, but declared as text. A local time, another "
+                    "number of decimals, or +00:00 instead of Z sorts differently from the same instant in another "
+                    "notation.",
+                    f"Declare it as {'date' if day else 'datetime (always UTC, in one width)'}"
                     + ("." if day else ", EpochMillis or EpochSeconds."),
                     context.where(schema.entity),
                 )
 
 
-@rule("time-as-identity", "A primary key that only a time makes different", "error")
+@rule("time-as-identity", "A primary key that only a timestamp makes unique", "error")
 def time_as_identity(context: LintContext) -> Iterator[Occurrence]:
-    """Two items of one instant have one key, and the second replaces the first."""
+    """Two items of the same instant have the same key, and the second replaces the first."""
     for schema in context.schemas:
         key = EntityKey(schema, None)
         fields = context.fields_of(schema, key.sort or key.partition)
         if context.all_instants(schema, key.sort or key.partition):
             attribute = (key.sort or key.partition)[0]
-            shape = context.key_pattern(schema, attribute)
+            template = context.key_template(schema, attribute)
             yield Occurrence(
                 _place(schema, attribute),
-                f"Only {' and '.join(fields)} tells two items of {schema.entity.__name__} in a partition apart. Two in "
-                "the same instant have the same key: the second overwrites the first, or is refused.",
-                f'Put something unique behind the time: {attribute}="{shape}#{{id}}", or a field '
+                f"Only {' and '.join(fields)} distinguishes two items of {schema.entity.__name__} in a partition. "
+                "Two items of the same instant have the same key: the second replaces the first, or is refused.",
+                f'Append something unique to the time: {attribute}="{template}#{{id}}", or a field '
                 "Annotated[int, Numbered(...)].",
                 context.where(schema.entity),
             )
 
 
-@rule("counted-by-hand", "A sequence number that a writer counts", "error")
+@rule("counted-by-hand", "A sequence number that a writer assigns by counting", "error")
 def counted_by_hand(context: LintContext) -> Iterator[Occurrence]:
-    """To count what is there and add one is a race."""
+    """Counting items and adding one is a race."""
     seen: set[tuple[Schema, str]] = set()
     for schema in context.schemas:
         for attribute in schema.table.key:
-            for shape in context.key_patterns(schema, attribute):
-                for name in shape.fields:
+            for template in context.key_templates(schema, attribute):
+                for name in template.fields:
                     if context.traits(schema, name).is_hand_counted and (schema, name) not in seen:
                         seen.add((schema, name))
                         others = [other for other in context.fields_of(schema, schema.table.key) if other != name]
                         yield Occurrence(
                             _place(schema, name),
-                            f"{name} numbers the items of {schema.entity.__name__} in {shape}, and a writer has to "
-                            "find the next one. Two writers that look at the same moment take the same number, and a "
-                            "COUNT ends at a page of 1 MB.",
-                            f"Let the store count, in the same transaction: {name}: Annotated[int, "
+                            f"{name} numbers the items of {schema.entity.__name__} in {template}, and a writer has "
+                            "to find the next number. Two concurrent writers take the same one, and a COUNT is "
+                            "limited to a page of 1 MB.",
+                            f"Let the store assign it, in the same transaction: {name}: Annotated[int, "
                             f"Numbered({', '.join(repr(other) for other in others[:1])})] = 0.",
                             context.where(schema.entity),
                         )
@@ -133,66 +134,66 @@ def counted_by_hand(context: LintContext) -> Iterator[Occurrence]:
 
 @rule("shard-by-hand", "A shard that a writer chooses", "error")
 def shard_by_hand(context: LintContext) -> Iterator[Occurrence]:
-    """A random suffix cannot be found again, and hash() differs in every process."""
+    """A random suffix cannot be recomputed, and hash() differs in every process."""
     seen: set[tuple[Schema, str]] = set()
-    for schema, shape in _key_patterns(context):
-        for name in shape.fields:
+    for schema, template in _key_templates(context):
+        for name in template.fields:
             if context.traits(schema, name).is_shard and (schema, name) not in seen:
                 seen.add((schema, name))
-                rest = [other for other in shape.fields if other != name]
-                template = str(shape).replace(f"#{{{name}}}", "")
+                rest = [other for other in template.fields if other != name]
+                unsharded = str(template).replace(f"#{{{name}}}", "")
                 yield Occurrence(
                     _place(schema, name),
-                    f"{shape} has a shard that a writer chooses. A random one cannot be found again from the rest of "
-                    "the key, and Python's hash() differs from process to process, so the item is lost to readers."
-                    + (f" A key that has {rest[0]} in it is spread already." if rest else ""),
-                    f'If the rest of the key is hot, say sharded("{template}", 8), and reads merge the shards again; '
-                    "if it is unique to the item, drop the shard.",
+                    f"{template} has a shard that a writer chooses. A random one cannot be recomputed from the rest "
+                    "of the key, and Python's hash() differs between processes, so readers do not find the item."
+                    + (f" Keys with {rest[0]} are spread already." if rest else ""),
+                    f'If the rest of the key is hot, declare sharded("{unsharded}", 8); reads merge the shards. If '
+                    "it is unique to the item, remove the shard.",
                     context.where(schema.entity),
                 )
 
 
-@rule("useless-shards", "Shards of a key that is unique anyway", "warning")
+@rule("useless-shards", "Shards of a key that is already unique", "warning")
 def useless_shards(context: LintContext) -> Iterator[Occurrence]:
-    """What has a partition for each item cannot be hot."""
+    """A partition with one item is not hot."""
     for schema in context.schemas:
         for key in context.keys(schema):
             for attribute in key.partition:
-                shape = context.key_pattern(schema, attribute)
-                if shape is None or shape.shards == 1:
+                template = context.key_template(schema, attribute)
+                if template is None or template.shards == 1:
                     continue
                 own = f"{'_'.join(words(schema.entity.__name__))}_id"
-                kinds = [context.traits(schema, name) for name in shape.fields]
+                traits = [context.traits(schema, name) for name in template.fields]
                 alone = key.index is None and not key.sort
-                if alone or any(kind.is_unique or kind.name == own for kind in kinds):
+                if alone or any(trait.is_unique or trait.name == own for trait in traits):
                     yield Occurrence(
                         _place(schema, attribute),
-                        f"{shape} is different for every {schema.entity.__name__}, so its items are spread already; "
-                        f"{shape.shards} shards only make every read {shape.shards} reads.",
-                        f'Say {attribute}="{shape}" without sharded(...).',
+                        f"{template} is different for every {schema.entity.__name__}, so its items are spread "
+                        f"already; {template.shards} shards only turn every read into {template.shards} reads.",
+                        f'Declare {attribute}="{template}" without sharded(...).',
                         context.where(schema.entity),
                     )
 
 
-@rule("many-valued-key", "An index entry for one of several values", "error")
+@rule("many-valued-key", "An index entry for only one of several values", "error")
 def many_valued_key(context: LintContext) -> Iterator[Occurrence]:
-    """An item is in an index once."""
-    for schema, shape in _key_patterns(context):
-        for name in shape.fields:
+    """An item has one entry in an index."""
+    for schema, template in _key_templates(context):
+        for name in template.fields:
             several = _several(context, schema, name)
             if several is not None:
                 yield Occurrence(
-                    _place(schema, shape.attribute),
-                    f"{shape} has one {name}, but a {schema.entity.__name__} has several {several}. An item is in an "
-                    f"index once, so it is found under one of them and missing under the others.",
-                    f"Keep one item for each: an entity with {name} in its primary key, written in the same "
+                    _place(schema, template.attribute),
+                    f"{template} has one {name}, but a {schema.entity.__name__} has several {several}. An item has "
+                    "one entry in an index, so it is found under one of them and not under the others.",
+                    f"Store an item for each: an entity with {name} in its primary key, written in the same "
                     "transaction.",
                     context.where(schema.entity),
                 )
 
 
 def _several(context: LintContext, schema: Schema, name: str) -> str | None:
-    """A field that has many of what another has one of: ``channels`` for ``channel_id``."""
+    """A field with several of what another has one of: ``channels`` for ``channel_id``."""
     wanted = [word for word in words(name) if word not in ("id", "key", "name")]
     if not wanted:
         return None
@@ -206,9 +207,9 @@ def _several(context: LintContext, schema: Schema, name: str) -> str | None:
     return None
 
 
-@rule("mutable-key", "A field of the primary key that changes", "warning")
+@rule("mutable-key", "A primary key field that changes", "warning")
 def mutable_key(context: LintContext) -> Iterator[Occurrence]:
-    """An item cannot change its key; it has to be moved."""
+    """A key cannot be changed in place; the item has to be moved."""
     for schema in context.schemas:
         item_writes = context.item_writes_of(schema)
         changed = {path.partition(".")[0]: write.name for write, item_write in item_writes for path in item_write.sets}
@@ -226,10 +227,10 @@ def mutable_key(context: LintContext) -> Iterator[Occurrence]:
                 continue
             yield Occurrence(
                 _place(schema, name),
-                f"{why}, which the primary key of {schema.entity.__name__} is made of. A key cannot be changed in "
+                f"{why}, which is part of the primary key of {schema.entity.__name__}. A key cannot be changed in "
                 "place: such a write deletes the item and creates another, and every reference to it breaks.",
-                f"Key the item by what never changes, and give {name} an index. Where the move is meant, declare it as "
-                'one: Write("...", ItemWrite(..., "delete"), ItemWrite(..., "create")).',
+                f"Use fields that never change as the key, and index {name}. If the move is intended, declare it: "
+                'Write("...", ItemWrite(..., "delete"), ItemWrite(..., "create")).',
                 context.where(schema.entity),
                 None if first in changed or marked else "advice",
             )

@@ -1,4 +1,4 @@
-"""Rules about DynamoDB's limits: 400 KB an item, 2,048 and 1,024 bytes a key, 20 indexes, 100 items a transaction."""
+"""Rules about DynamoDB's limits on the size of items, keys and transactions, and on the number of indexes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tablewright.design.cost.capacity_estimate import actions, is_transaction
 from tablewright.design.lint.field_traits import WIDEST_CHARACTER, has_length
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.dynamo import MAX_ITEM_SIZE
 from tablewright.model import schemas_of
 from tablewright.model.keys.key_template import Field
 from tablewright.model.values.attribute_codec import Epoch
@@ -15,7 +16,6 @@ from tablewright.model.values.attribute_codec import Epoch
 MOST_GLOBAL_INDEXES = 20
 MOST_LOCAL_INDEXES = 5
 MOST_PROJECTED = 100
-LARGEST_ITEM = 400 * 1024
 LONGEST_PARTITION_KEY = 2048
 LONGEST_SORT_KEY = 1024
 LARGEST_COLLECTION = 10 * 1024**3
@@ -25,101 +25,101 @@ LARGEST_TRANSACTION = 4 * 1024**2
 
 @rule("unbounded-list", "A list that grows inside an item", "warning")
 def unbounded_list(context: LintContext) -> Iterator[Occurrence]:
-    """An item has at most 400 KB, and every write pays for all of it."""
+    """An item has at most 400 KB, and every write is charged for all of it."""
     for schema in context.schemas:
         item_writes = context.item_writes_of(schema)
         appended = {path: write.name for write, item_write in item_writes for path in item_write.appends}
         for name, info in schema.entity.model_fields.items():
             if has_length(info.annotation, tuple(info.metadata)):
                 continue
-            grows = f"{appended[name]} appends to it" if name in appended else "nothing bounds it"
+            grows = f"{appended[name]} appends to it" if name in appended else "its length is not limited"
             yield Occurrence(
                 f"{schema.entity.__name__}.{name}",
-                f"{name} is kept inside the item, and {grows}. An item has at most 400 KB: a write that would pass "
-                "that fails, and until then each write and read pays for the whole list.",
-                f"Bound it ({name}: list[...] = Field(max_length=100)), or keep its members as items of their own "
-                "under the same partition key.",
+                f"{name} is stored inside the item, and {grows}. An item has at most 400 KB: a larger write fails, "
+                "and until then each write and read is charged for the whole list.",
+                f"Limit it ({name}: list[...] = Field(max_length=100)), or store its members as items of their own "
+                "with the same partition key.",
                 context.where(schema.entity),
                 None if name in appended or not item_writes else "advice",
             )
 
 
-@rule("item-size", "An item that is larger than DynamoDB takes", "warning")
+@rule("item-size", "An item that may exceed 400 KB", "warning")
 def item_size(context: LintContext) -> Iterator[Occurrence]:
-    """Each field is within its limit, and the item is not; or it is said to be so large itself."""
+    """All fields at their limits exceed the limit of an item; or the declared volume does."""
     for schema in context.schemas:
         volume = context.design.volume.get(schema.entity)
-        if volume is not None and volume.size > LARGEST_ITEM:
+        if volume is not None and volume.size > MAX_ITEM_SIZE:
             yield Occurrence(
                 schema.entity.__name__,
-                f"{schema.entity.__name__} is said to have {volume.size:,} bytes on average, and DynamoDB refuses an "
-                "item of more than 400 KB (409,600 bytes): there is no such item.",
-                "Correct Volume(size=...); what a Large field has outside of the item does not count.",
+                f"{schema.entity.__name__} is declared with {volume.size:,} bytes on average, and DynamoDB refuses "
+                "an item of more than 400 KB (409,600 bytes).",
+                "Correct Volume(size=...); values of Large fields that are stored as blobs do not count.",
                 context.where(schema.entity),
                 "error",
             )
         kept = [spec for spec in schema.fields.values() if spec not in schema.large]
         sizes = {spec.name: context.traits(schema, spec.name).most_bytes or 0 for spec in kept}
         most = sum(sizes.values()) + sum(len(spec.attribute.encode()) for spec in kept)
-        if most <= LARGEST_ITEM:
+        if most <= MAX_ITEM_SIZE:
             continue
         largest = max(sizes, key=lambda name: sizes[name])
-        certain = most // WIDEST_CHARACTER > LARGEST_ITEM
+        certain = most // WIDEST_CHARACTER > MAX_ITEM_SIZE
         yield Occurrence(
             f"{schema.entity.__name__}.{largest}",
-            f"At the limits that it declares, a {schema.entity.__name__} has up to {most // 1024:,} KB"
+            f"At the declared limits of its fields, a {schema.entity.__name__} has up to {most // 1024:,} KB"
             + ("" if certain else ", if its characters take four bytes each")
             + f", most of them in {largest}. DynamoDB refuses an item of more than 400 KB.",
-            f"Lower max_length, or keep it elsewhere when the item is large: {largest}: Annotated[..., Large()].",
+            f"Lower max_length, or store it as a blob when the item is large: {largest}: Annotated[..., Large()].",
             context.where(schema.entity),
             None if certain else "advice",
         )
 
 
-@rule("key-size", "A key that can get too long", "warning")
+@rule("key-size", "A key that may be too long", "warning")
 def key_size(context: LintContext) -> Iterator[Occurrence]:
     """2,048 bytes for a partition key, 1,024 for a sort key."""
     for schema in context.schemas:
         partitions = {name for key in context.keys(schema) for name in key.partition}
         for attribute in schema.table.key_attributes:
             limit = LONGEST_PARTITION_KEY if attribute in partitions else LONGEST_SORT_KEY
-            shape = context.key_pattern(schema, attribute)
-            if shape is None:
+            template = context.key_template(schema, attribute)
+            if template is None:
                 continue
-            literal = len("".join(str(part) for part in shape.parts if not isinstance(part, Field)))
-            sizes = [context.traits(schema, name).most_bytes or 0 for name in shape.fields]
+            literal = len("".join(str(part) for part in template.parts if not isinstance(part, Field)))
+            sizes = [context.traits(schema, name).most_bytes or 0 for name in template.fields]
             if literal + sum(sizes) > limit:
                 certain = literal + sum(sizes) // WIDEST_CHARACTER > limit
                 yield Occurrence(
                     f"{schema.entity.__name__}.{attribute}",
-                    f"At the limits of its fields, {shape} has up to {literal + sum(sizes):,} bytes"
+                    f"At the declared limits of its fields, {template} has up to {literal + sum(sizes):,} bytes"
                     + ("" if certain else ", if its characters take four bytes each")
-                    + f", and this key takes {limit:,}. The write of such an item fails.",
-                    f"Lower max_length of {' and '.join(shape.fields)}, or key by a hash of it.",
+                    + f", and this key may have {limit:,}. Writing such an item fails.",
+                    f"Lower max_length of {' and '.join(template.fields)}, or use a hash of it in the key.",
                     context.where(schema.entity),
                     None if certain else "advice",
                 )
 
 
-@rule("collection-size", "A partition of a table with local indexes that outgrows 10 GB", "warning")
+@rule("collection-size", "An item collection of a table with local indexes that may exceed 10 GB", "warning")
 def collection_size(context: LintContext) -> Iterator[Occurrence]:
-    """With a local index, all items of a partition key have 10 GB together."""
+    """With a local index, the items of a partition key have at most 10 GB together."""
     for table in context.design.tables:
         if all(index.is_global for index in table.indexes):
             continue
         for schema in schemas_of(table):
             volume = context.design.volume.get(schema.entity)
             distinct = None if volume is None else volume.distinct.get(table.partition)
-            told = "how large its partitions get is not declared"
+            size = "the size of its item collections is not declared"
             if volume is not None and distinct:
-                held = volume.items / distinct * volume.size
-                if held <= LARGEST_COLLECTION:
+                stored = volume.items / distinct * volume.size
+                if stored <= LARGEST_COLLECTION:
                     continue
-                told = f"its partitions have {held / 1024**3:,.0f} GB on average"
+                size = f"its item collections have {stored / 1024**3:,.0f} GB on average"
             yield Occurrence(
                 f"{schema.entity.__name__}.{table.partition}",
-                f"Table {table.name} has a local index, so all items of one partition key have at most 10 GB "
-                f"together, and writes beyond that fail; {told}.",
+                f"Table {table.name} has a local index, so the items of a partition key have at most 10 GB together, "
+                f"and writes beyond that fail; {size}.",
                 "Use a GlobalIndex, which has no such limit, or declare Volume(..., distinct={"
                 f'"{table.partition}": ...}}).',
                 context.where(schema.entity),
@@ -129,7 +129,7 @@ def collection_size(context: LintContext) -> Iterator[Occurrence]:
 
 @rule("too-many-indexes", "More indexes than a table may have", "error")
 def too_many_indexes(context: LintContext) -> Iterator[Occurrence]:
-    """20 global and 5 local ones, and 100 attributes that are listed for them."""
+    """20 global and 5 local ones, and 100 projected attributes in all of them."""
     for table in context.design.tables:
         own = [index for index in table.indexes if index.is_global]
         local = [index for index in table.indexes if not index.is_global]
@@ -137,21 +137,21 @@ def too_many_indexes(context: LintContext) -> Iterator[Occurrence]:
         for many, most, what in (
             (len(own), MOST_GLOBAL_INDEXES, "global indexes"),
             (len(local), MOST_LOCAL_INDEXES, "local indexes"),
-            (listed, MOST_PROJECTED, "attributes in include of its indexes"),
+            (listed, MOST_PROJECTED, "projected attributes (include=...)"),
         ):
             if many > most:
                 yield Occurrence(
                     table.name,
                     f"Table {table.name} has {many} {what}, and DynamoDB allows {most}: it cannot be created.",
-                    "Let entities share indexes: GSI1PK and GSI1SK mean something else in each of them."
-                    if what != "attributes in include of its indexes"
+                    "Let entities share indexes: GSI1PK and GSI1SK may have a different template in each of them."
+                    if what != "projected attributes (include=...)"
                     else "Project everything (include=None), or fewer attributes.",
                 )
 
 
 @rule("transaction-size", "A transaction of more than 100 actions", "error")
 def transaction_size(context: LintContext) -> Iterator[Occurrence]:
-    """100 actions and 4 MB; guards, counters and checks are actions as well."""
+    """At most 100 actions and 4 MB; guards, counters and checks are actions as well."""
     for write in context.design.writes.values():
         asked = actions(write)
         volumes = [(item_write, context.design.volume.get(item_write.entity)) for item_write in write.item_writes]
@@ -164,14 +164,15 @@ def transaction_size(context: LintContext) -> Iterator[Occurrence]:
             yield Occurrence(
                 write.name,
                 f"{write.name} touches {asked.items} items{kept}, of {size / 1024**2:,.1f} MB, in one transaction. "
-                "DynamoDB takes 100 actions and 4 MB: at its largest it always fails.",
-                "Split it into transactions that are each right by themselves, with an item that says how far it is.",
+                "DynamoDB accepts 100 actions and 4 MB, so at its largest it always fails.",
+                "Split it into transactions that are each consistent by themselves, with an item that records "
+                "progress.",
             )
 
 
 @rule("ttl-seconds", "A time to live that is not in seconds", "error")
 def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
-    """DynamoDB reads the attribute as seconds since 1970; anything else never expires, or at once."""
+    """DynamoDB reads the attribute as seconds since 1970; anything else never expires, or expires at once."""
     for table in context.design.tables:
         if table.ttl is None:
             continue
@@ -187,7 +188,7 @@ def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
                 f"{schema.entity.__name__}.{spec.name}",
                 f"{spec.name} is the time to live of table {table.name}, "
                 + (
-                    "but not marked as one: items that have expired and are not swept yet are still read."
+                    "but not declared as ExpiresAt: expired items that are not deleted yet are still returned."
                     if unmarked
                     else "but not stored as seconds since 1970: DynamoDB ignores it, and nothing ever expires."
                 ),
@@ -198,8 +199,8 @@ def ttl_seconds(context: LintContext) -> Iterator[Occurrence]:
         if not any(table.ttl in schema.by_attribute for schema in schemas_of(table)) and table.entities:
             yield Occurrence(
                 table.name,
-                f"Table {table.name} has {table.ttl} as its time to live, but none of its entities has that attribute: "
-                "nothing ever expires.",
-                f"Give the entities that expire a field {table.ttl}: ExpiresAt = None, or drop ttl= of the table.",
+                f"Table {table.name} has {table.ttl} as its time to live, but none of its entities has that "
+                "attribute: nothing ever expires.",
+                f"Give the entities that expire a field {table.ttl}: ExpiresAt = None, or remove ttl= from the table.",
                 severity="warning",
             )

@@ -1,7 +1,8 @@
-"""A design as the rules look at it: keys as shapes, in the words of the declaration.
+"""A design as lint rules see it: the templates of its keys, with fields named as they are declared.
 
-A ``KeyPattern`` is how one key attribute of one entity looks. Mostly there is one, from the entity's own rule. A field
-that is stored in the key attribute is a pattern of that field alone. A write that composes a key by hand adds one more.
+A ``KeyTemplate`` is how one key attribute of one entity is made. Mostly there is one, from the entity's ``Keys``. A
+field that is stored in the key attribute is a template of that field alone. A write that composes a key by hand adds
+another one.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from tablewright.model.design import ItemWrite
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_template import Field, Literal, Part
 
-# Words of field names that say too little to tell that a name is made of others.
+# Words in field names that are too common to indicate that a name is composed of others.
 _WEAK = frozenset(["id", "at", "on", "of", "by", "for", "key", "name", "number", "date", "day", "time", "type", "the"])
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPattern:
-    """How a key attribute is made: of which parts, with fields named as they are declared."""
+class KeyTemplate:
+    """How a key attribute is made of literal text and fields."""
 
     attribute: str
     parts: tuple[Part, ...]
-    # The write that makes it by hand; None for what the entity declares.
+    # The write that composes it by hand; None for what the entity declares.
     write: str | None = None
-    # A field stored as it is: numbers in it sort as numbers.
+    # A field that is stored as it is: its numbers sort numerically.
     is_raw: bool = False
     is_sparse: bool = False
     shards: int = 1
@@ -43,11 +44,11 @@ class KeyPattern:
 
     @property
     def head(self) -> str:
-        """The text that all such keys begin with."""
+        """The prefix of all such keys."""
         return self.parts[0].text if self.parts and isinstance(self.parts[0], Literal) else ""
 
     @property
-    def template(self) -> Template | None:
+    def compiled(self) -> Template | None:
         return None if self.is_raw else Template(str(self))
 
     def __str__(self) -> str:
@@ -59,7 +60,7 @@ class KeyPattern:
 
 @dataclass(frozen=True, slots=True)
 class EntityKey:
-    """The key of a table or of an index, as one entity has it."""
+    """The key of a table or an index, for one entity."""
 
     schema: Schema
     index: Index | None
@@ -80,7 +81,7 @@ class EntityKey:
 
 @dataclass(frozen=True, slots=True)
 class ComposedKey:
-    """A field that a writer keeps in a key attribute, although it repeats other fields."""
+    """A field that a writer stores in a key attribute, although it repeats other fields."""
 
     spec: FieldSpec
     # The fields that it repeats, as far as is known.
@@ -89,7 +90,7 @@ class ComposedKey:
 
 
 class LintContext:
-    """A design, and the questions that rules ask of it."""
+    """A design, and what rules need to know of it."""
 
     def __init__(self, design: Design) -> None:
         self.design = design
@@ -131,83 +132,85 @@ class LintContext:
             *(EntityKey(schema, index) for index in schema.table.indexes if schema.covers(index)),
         ]
 
-    # -- shapes -------------------------------------------------------------------------------------------------
+    # -- templates -------------------------------------------------------------------------------------------------
 
-    def key_patterns(self, schema: Schema, attribute: str) -> list[KeyPattern]:
-        """How a key attribute of an entity looks; more than one only where a write makes it by hand."""
-        shapes = []
+    def key_templates(self, schema: Schema, attribute: str) -> list[KeyTemplate]:
+        """The templates of a key attribute; more than one only if a write composes it by hand."""
+        templates = []
         rule = schema.key_rules.get(attribute)
         spec = schema.by_attribute.get(attribute)
         by_hand = [
-            KeyPattern(attribute, parsed.parts + parsed.optional, write=write.name, optional_from=_optional(parsed))
+            KeyTemplate(attribute, parsed.parts + parsed.optional, write=write.name, optional_from=_optional(parsed))
             for write, item_write in self.item_writes_of(schema)
             if attribute in item_write.keys
             for parsed in [Template(item_write.keys[attribute])]
         ]
         if rule is not None:
-            template = rule.template
-            shapes.append(
-                KeyPattern(
+            declared = rule.template
+            templates.append(
+                KeyTemplate(
                     attribute,
-                    tuple(_declared(schema, part) for part in template.parts + template.optional),
+                    tuple(_declared(schema, part) for part in declared.parts + declared.optional),
                     is_sparse=bool(rule.when),
                     shards=rule.shards,
-                    optional_from=_optional(template),
+                    optional_from=_optional(declared),
                 )
             )
         elif spec is not None and not by_hand:
-            shapes.append(KeyPattern(attribute, (Field(spec.name, "text"),), is_raw=True))
-        return [*shapes, *by_hand]
+            templates.append(KeyTemplate(attribute, (Field(spec.name, "text"),), is_raw=True))
+        return [*templates, *by_hand]
 
-    def key_pattern(self, schema: Schema, attribute: str) -> KeyPattern | None:
-        return next(iter(self.key_patterns(schema, attribute)), None)
+    def key_template(self, schema: Schema, attribute: str) -> KeyTemplate | None:
+        return next(iter(self.key_templates(schema, attribute)), None)
 
     def fields_of(self, schema: Schema, attributes: tuple[str, ...]) -> list[str]:
         """The fields that key attributes are made of, in their order."""
-        shapes = [self.key_pattern(schema, attribute) for attribute in attributes]
-        return [name for shape in shapes if shape is not None for name in shape.fields]
+        templates = [self.key_template(schema, attribute) for attribute in attributes]
+        return [name for template in templates if template is not None for name in template.fields]
 
     def all_instants(self, schema: Schema, attributes: tuple[str, ...]) -> bool:
-        """Whether key attributes are made of moments in time and nothing else."""
-        shapes = [self.key_pattern(schema, attribute) for attribute in attributes]
-        fields = [part for shape in shapes if shape is not None for part in shape.parts if isinstance(part, Field)]
+        """Whether key attributes are made of timestamps and nothing else."""
+        templates = [self.key_template(schema, attribute) for attribute in attributes]
+        fields = [
+            part for template in templates if template is not None for part in template.parts if isinstance(part, Field)
+        ]
         return bool(fields) and all(
             part.form != "date" and self.traits(schema, part.name).is_instant for part in fields
         )
 
     def days(self, schema: Schema, attribute: str) -> list[str]:
-        """The fields of a key attribute that stand in it as days."""
-        shape = self.key_pattern(schema, attribute)
+        """The fields of a key attribute that are in it as days."""
+        template = self.key_template(schema, attribute)
         return [
             part.name
-            for part in (() if shape is None else shape.parts)
+            for part in (() if template is None else template.parts)
             if isinstance(part, Field) and (part.form == "date" or self.traits(schema, part.name).is_day)
         ]
 
     def composed_keys(self, schema: Schema) -> list[ComposedKey]:
-        """The fields of an entity that a writer has to compose."""
+        """The fields of an entity that a writer has to compose by hand."""
         found = []
         for attribute in schema.table.key_attributes:
             spec = schema.by_attribute.get(attribute)
             if spec is None:
                 continue
-            templates = [shape for shape in self.key_patterns(schema, attribute) if shape.write is not None]
+            templates = [template for template in self.key_templates(schema, attribute) if template.write is not None]
             if templates:
-                repeats = frozenset(name for shape in templates for name in shape.fields)
+                repeats = frozenset(name for template in templates for name in template.fields)
                 found.append(ComposedKey(spec, repeats, f"{templates[0].write} composes it as {templates[0]}"))
                 continue
             if spec.types - {"NULL"} != {"S"} or not self.traits(schema, spec.name).is_plain_text:
                 continue
             if is_generic_key(spec.name):
-                found.append(ComposedKey(spec, frozenset(), "its name says that it is a key and nothing else"))
+                found.append(ComposedKey(spec, frozenset(), "it has the generic name of a key attribute"))
             elif repeats := _named_after(spec.name, schema):
-                found.append(ComposedKey(spec, repeats, f"its name is made of {' and '.join(sorted(repeats))}"))
+                found.append(ComposedKey(spec, repeats, f"its name is composed of {' and '.join(sorted(repeats))}"))
         return found
 
     # -- fields -------------------------------------------------------------------------------------------------
 
     def traits(self, schema: Schema, path: str) -> FieldTraits:
-        """What is known of a field, also of one that only a hand-made template names."""
+        """What is known of a field, also of one that only a template composed by hand names."""
         return traits_of(schema, path)
 
     # -- places -------------------------------------------------------------------------------------------------
@@ -230,7 +233,7 @@ def _declared(schema: Schema, part: Part) -> Part:
 
 
 def _named_after(name: str, schema: Schema) -> frozenset[str]:
-    """The other fields that a name is made of, such as ``user_status`` of ``user_id`` and ``status``; none, or two."""
+    """The other fields that a name is composed of: ``user_status`` of ``user_id`` and ``status``; none, or two."""
     strong = [word for word in words(name) if word not in _WEAK]
     if len(strong) < 2:
         return frozenset()

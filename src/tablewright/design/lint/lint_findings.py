@@ -1,13 +1,13 @@
-"""What lint is made of: rules, and the findings that they give.
+"""Lint rules, and the findings that they report.
 
-A rule is a function from a context of a design to what it finds, registered with its id:
+A rule is a function that yields what it finds in a design, registered with its id:
 
     @rule("unused-index", "An index that no pattern reads", "warning")
     def unused_index(context: LintContext) -> Iterator[Occurrence]:
         yield Occurrence("Calls/byProvider", "what is wrong, in a sentence or two", "the repair")
 
-A severity says what to do about a finding. An error gives wrong answers or loses data; a warning costs, or will; an
-advice is worth a look. ``ModelError``s that name a rule are findings of that rule, made before lint could look.
+Severities: an error gives wrong results or loses data; a warning costs money, or will; advice is worth a look. A
+``ModelError`` that names a rule becomes a finding of that rule.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Severity = Literal["error", "warning", "advice"]
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """What a rule says about one place."""
+    """What a rule finds at one place."""
 
     # Entity.field, Entity.pattern, table/index, or the name of a write, a need, a reaction or a claim.
     place: str
@@ -32,13 +32,13 @@ class Occurrence:
     repair: str
     # File and line, where the place has one.
     where: str | None = None
-    # Less than the rule's severity, where this case is not as bad.
+    # Lower than the severity of the rule, if this case is less severe.
     severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A mistake that lint knows."""
+    """A mistake that lint looks for."""
 
     id: str
     title: str
@@ -48,7 +48,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """A mistake in a design."""
+    """A mistake that lint has found in a design."""
 
     rule: str
     severity: Severity
@@ -57,7 +57,7 @@ class LintFinding:
     message: str
     repair: str
     where: str | None = None
-    # Why it stays, when the design accepts it.
+    # The reason, if the design accepts it.
     accepted: str | None = None
 
 

@@ -1,4 +1,4 @@
-"""Rules about writes and what follows them: conditions, retries, events and counters."""
+"""Rules about writes and reactions to them: conditions, retries, events and counters."""
 
 from __future__ import annotations
 
@@ -8,113 +8,113 @@ from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 
 
-@rule("phantom-item", "An update that creates what is not there", "error")
+@rule("phantom-item", "An update that creates a missing item", "error")
 def phantom_item(context: LintContext) -> Iterator[Occurrence]:
-    """UpdateItem creates an item under a key that has none."""
+    """UpdateItem creates an item if the key has none."""
     for write, item_write in context.item_writes:
         if item_write.action == "update" and not item_write.conditional:
             entity = item_write.entity.__name__
             what = ", ".join([*item_write.appends, *item_write.sets]) or "it"
             yield Occurrence(
                 write.name,
-                f"{write.name} updates {what} of {entity} without a condition. For an id that does not exist DynamoDB "
-                f"creates an item with these attributes alone: a phantom that is no {entity}.",
-                "Require that the item is there: drop conditional=False; the store's update does, and answers that "
-                "there is none.",
+                f"{write.name} updates {what} of {entity} without a condition. If there is no item with that key, "
+                f"DynamoDB creates one with these attributes alone, which is not a valid {entity}.",
+                "Require that the item exists: remove conditional=False. The store's update does so, and raises "
+                "NotFound.",
                 context.where(item_write.entity),
             )
 
 
-@rule("blind-overwrite", "A create that replaces what is there", "error")
+@rule("blind-overwrite", "A create that replaces an existing item", "error")
 def blind_overwrite(context: LintContext) -> Iterator[Occurrence]:
-    """PutItem replaces the item under a key that has one."""
+    """PutItem replaces an existing item with the same key."""
     for write, item_write in context.item_writes:
         if item_write.action == "create" and not item_write.conditional:
             yield Occurrence(
                 write.name,
-                f"{write.name} creates {item_write.entity.__name__} without a condition, so that it replaces one that "
-                "has the same key: a retried or colliding request loses what was there.",
+                f"{write.name} creates {item_write.entity.__name__} without a condition, so that it replaces one "
+                "that has the same key: a retried or colliding request loses what was there.",
                 'Require that there is none: drop conditional=False, or say "put" where replacing is meant.',
                 context.where(item_write.entity),
             )
 
 
-@rule("unbounded-retries", "A write that is tried again for ever", "error")
+@rule("unbounded-retries", "A write that is retried forever", "error")
 def unbounded_retries(context: LintContext) -> Iterator[Occurrence]:
-    """What fails for a reason that stays is never done."""
+    """A failure that does not pass is retried without end."""
     for write in context.design.writes.values():
         if write.retries is None:
             yield Occurrence(
                 write.name,
-                f"{write.name} is tried again until it succeeds, whatever the failure was. A cancelled transaction may "
-                "be a duplicate, a conflict, a lack of capacity or a wrong request; only some of them pass, and the "
-                "caller waits or the stack overflows on the others.",
-                "Bound it (retries=5) and look at the reasons of the cancellation: a duplicate is answered with the "
-                "first result, only conflicts are tried again, with back-off.",
+                f"{write.name} is retried until it succeeds, whatever the failure is. A transaction is cancelled for "
+                "a duplicate, a conflict, throttling or an invalid request; only some of these pass, and the caller "
+                "waits forever on the others.",
+                "Limit the retries (retries=5) and check the cancellation reasons: return the first result for a "
+                "duplicate, and retry only conflicts and throttling, with backoff.",
             )
 
 
-@rule("partial-count", "A counter that does not see every change", "error")
+@rule("partial-count", "A counter that misses some changes", "error")
 def partial_count(context: LintContext) -> Iterator[Occurrence]:
-    """Items come and go as well as change."""
+    """Items are created and deleted as well as changed."""
     for reaction in context.design.reactions:
-        missing = [kind for kind in ("INSERT", "MODIFY", "REMOVE") if kind not in reaction.events]
+        missing = [event for event in ("INSERT", "MODIFY", "REMOVE") if event not in reaction.events]
         if reaction.effect == "count" and missing:
             yield Occurrence(
                 reaction.name,
-                f"{reaction.name} counts {reaction.entity.__name__} on {', '.join(sorted(reaction.events))} only. What "
-                f"{' and '.join(missing)} would change is never counted, and the figure drifts from the table.",
-                'Count every event: events=frozenset(["INSERT", "MODIFY", "REMOVE"]), which is the default.',
+                f"{reaction.name} counts {reaction.entity.__name__} on {', '.join(sorted(reaction.events))} only. "
+                f"Changes by {' and '.join(missing)} are never counted, and the counter drifts from the table.",
+                'React to every event: events=frozenset(["INSERT", "MODIFY", "REMOVE"]), which is the default.',
                 context.where(reaction.entity),
             )
 
 
-@rule("counted-twice", "An effect that a replay repeats", "error")
+@rule("counted-twice", "An effect that is repeated when a record is redelivered", "error")
 def counted_twice(context: LintContext) -> Iterator[Occurrence]:
     """A stream delivers at least once."""
     for reaction in context.design.reactions:
         if not reaction.once:
             yield Occurrence(
                 reaction.name,
-                f"{reaction.name} has its effect again when a record comes again. A stream delivers at least once: "
-                "every crash, time-out and bisected batch brings records a second time.",
-                "Commit the effect together with the place up to which the stream is read, as the store's consumers "
-                "do, or remember what was done: once=True.",
+                f"{reaction.name} repeats its effect when a record is delivered again. A stream delivers at least "
+                "once: after a crash, a timeout or a bisected batch, records are delivered again.",
+                "Commit the effect together with the checkpoint, as the store's consumers do, or make it idempotent: "
+                "once=True.",
                 context.where(reaction.entity),
             )
 
 
 @rule("published-by-writer", "An event that is published after the write", "error")
 def published_by_writer(context: LintContext) -> Iterator[Occurrence]:
-    """Between the two, a process can die."""
+    """A process can crash between the two."""
     for reaction in context.design.reactions:
         if reaction.source == "writer":
             yield Occurrence(
                 reaction.name,
-                f"{reaction.name} is left to whoever has written {reaction.entity.__name__}. A process that dies in "
-                "between has written and told nobody, and one that tells first may tell of what was never written.",
-                'Let it follow from the stream: source="stream", and stream="NEW_AND_OLD_IMAGES" in the table.',
+                f"{reaction.name} is published by the process that has written {reaction.entity.__name__}. If it "
+                "crashes in between, the event is lost; if it publishes first, the write may never happen.",
+                'Publish it from the stream: source="stream", and stream="NEW_AND_OLD_IMAGES" of the table.',
                 context.where(reaction.entity),
             )
 
 
 @rule("stream-missing", "A reaction to a stream that the table does not have", "error")
 def stream_missing(context: LintContext) -> Iterator[Occurrence]:
-    """Without a stream nothing is told; without old images nothing can be taken off a count."""
+    """Without a stream there are no records; without old images a counter cannot be decremented."""
     for reaction in context.design.reactions:
         stream = reaction.entity.schema_.table.stream
         table = reaction.entity.schema_.table.name
         if reaction.source != "stream":
             continue
         if stream is None:
-            message = f"{reaction.name} follows the stream of table {table}, which has none: it never happens."
+            message = f"{reaction.name} reads the stream of table {table}, which has none: it never runs."
         elif reaction.effect == "count" and stream != "NEW_AND_OLD_IMAGES":
             message = (
-                f"{reaction.name} counts, but the stream of table {table} has {stream}: what an item was before, or is "
-                "now, is not told, so that nothing can be taken off."
+                f"{reaction.name} counts, but the stream of table {table} has {stream}: a record lacks the old or "
+                "the new image, so the counter cannot be decremented."
             )
         else:
             continue
         yield Occurrence(
-            reaction.name, message, 'Say stream="NEW_AND_OLD_IMAGES" in the table.', context.where(reaction.entity)
+            reaction.name, message, 'Declare stream="NEW_AND_OLD_IMAGES" for the table.', context.where(reaction.entity)
         )

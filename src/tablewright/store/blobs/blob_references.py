@@ -1,13 +1,13 @@
-"""What an item has outside: references to blobs, what a blob holds, and which values have to go. Pure.
+"""References to blobs: how an item names them, what a blob holds, and which values have to be offloaded. Pure.
 
     {"PK": …, "title": …, "~outside": {"body": {blob, size, sha256, type}}}
 
-A value that is outside is left out of its item, and an attribute of the store's own says where it is. No field can be
+An offloaded value is left out of its item, and an attribute of the store's own says where it is. No field can be
 stored in that attribute, so no value can be taken for a reference. Another writer that sets the value itself, in the
-item, is right: what is in the item counts before what is outside. One that knows nothing of references keeps them, as
+item, is right: what is in the item counts before its blob. One that knows nothing of references keeps them, as
 it keeps all that it does not know.
 
-A blob says whose it is, so that it can be told whether anything refers to it without looking through the table:
+A blob says whose it is, so that whether anything refers to it is found without looking through the table:
 
     magic, 4 bytes of length, JSON {"table", "key", "attribute"}, the value
 
@@ -78,10 +78,10 @@ def references(item: Mapping[str, AttributeValue]) -> dict[str, Reference]:
     """The references of an item, by attribute; also of those that are in the item itself again."""
     found = {}
     for attribute, member in item.get(BLOB_REFERENCES, {}).get("M", {}).items():
-        told = member.get("M", {})
+        fields = member.get("M", {})
         try:
             found[attribute] = Reference(
-                told["blob"]["S"], int(told["size"]["N"]), told["sha256"]["S"], told["type"]["S"]
+                fields["blob"]["S"], int(fields["size"]["N"]), fields["sha256"]["S"], fields["type"]["S"]
             )
         except (KeyError, ValueError):
             continue
@@ -110,13 +110,13 @@ def stored_references(found: Mapping[str, Reference]) -> AttributeValue:
 
 
 def stripped(item: Item) -> Item:
-    """An item as it is stored, given one that has been filled with the values that are outside."""
-    outside = references(item)
-    return {name: value for name, value in item.items() if name not in outside} if outside else item
+    """An item as it is stored, given one that has been filled with the values of its blobs."""
+    offloaded = references(item)
+    return {name: value for name, value in item.items() if name not in offloaded} if offloaded else item
 
 
-def sizes_outside(entity: Entity) -> dict[str, int]:
-    """The bytes that an entity has outside of its item, by field; as of when it was read or written last."""
+def offloaded_sizes(entity: Entity) -> dict[str, int]:
+    """The sizes of an entity's large values that are blobs, by field, as of when it was read or written last."""
     known = unknown_attributes(entity)
     if BLOB_REFERENCES not in known:
         return {}
@@ -129,7 +129,7 @@ def sizes_outside(entity: Entity) -> dict[str, int]:
 
 
 def remember(entity: Entity, found: Mapping[str, Reference]) -> None:
-    """Let an entity know what of it is outside."""
+    """Let an entity know its references."""
     known = unknown_attributes(entity)
     if found or BLOB_REFERENCES in known:
         keep_unknown_attributes(entity, with_references(known, found))
@@ -149,7 +149,7 @@ def _measured(content: bytes) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A value on its way outside."""
+    """A value on its way to a blob store."""
 
     reference: Reference
     data: bytes
@@ -173,7 +173,7 @@ def value_in(data: bytes, reference: Reference) -> AttributeValue | None:
 
 
 def owner_in(data: bytes) -> dict[str, Any] | None:
-    """The table, key and attribute that a blob is of, from its beginning; None if that cannot be told."""
+    """The table, key and attribute that a blob is of, from its beginning; None if it does not say."""
     try:
         owner = orjson.loads(data[len(_MAGIC) + _LENGTH : _header_end(data)])
     except orjson.JSONDecodeError:
@@ -186,10 +186,10 @@ def _header_end(data: bytes) -> int:
     return start + int.from_bytes(data[len(_MAGIC) : start]) if data.startswith(_MAGIC) else 0
 
 
-# -- which values have to go ----------------------------------------------------------------------------------------
+# -- which values are offloaded ----------------------------------------------------------------------------------------
 
 
-def to_go(schema: Schema, item: Item, name_length: int) -> list[FieldSpec]:
+def to_offload(schema: Schema, item: Item, name_length: int) -> list[FieldSpec]:
     """The large fields that have to leave an item: the largest first, until it fits.
 
     None goes that would gain nothing, as a reference takes up room as well.

@@ -1,10 +1,9 @@
-"""Large values, written and read: in an order in which nothing can get lost.
+"""Offloading: large values are written to a blob store, in an order in which nothing can get lost.
 
-    write       blobs (durable) ──▶ item that refers to them (commit) ──▶ blobs that it referred to before (deleted)
-    read        item ──▶ blobs that it refers to; one that is not there was superseded, so the item is read again
+    blobs (durable) ──▶ item that refers to them (commit) ──▶ blobs that it referred to before (deleted)
 
 Wherever a write stops, what is referred to is there. What may remain is a blob that nothing refers to, and those are
-collected (``orphans``). A blob is deleted only by who knows that nothing refers to it, and that nothing will:
+collected (``orphan_blobs``). A blob is deleted only by who knows that nothing refers to it, and that nothing will:
 
 * after a commit, what the item referred to before: known because the write was made under the condition that it did;
 * after a refusal, what was written for it, unless an answer got lost on the way, so that it may have been committed.
@@ -22,41 +21,30 @@ import orjson
 
 from tablewright.dynamo import AttributeValue, Item, item_size
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
-from tablewright.model import Entity, ModelError, Schema, Table, schema_of, schemas_of
+from tablewright.model import Entity, ModelError, Schema
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.model.items.item_decoding import unknown_attributes
-from tablewright.model.values.attribute_codec import decode
 from tablewright.store.blobs.blob_references import (
     Blob,
     Reference,
-    lacking,
     made,
     references,
     remember,
     stored_references,
-    to_go,
-    value_in,
+    to_offload,
     with_references,
 )
-from tablewright.store.blobs.blob_requests import delete_blobs, get_blobs, put_blobs
-from tablewright.store.blobs.blob_store import BlobStore, name_length, new_name
+from tablewright.store.blobs.blob_requests import delete_blobs, put_blobs
+from tablewright.store.blobs.blob_store import name_length, new_name
 from tablewright.store.context import Context
-from tablewright.store.errors import BlobLost, Conflict, LimitExceeded, ServiceError, StoreError
+from tablewright.store.errors import LimitExceeded, ServiceError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.flow.retry import is_undone, retrying
 from tablewright.store.item_description import describe_item
-from tablewright.store.read.batch_get import batch_get
-from tablewright.store.read.visibility import is_visible
 from tablewright.store.write.planning.item_conditions import has_version, version_of
 
 T = TypeVar("T")
 
-# How often an item is read again because what it referred to has been superseded.
-_ATTEMPTS = 8
 _MOST_OF_ITEM = 400 * 1024
-
-# Values by the blob that they are in, as far as they are at hand.
-Values = Mapping[str, AttributeValue]
 
 
 @dataclass(slots=True)
@@ -83,7 +71,7 @@ class Placement:
         return with_references(item, self.references)
 
     def done(self, written: Callable[[Any], T], entity: Entity) -> Callable[[Any], T]:
-        """What is to be done after the write of a whole entity, which is then to know what of it is outside."""
+        """What is to be done after the write of a whole entity, which is then to know its references."""
 
         def remembered(response: Any) -> T:
             result = written(response)
@@ -125,7 +113,7 @@ class Offload:
         if not changed <= actions.replaced:
             names = ", ".join(schema.by_attribute[name].name for name in changed - actions.replaced)
             raise ModelError(f"{schema.entity.__name__}: {names} is Large, so it can only be set and removed")
-        # What another writer has set in the item itself is there, and not outside.
+        # What another writer has set in the item itself is valid, and not the blob.
         kept = {name: found for name, found in before.items() if name not in changed and name not in basis}
         placed = Placement(dict(kept))
         stored = with_references(after, kept)
@@ -160,7 +148,7 @@ class Offload:
                 )
             return []
         name = context.name_of(schema.table)
-        return [spec.attribute for spec in to_go(schema, item, name_length(name, schema.type_name))]
+        return [spec.attribute for spec in to_offload(schema, item, name_length(name, schema.type_name))]
 
     def _put(
         self,
@@ -171,7 +159,7 @@ class Offload:
         value: AttributeValue,
         known: Reference | None,
     ) -> None:
-        """Send a value outside, unless it is there already."""
+        """Offload a value, unless its blob is there already."""
         if known is not None and known.is_of(value):
             placed.references[attribute] = known
             placed.values[known.blob] = value
@@ -200,7 +188,7 @@ class Offload:
         if contents:
             # First: what fails half-way has left something behind.
             self._written.update(dict.fromkeys(name for name, _ in contents))
-            yield from retrying(self._context, put_blobs(_blobs(self._context), contents))
+            yield from retrying(self._context, put_blobs(self._context.blob_store(), contents))
 
     def watched(self, commit: Flow[T]) -> Flow[T]:
         """A commit, of which we want to know whether it may have happened although it is said that it has not."""
@@ -245,166 +233,3 @@ def discard(context: Context, names: Sequence[str]) -> Flow[None]:
             yield delete_blobs(context.blobs, names)
         except ServiceError:
             return
-
-
-def _blobs(context: Context) -> BlobStore:
-    if context.blobs is None:
-        raise StoreError("a value is kept outside of its item, and the store does not know where; give it blobs=...")
-    return context.blobs
-
-
-# -- reading --------------------------------------------------------------------------------------------------------
-
-
-def at_hand(entity: Entity) -> Values:
-    """The values that an entity has of those that are outside, as far as they are what is there."""
-    schema, found = schema_of(type(entity)), {}
-    for attribute, reference in references(unknown_attributes(entity)).items():
-        spec = schema.by_attribute.get(attribute)
-        if spec is not None and spec.name in entity.__dict__:
-            value = spec.encode(entity.__dict__[spec.name])
-            if value is not None and reference.is_of(value):
-                found[reference.blob] = value
-    return found
-
-
-def loaded(
-    context: Context, table: Table, items: Sequence[Item], values: Values | None = None
-) -> Flow[list[Item | None]]:
-    """Items with the values that are outside; as they are now where they have changed, None where they are gone."""
-    result: list[Item | None] = list(items)
-    waiting = {number: item for number, item in enumerate(items) if lacking(item)}
-    known = dict(values or {})
-    for _ in range(_ATTEMPTS):
-        if not waiting:
-            return result
-        wanted = {found.blob: found for item in waiting.values() for found in lacking(item).values()}
-        known |= yield from _read(context, [name for name in wanted if name not in known])
-        superseded = {}
-        for number, item in waiting.items():
-            filled = _filled(table, item, known)
-            if filled is None:
-                superseded[number] = item
-            result[number] = filled
-        waiting = yield from _again(context, table, superseded, known, result)
-    raise Conflict(f"{table.name}: others keep changing what is read")
-
-
-def still_shown(
-    context: Context, schemas: Sequence[Schema], items: Sequence[Item], key: Sequence[str]
-) -> Flow[list[Item | None]]:
-    """Items that a read has found, with the values that are outside.
-
-    None for those that have changed meanwhile and are not what was asked for any more: they are gone, have expired, or
-    are elsewhere by the attributes of a key.
-    """
-    found = yield from loaded(context, schemas[0].table, items)
-    now = context.clock()
-
-    def is_shown(before: Item, item: Item) -> bool:
-        if references(item) == references(before):
-            return True
-        in_place = all(item.get(name) == before.get(name) for name in key)
-        return in_place and any(is_visible(schema, item, now) for schema in schemas)
-
-    pairs = zip(items, found, strict=True)
-    return [item if item is not None and is_shown(before, item) else None for before, item in pairs]
-
-
-def whole_if_older(context: Context, schema: Schema, item: Item | None) -> Flow[Item | None]:
-    """An item with all its values if it has an older shape, as its upgrade may look at them; else as it is."""
-    if (
-        item is None
-        or schema.upgrades is None
-        or schema.schema_version_of(item) == schema.upgrades.schema_version
-        or not lacking(item)
-    ):
-        return item
-    (whole,) = yield from loaded(context, schema.table, [item])
-    if whole is None:
-        raise Conflict(f"{schema.entity.__name__} {describe_item(schema, item)}: others keep changing the item")
-    return whole
-
-
-def _read(context: Context, names: Sequence[str]) -> Flow[dict[str, Any]]:
-    if not names:
-        return {}
-    response = yield from retrying(context, get_blobs(_blobs(context), names))
-    return {name: data for name, data in zip(names, response["Blobs"], strict=True) if data is not None}
-
-
-def _filled(table: Table, item: Item, known: Mapping[str, Any]) -> Item | None:
-    """An item with its values; None if a blob of them is not there."""
-    filled = dict(item)
-    for attribute, reference in lacking(item).items():
-        found = known.get(reference.blob)
-        if found is None:
-            return None
-        value = value_in(found, reference) if isinstance(found, bytes) else found
-        if value is None:
-            raise _lost(table, item, attribute, reference, "does not hold what was written")
-        filled[attribute] = value
-    return filled
-
-
-def _again(
-    context: Context,
-    table: Table,
-    superseded: Mapping[int, Item],
-    known: Mapping[str, Any],
-    result: list[Item | None],
-) -> Flow[dict[int, Item]]:
-    """Read items again that refer to something else by now; those that are to be filled once more."""
-    if not superseded:
-        return {}
-    name = context.name_of(table)
-    addresses = [(name, {part: item[part] for part in table.key}) for item in superseded.values()]
-    items = yield from batch_get(context, addresses, f"{table.name}.outside", consistent=True)
-    waiting = {}
-    for (number, before), now in zip(superseded.items(), items, strict=True):
-        result[number] = now
-        if now is None or not lacking(now):
-            continue
-        missing = lacking(before)
-        for attribute, reference in lacking(now).items():
-            if reference.blob not in known and missing.get(attribute) == reference:
-                raise _lost(table, now, attribute, reference, f"is not in {_blobs(context)!r}")
-        waiting[number] = now
-    return waiting
-
-
-def _lost(table: Table, item: Item, attribute: str, reference: Reference, reason: str) -> BlobLost:
-    schema = next((schema for schema in schemas_of(table) if schema.matches(item)), None)
-    if schema is None:
-        return BlobLost(table.name, "", attribute, reference.blob, reason)
-    return BlobLost(
-        schema.entity.__name__, describe_item(schema, item), schema.field_path(attribute), reference.blob, reason
-    )
-
-
-def load(context: Context, entity: Entity) -> Flow[None]:
-    """Give an entity the large values that it lacks because nobody read them, as the changes of a stream do."""
-    schema = schema_of(type(entity))
-    known = references(unknown_attributes(entity))
-    lacked = {
-        attribute: reference
-        for attribute, reference in known.items()
-        if attribute in schema.by_attribute and schema.by_attribute[attribute].name not in entity.__dict__
-    }
-    contents = yield from _read(context, [reference.blob for reference in lacked.values()])
-    name = schema.entity.__name__
-    for attribute, reference in lacked.items():
-        field_name = schema.by_attribute[attribute].name
-        data = contents.get(reference.blob)
-        reason = "is no longer there: the item has been changed or deleted since"
-        value = None if data is None else value_in(data, reference)
-        if value is None:
-            reason = reason if data is None else "does not hold what was written"
-            raise BlobLost(name, _told(schema, entity), field_name, reference.blob, reason)
-        schema.entity.__pydantic_validator__.validate_assignment(entity, field_name, decode(value))
-
-
-def _told(schema: Schema, entity: Entity) -> str:
-    """Which item an entity is of that was read in part."""
-    values = {name: value for name, value in entity.__dict__.items() if name in schema.fields and value is not None}
-    return describe_item(schema, schema.key_of(schema.encode_values(values)))

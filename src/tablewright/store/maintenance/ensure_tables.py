@@ -4,7 +4,7 @@
 
 What only adds is safe: a table, an index, time to live, a stream, recovery, encryption, protection, tags. What would
 have to take away or rebuild is not: another key, another projection, a local index, another view type of the stream.
-What is there and not in the model (an index of an older version, say) is told and left alone.
+What is there and not in the model (an index of an older version, say) is reported and left alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def ensure_tables(
 ) -> Flow[list[Difference]]:
     """Make the tables what the model says; what differed is returned.
 
-    Each change is waited for, up to ``wait`` seconds. A dry run changes nothing and raises nothing: it tells what
+    Each change is waited for, up to ``wait`` seconds. A dry run changes nothing and raises nothing: it returns what
     would be applied and what would be refused.
     """
     steps: list[_Step] = []

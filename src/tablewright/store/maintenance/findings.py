@@ -1,4 +1,4 @@
-"""What is wrong with stored items, and how that is told. Pure: an item and its model are all that is needed."""
+"""Findings: what is wrong with stored items, from an item and its model alone."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Fault(StrEnum):
     KEY = "key attribute"
     TYPE = "type attribute"
     PLACE = "primary key"
-    SHAPE = "older shape"
+    SCHEMA_VERSION = "older schema version"
     GUARD = "guard of a unique value"
     STRAY_GUARD = "guard without an owner"
     DUPLICATE = "unique value that another item has"
-    COUNTER = "counter behind its items"
+    SEQUENCE = "sequence behind its items"
     BLOB = "blob of a large value"
-    INVALID = "item that does not fit its entity"
+    UNREADABLE = "item that is not valid as its entity"
 
 
 class Remedy(StrEnum):
     """What became of a finding."""
 
     FOUND = "found"
-    MENDED = "mended"
+    REPAIRED = "repaired"
     # Needs a decision that only a person can take.
     LEFT = "left"
     # Others kept changing the item.
@@ -65,7 +65,7 @@ class Progress:
 
     done: int
     found: int
-    mended: int
+    repaired: int
     # The service's own estimate of how many items there are.
     total: int
     cursor: str | None
@@ -87,7 +87,7 @@ class Report:
 
 
 def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
-    """What is wrong with an item, and what it should be; None if that cannot be told."""
+    """What is wrong with an item, and what it should be; None if that cannot be worked out."""
     name, which = schema.entity.__name__, describe_item(schema, item)
     try:
         entity_of(schema, item)
@@ -95,11 +95,11 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
         derived = schema.derive(present)
         derived.update(schema.key_of(present))
     except Unreadable as error:
-        return [Finding(Fault.INVALID, name, which, "", None, error.reason)], None
+        return [Finding(Fault.UNREADABLE, name, which, "", None, error.reason)], None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # A value that fits no key, or one that a step of the upgrades cannot deal with.
         reason = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
-        return [Finding(Fault.INVALID, name, which, "", None, reason)], None
+        return [Finding(Fault.UNREADABLE, name, which, "", None, reason)], None
     wanted = {attribute: value for attribute, value in present.items() if attribute not in schema.key_rules} | derived
     if schema.table.type_attribute is not None:
         wanted[schema.table.type_attribute] = {"S": schema.type_name}
@@ -107,7 +107,7 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
     def differences() -> Iterator[Finding]:
         old, new = schema.schema_version_of(item), schema.schema_version_of(wanted)
         if old != new:
-            yield Finding(Fault.SHAPE, name, which, "", str(new), str(old))
+            yield Finding(Fault.SCHEMA_VERSION, name, which, "", str(new), str(old))
         attributes = [*schema.key_rules]
         if schema.table.type_attribute is not None:
             attributes.append(schema.table.type_attribute)

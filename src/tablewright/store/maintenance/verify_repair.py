@@ -1,16 +1,16 @@
 """Verify and repair: what is stored, against what the model says of it.
 
-    scan, page by page ──▶ items: key attributes, type, shape, place ──▶ guards and counters that belong to them
+    scan, page by page ──▶ items: key attributes, type, schema version, key ──▶ guards and counters that belong to them
                       └──▶ guards: is the owner there, and has it the value?
 
 Everything that follows from an item's fields is derived again and compared. So the same pass finds drift, fills in the
 attributes of a new index, spreads items anew when the number of shards has changed, moves items whose key template is
-another one now, and brings older shapes up to date.
+another one now, and brings older schema versions up to date.
 
 A repair changes an item only under the condition that what it was derived from is still the same; an item that others
-change meanwhile is read again (see ``mending``). What looks wrong because two things were read at two moments is looked
-at once more, in one transaction (``guard_upkeep``). What needs a decision (a value that two items have, an item that
-does not fit) is told and left.
+change meanwhile is read again (see ``repair_pass``). What looks wrong because two things were read at two moments is
+looked at once more, in one transaction (``unique_repair``). What needs a decision (a value that two items have, an item
+that is unreadable) is reported and left.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, com
 from tablewright.model import Entity, Schema, Table
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.store.argument_checks import A_SCOPE, is_entity_class, not_taken
+from tablewright.store.blobs.blob_loading import loaded
 from tablewright.store.blobs.blob_references import lacking, stripped
 from tablewright.store.blobs.blob_requests import head_blobs
-from tablewright.store.blobs.offload import Offload, loaded
+from tablewright.store.blobs.offload import Offload
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, BlobLost
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import backoff, retrying
 from tablewright.store.item_description import describe_item
 from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report, compared
-from tablewright.store.maintenance.repair_steps import ATTEMPTS, Changed, Mending, has_changed
+from tablewright.store.maintenance.repair_pass import ATTEMPTS, Changed, RepairPass, has_changed
 from tablewright.store.maintenance.unique_repair import guards_of, strays
 from tablewright.store.maintenance.write_back import upgrading
 from tablewright.store.read.batch_get import batch_get
@@ -64,7 +65,7 @@ def verify(
     progress goes on there.
     """
     _check_scope("verify", target)
-    return (yield from _Upkeep(context, target, mend=False).run(cursor, limit, page_size, on_progress))
+    return (yield from _Verification(context, target, repairs=False).run(cursor, limit, page_size, on_progress))
 
 
 def repair(
@@ -77,9 +78,9 @@ def repair(
     page_size: int | None = None,
     on_progress: ProgressHook | None = None,
 ) -> Flow[Report]:
-    """Mend what ``verify`` finds; a dry run, unless told otherwise, only tells it."""
+    """Repair what ``verify`` finds. By default it is a dry run, which only reports it."""
     _check_scope("repair", target)
-    return (yield from _Upkeep(context, target, mend=not dry_run).run(cursor, limit, page_size, on_progress))
+    return (yield from _Verification(context, target, repairs=not dry_run).run(cursor, limit, page_size, on_progress))
 
 
 def _check_scope(call: str, target: Any) -> None:
@@ -88,7 +89,7 @@ def _check_scope(call: str, target: Any) -> None:
 
 
 @dataclass(slots=True)
-class _Upkeep(Mending):
+class _Verification(RepairPass):
     """A pass over a table, or over the items of one entity in it."""
 
     done: int = 0
@@ -97,7 +98,7 @@ class _Upkeep(Mending):
         self, cursor: str | None, limit: int | None, page_size: int | None, on_progress: ProgressHook | None
     ) -> Flow[Report]:
         # Not a secret: this cursor is for operators, and for other processes of theirs.
-        read = ["upkeep", self.name, sorted(schema.type_name for schema in self.schemas)]
+        read = ["verify", self.name, sorted(schema.type_name for schema in self.schemas)]
         start = None if cursor is None else unseal(b"", read, cursor)[0]
         described_table = yield from retrying(self.context, Request("DescribeTable", {"TableName": self.name}))
         total = described_table["Table"].get("ItemCount", 0)
@@ -107,12 +108,12 @@ class _Upkeep(Mending):
                 body["ExclusiveStartKey"] = start
             if page_size is not None:
                 body["Limit"] = page_size
-            response = yield from retrying(self.context, Request("Scan", body, "upkeep"))
+            response = yield from retrying(self.context, Request("Scan", body, "verify"))
             yield from self._page(response["Items"])
             self.done += len(response["Items"])
             start = response.get("LastEvaluatedKey")
             cursor = None if start is None else seal(b"", read, [start])
-            progress = Progress(self.done, self.found, self.mended, total, cursor)
+            progress = Progress(self.done, self.found, self.repaired, total, cursor)
             if on_progress is not None:
                 on_progress(progress)
             if start is None or (limit is not None and self.done >= limit):
@@ -128,11 +129,11 @@ class _Upkeep(Mending):
                 continue
             schema = next((schema for schema in self.schemas if schema.matches(item)), None)
             if schema is not None:
-                mended = yield from self._item(schema, item)
-                if mended is not None and not is_expired(schema, mended, self.context.clock()):
-                    sound.append((schema, mended))
+                repaired = yield from self._item(schema, item)
+                if repaired is not None and not is_expired(schema, repaired, self.context.clock()):
+                    sound.append((schema, repaired))
         yield from guards_of(self, [(schema, item) for schema, item in sound if schema.unique])
-        yield from self._counters_of([(schema, item) for schema, item in sound if schema.numbered])
+        yield from self._sequences_of([(schema, item) for schema, item in sound if schema.numbered])
         yield from self._blobs_of([(schema, item) for schema, item in sound if schema.large])
         yield from strays(self, guards)
 
@@ -143,38 +144,38 @@ class _Upkeep(Mending):
     # -- what is in the item itself -----------------------------------------------------------------------------
 
     def _item(self, schema: Schema, item: Item) -> Flow[Item | None]:
-        """Check one item, and mend it; the item as it is then, None if it is not to be trusted."""
+        """Check one item, and repair it; the item as it is then, None if it is not to be trusted."""
         findings: list[Finding] = []
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 item, findings, wanted = yield from self._compared(schema, item)
             except BlobLost as lost:
-                self.tell([_lost(schema, item, lost)], Remedy.LEFT)
+                self.report([_lost(schema, item, lost)], Remedy.LEFT)
                 return None
             if wanted is None:
-                self.tell(findings, Remedy.LEFT)
+                self.report(findings, Remedy.LEFT)
                 return None
             if not findings:
                 return item
-            if not self.mend:
-                self.tell(findings, Remedy.FOUND)
+            if not self.repairs:
+                self.report(findings, Remedy.FOUND)
                 return item if self.key(item) == self.key(wanted) else None
             try:
-                yield from self.commit(schema, self._mending(schema, item, wanted))
+                yield from self.commit(schema, self._repair_plan(schema, item, wanted))
             except AlreadyExists:
-                self.tell(findings, Remedy.LEFT)
+                self.report(findings, Remedy.LEFT)
                 return None
             except Changed:
                 yield backoff(self.context, attempt)
                 body = {"TableName": self.name, "Key": self.key(item), "ConsistentRead": True}
-                response = yield from retrying(self.context, Request("GetItem", body, "upkeep"))
+                response = yield from retrying(self.context, Request("GetItem", body, "verify"))
                 if "Item" not in response or not schema.matches(response["Item"]):
                     return None
                 item = response["Item"]
             else:
-                self.tell(findings, Remedy.MENDED)
+                self.report(findings, Remedy.REPAIRED)
                 return wanted
-        self.tell(findings, Remedy.BUSY)
+        self.report(findings, Remedy.BUSY)
         return None
 
     def _compared(self, schema: Schema, item: Item) -> Flow[tuple[Item, list[Finding], Item | None]]:
@@ -186,12 +187,12 @@ class _Upkeep(Mending):
             return item, *compared(schema, item)
         if not is_older(schema, item):
             findings, wanted = compared(schema, item)
-            if wanted is None or not self.mend or self.key(item) == self.key(wanted):
+            if wanted is None or not self.repairs or self.key(item) == self.key(wanted):
                 return item, findings, wanted
         (whole,) = yield from loaded(self.context, self.table, [item])
         return (item, [], None) if whole is None else (stripped(whole), *compared(schema, whole))
 
-    def _mending(self, schema: Schema, item: Item, wanted: Item) -> WritePlan:
+    def _repair_plan(self, schema: Schema, item: Item, wanted: Item) -> WritePlan:
         if self.key(item) != self.key(wanted):
             attempt = Attempt(self.context, Offload(self.context))
             return move(attempt, schema, item, wanted, self.unchanged(*unchanged(schema, item)))
@@ -207,10 +208,10 @@ class _Upkeep(Mending):
         same = self.unchanged(*all_equal({name: item.get(name) for name in assumed}))
         return WritePlan([action("Update", self.at(self.key(item)), same, actions)])
 
-    # -- counters -----------------------------------------------------------------------------------------------
+    # -- sequences ----------------------------------------------------------------------------------------------
 
-    def _counters_of(self, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
-        """Check that no item has a number that its counter has yet to give."""
+    def _sequences_of(self, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
+        """Check that no item has a number that its sequence has yet to give."""
         highest: dict[str, tuple[Schema, FieldSpec, Item, Item]] = {}
         for schema, item in items:
             for spec in schema.numbered:
@@ -221,14 +222,14 @@ class _Upkeep(Mending):
                 if known is None or _number(item, spec.attribute) > _number(known[2], spec.attribute):
                     highest[str(key)] = (schema, spec, item, key)
         addresses = [(self.name, key) for *_, key in highest.values()]
-        counters = yield from batch_get(self.context, addresses, "upkeep", consistent=True)
+        counters = yield from batch_get(self.context, addresses, "verify", consistent=True)
         for (schema, spec, item, key), counter in zip(highest.values(), counters, strict=True):
             number, given = _number(item, spec.attribute), _number(counter or {}, COUNT)
             if number <= given:
                 continue
             name = schema.entity.__name__
-            finding = Finding(Fault.COUNTER, name, describe_item(schema, item), spec.name, str(number), str(given))
-            if self.mend:
+            finding = Finding(Fault.SEQUENCE, name, describe_item(schema, item), spec.name, str(number), str(given))
+            if self.repairs:
                 behind = missing(COUNT) | compare(COUNT, "<", {"N": str(number)})
                 raised = UpdateActions(sets={COUNT: {"N": str(number)}})
                 try:
@@ -237,12 +238,12 @@ class _Upkeep(Mending):
                 except Changed:
                     # It has been raised by others meanwhile.
                     continue
-            self.tell([finding], Remedy.MENDED if self.mend else Remedy.FOUND)
+            self.report([finding], Remedy.REPAIRED if self.repairs else Remedy.FOUND)
 
     # -- large values -------------------------------------------------------------------------------------------
 
     def _blobs_of(self, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
-        """Check that what is outside of items is there."""
+        """Check that the blobs that items refer to are there."""
         blobs = self.context.blobs
         wanted = [(schema, item, found.blob) for schema, item in items for found in lacking(item).values()]
         if blobs is None or not wanted:
@@ -255,7 +256,7 @@ class _Upkeep(Mending):
                 # It may have been superseded just now.
                 yield from loaded(self.context, self.table, [item])
             except BlobLost as lost:
-                self.tell([_lost(schema, item, lost)], Remedy.LEFT)
+                self.report([_lost(schema, item, lost)], Remedy.LEFT)
 
 
 def _lost(schema: Schema, item: Item, lost: BlobLost) -> Finding:

@@ -1,6 +1,6 @@
-"""Items of an older shape, stored in the present one: by a repair, and by reads of an entity that writes back.
+"""Items of an older schema version, stored in the current one: by a repair, and by reads of an entity that writes back.
 
-    read ──▶ items of an older shape ──▶ each upgraded, and written once if nothing has changed ──▶ entities
+    read ──▶ older items ──▶ each upgraded, and written once if nothing has changed ──▶ entities
 
 What is written is what the upgrade has changed, under the condition that all that it was made of is still stored so. An
 item that is gone does not come back, and what others have written stays, also attributes that nobody here knows. The
@@ -73,13 +73,13 @@ class _Waiting(StoreError):
 
 
 def written_back(context: Context, schemas: Sequence[Schema], items: Sequence[Item]) -> Flow[list[Item]]:
-    """Items that were read of some entities; those that had an older shape as they are stored now, if they are."""
+    """Items that were read of some entities; older ones as they are stored now, if they are."""
     result = list(items)
     known: dict[int, Item] = {}
     for number, item in enumerate(items):
         schema = next((schema for schema in schemas if len(schemas) == 1 or schema.matches(item)), None)
         if schema is None or not schema.needs_write_back(item) or lacking(item):
-            # The steps may look at what is outside, so that without it there is nothing to go by.
+            # The upgrades may look at large values, so that without them there is nothing to go by.
             continue
         if id(item) not in known:
             try:
@@ -95,7 +95,7 @@ def written_back(context: Context, schemas: Sequence[Schema], items: Sequence[It
 
 
 def _write_back(context: Context, schema: Schema, item: Item) -> Flow[Item]:
-    """Write an item in the present shape: what is stored then; the same one if it could not be."""
+    """Write an item in the current schema version: what is stored then; the same one if it could not be."""
     _, wanted = compared(schema, item)
     if wanted is None or any(wanted[name] != item[name] for name in schema.table.key):
         return item

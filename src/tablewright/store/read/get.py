@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from tablewright.dynamo import Item
 from tablewright.model import Entity, Lookup, ModelError, Schema, schema_of
 from tablewright.store.argument_checks import A_GET, not_taken
+from tablewright.store.blobs.blob_loading import still_shown
 from tablewright.store.blobs.blob_references import lacking
-from tablewright.store.blobs.offload import still_shown
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying

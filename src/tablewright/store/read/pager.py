@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tablewright.dynamo import Item
+from tablewright.store.blobs.blob_loading import still_shown
 from tablewright.store.blobs.blob_references import lacking
-from tablewright.store.blobs.offload import still_shown
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying

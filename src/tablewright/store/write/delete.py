@@ -11,8 +11,9 @@ from tablewright.dynamo.expressions.builder import all_equal, equals, exists
 from tablewright.model import Entity, Lookup
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.schema import Schema
+from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.blobs.blob_references import references
-from tablewright.store.blobs.offload import Placement, whole_if_older
+from tablewright.store.blobs.offload import Placement
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, StoreError
 from tablewright.store.flow.driver import Flow, Response

@@ -20,8 +20,9 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import unknown_attributes
 from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import AN_ENTITY
+from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.blobs.blob_references import references
-from tablewright.store.blobs.offload import Placement, whole_if_older
+from tablewright.store.blobs.offload import Placement
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Request, Response

@@ -1,15 +1,15 @@
-"""Numbered fields, by counters: items that hold the last number that was given.
+"""Numbered fields, by sequences: each is an item that holds the last number that was given.
 
-The counter is raised in the transaction that writes the numbered items, under the condition that it is still where it
+The sequence is raised in the transaction that writes the numbered items, under the condition that it is still where it
 was when their numbers were made from it. So there are neither gaps nor two of one number, whoever fails or is refused.
-Several items of one transaction draw from one counter in their order.
+Several items of one transaction draw from one sequence in their order.
 
-A number that the caller gives raises the counter in the same way, if it is not as far as that. An item that comes to
+A number that the caller gives raises the sequence in the same way, if it is not as far as that. An item that comes to
 be counted for something else is given the next number there.
 
 Where the transaction also makes what the numbers are counted for (a ticket with its first event), nothing has been
-numbered yet, as far as anybody can tell, and the counter is not read. Should there be one, the condition fails, and
-tells how far it is.
+numbered yet, as far as is known, and the sequence is not read. Should there be one, the condition fails, and the item
+that comes back says how far it is.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from tablewright.store.flow.retry import retrying
 # The last number that was given.
 COUNT = "count"
 
-# Which counter it is: the table, and its partition, which has nothing else.
+# Which sequence it is: the table, and its partition, which has nothing else.
 Identity = tuple[str, str]
 
 
 # Not frozen, though no field is ever set anew: one is made for every numbered item.
 @dataclass(slots=True)
 class Draw:
-    """A field that is to be given the next number of a counter."""
+    """A field that is to be given the next number of a sequence."""
 
     schema: Schema
     spec: FieldSpec
@@ -54,8 +54,8 @@ class Draw:
 
 
 @dataclass(slots=True)
-class Counter:
-    """A counter as it is known to be, and the highest number that there will be."""
+class SequenceState:
+    """A sequence as it is known to be, and the highest number that there will be."""
 
     schema: Schema
     key: Item
@@ -82,23 +82,23 @@ def counted_attributes(schema: Schema) -> frozenset[str]:
 
 
 class Sequences:
-    """The counters that the operations of one transaction draw from, over all its attempts."""
+    """The sequences that the operations of one transaction draw from, over all its attempts."""
 
     def __init__(self) -> None:
         self._last: dict[Identity, int] = {}
 
     def prepare(
         self, context: Context, draws: Iterable[Draw], pattern: str, is_new: Callable[[Draw], bool]
-    ) -> Flow[dict[Identity, Counter]]:
-        """The counters to draw from, read where it is not known how far they are, and past what is given.
+    ) -> Flow[dict[Identity, SequenceState]]:
+        """The sequences to draw from, read where it is not known how far they are, and past what is given.
 
         ``is_new`` says whether what a draw is counted for is made just now.
         """
-        counters: dict[Identity, Counter] = {}
+        known: dict[Identity, SequenceState] = {}
         for draw in draws:
             identity = draw.identity
-            if identity in counters:
-                counters[identity].highest = max(counters[identity].highest, draw.given or 0)
+            if identity in known:
+                known[identity].highest = max(known[identity].highest, draw.given or 0)
                 continue
             if identity not in self._last and is_new(draw):
                 self._last[identity] = 0
@@ -107,9 +107,9 @@ class Sequences:
                 response = yield from retrying(context, Request("GetItem", body, pattern))
                 self.found(identity, response.get("Item"))
             last = self._last[identity]
-            counters[identity] = Counter(draw.schema, draw.key, last, max(last, draw.given or 0))
-        return counters
+            known[identity] = SequenceState(draw.schema, draw.key, last, max(last, draw.given or 0))
+        return known
 
     def found(self, identity: Identity, item: Item | None) -> None:
-        """Note how far a counter is."""
+        """Note how far a sequence is."""
         self._last[identity] = 0 if item is None else int(item[COUNT]["N"])

@@ -21,7 +21,7 @@ from tablewright.dynamo.expressions.builder import all_equal
 from tablewright.model import Entity, Lookup
 from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import OPERATIONS, not_taken
-from tablewright.store.blobs.offload import whole_if_older
+from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, NotFound, StoreError
 from tablewright.store.flow.driver import Flow

@@ -24,8 +24,8 @@ from tablewright.dynamo.expressions.builder import UpdateActions, all_equal
 from tablewright.model import Entity, Lookup, ModelError
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 from tablewright.model.schema import Schema
+from tablewright.store.blobs.blob_loading import Values, at_hand, loaded
 from tablewright.store.blobs.blob_references import lacking, references, stripped
-from tablewright.store.blobs.offload import Values, at_hand, loaded
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Response
@@ -36,7 +36,7 @@ from tablewright.store.write.fields.field_bounds import field_preconditions
 from tablewright.store.write.fields.field_paths import place_of
 from tablewright.store.write.fields.field_updates import FieldUpdates, to_actions
 from tablewright.store.write.move import move, unchanged
-from tablewright.store.write.planning.dependencies import Dependencies, dependencies
+from tablewright.store.write.planning.attribute_dependencies import Dependencies, dependencies
 from tablewright.store.write.planning.executor import execute
 from tablewright.store.write.planning.item_conditions import is_live, is_older
 from tablewright.store.write.planning.operation import (

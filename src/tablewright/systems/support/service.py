@@ -313,7 +313,7 @@ class Support:
     ) -> TolerantPage[Feedback]:
         """What was thought of the help with a ticket, newest first, as far as it is wanted."""
         selection = Feedback.of_ticket(ticket_id=ticket_id)
-        return await self._reader.page(selection, limit=limit, cursor=cursor, wanted=wanted)
+        return await self._reader.page(selection, limit=limit, cursor=cursor, include=wanted)
 
     async def feedback_by_operator(
         self, operator_id: str, *, limit: int = 50, cursor: str | None = None

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from tablewright.runtime.http.json_values import JsonObject, Shown, Text
 from tablewright.runtime.http.path_ids import Id
-from tablewright.store import Unreadable, sizes_outside
+from tablewright.store import Unreadable, offloaded_sizes
 from tablewright.systems.json_numbers import Whole
 from tablewright.systems.support.maintenance_jobs import JobState
 from tablewright.systems.support.model import Case, Event, Feedback, Priority, Status, Ticket
@@ -92,7 +92,7 @@ class TicketView(TypedDict):
 
 
 def ticket_view(ticket: Ticket) -> TicketView:
-    outside = sizes_outside(ticket).get("data")
+    outside = offloaded_sizes(ticket).get("data")
     return {
         "ticket_id": ticket.ticket_id,
         "customer_id": ticket.customer_id,

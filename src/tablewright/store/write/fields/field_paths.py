@@ -2,7 +2,7 @@
 
 A place knows where it is stored and what type is there, since nested models may store a member under another name or in
 another form. A path may lead into one of several models (``Cat | Dog``): then it is a place only where the one is
-stored that has the field, which is a condition of the write (see ``bounds``).
+stored that has the field, which is a condition of the write (see ``field_bounds``).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Place:
     member: TypeAdapter[Any] | None
     # Whether a model around it has validators of its own, which would have to see all of it.
     is_watched: bool
-    # Where it is in one of several models: what tells them apart, and the values by which it is one that has it.
+    # Where it is in one of several models: their discriminator, and its values for those that have the field.
     variants: tuple[Variant, ...]
     _adapter: TypeAdapter[Any]
     # The entity and the path, for those who give it something else.
@@ -134,7 +134,7 @@ def markers_of(entity: type[Entity], path: str) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The member that tells apart the models that something may be, and the values of those that have a field."""
+    """The discriminator of a union of models, and its values for the models that have a field."""
 
     # What may be one of several, as the caller names it, and the field that not all of them have.
     name: str
@@ -158,7 +158,7 @@ class _Way:
 def _followed(entity: type[Entity], path: str) -> _Way:
     """Where a path is stored, and what is there."""
     if not _PATH.fullmatch(path):
-        raise ModelError(f"{path!r} is no path; write it like address.city or lines[0].quantity")
+        raise ModelError(f"{path!r} is not a path; write it like address.city or lines[0].quantity")
     way = _Way()
     taken = ""
     for name, position in _STEP.findall(path):
@@ -201,22 +201,22 @@ def _enter(way: _Way, taken: str, name: str, path: str) -> None:
         raise ModelError(f"{path!r}: {known} has no field {name!r}")
     stored = {next(member[1] for member in stored_members(model) if member[0] == name) for model in having}
     infos = [model.model_fields[name] for model in having]
-    telling = _telling(models)
-    if len(stored) > 1 or name == telling or (len(having) < len(models) and telling is None):
+    discriminator = _discriminator(models)
+    if len(stored) > 1 or name == discriminator or (len(having) < len(models) and discriminator is None):
         known = " or ".join(model.__name__ for model in models)
         raise ModelError(f"{path!r}: {taken} is {known}, and {name} belongs to which one it is; set {taken} as a whole")
-    if len(having) < len(models) and telling is not None:
-        choices = [choice for model in having for choice in get_args(model.model_fields[telling].annotation)]
+    if len(having) < len(models) and discriminator is not None:
+        choices = [choice for model in having for choice in get_args(model.model_fields[discriminator].annotation)]
         values = tuple(value for value in map(encode, choices) if value is not None)
-        way.variants.append(Variant(taken, name, f"{way.stored}.{telling}", values))
+        way.variants.append(Variant(taken, name, f"{way.stored}.{discriminator}", values))
     way.stored += f".{stored.pop()}"
     way.annotation = reduce(or_, [_annotated(info.annotation, info.metadata) for info in infos])
     way.removable = not any(info.is_required() for info in infos)
     way.is_watched |= any(model.__pydantic_decorators__.model_validators for model in having)
 
 
-def _telling(models: list[type[BaseModel]]) -> str | None:
-    """The field by which several models are told apart: each has values of its own for it."""
+def _discriminator(models: list[type[BaseModel]]) -> str | None:
+    """The field that discriminates a union of models: each has values of its own for it."""
     for name in models[0].model_fields if len(models) > 1 else ():
         infos = [model.model_fields.get(name) for model in models]
         if all(info is not None and get_origin(info.annotation) is Literal for info in infos):

@@ -81,7 +81,7 @@ class WritePlan:
     guards: Sequence[GuardChange] = ()
     # The result, given the response of a single request, or an empty one after a transaction.
     result: Callable[[Response], Any] = lambda _: None
-    # Where large values go. With them, a result may have to be loaded; the flow is told whether anybody wants it.
+    # Where large values go. With them, a result may have to be loaded, given whether the caller wants it.
     placement: Placement | None = None
     load_result: Callable[[Response, bool], Flow[Any]] | None = None
 

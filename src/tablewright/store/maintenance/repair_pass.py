@@ -1,4 +1,4 @@
-"""What the parts of upkeep share: what they are about, what they have found, and how they mend it.
+"""A pass over a table that verifies it, and may repair it: what it is about, what it has found, how it commits repairs.
 
 A repair changes an item only under the condition that what it was derived from is still the same; otherwise it is
 ``Changed``, and looked at again, ``ATTEMPTS`` times at most.
@@ -21,7 +21,7 @@ from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.planning.operation import Planned, WritePlan
 from tablewright.store.write.planning.preconditions import Precondition
 
-__all__ = ["ATTEMPTS", "Changed", "Mending", "has_changed"]
+__all__ = ["ATTEMPTS", "Changed", "RepairPass", "has_changed"]
 
 ATTEMPTS = 5
 _MOST_FINDINGS = 1000
@@ -36,15 +36,15 @@ def has_changed(_: Item) -> StoreError:
 
 
 @dataclass(slots=True)
-class Mending:
-    """What is looked at, and what was found; with ``mend``, it is mended too."""
+class RepairPass:
+    """What is verified, and what was found; with ``repairs``, it is repaired too."""
 
     context: Context
     target: Table | type[Entity]
-    mend: bool
+    repairs: bool
     findings: list[Finding] = field(default_factory=list)
     found: int = 0
-    mended: int = 0
+    repaired: int = 0
 
     @property
     def table(self) -> Table:
@@ -59,16 +59,16 @@ class Mending:
         """What the table is called here."""
         return self.context.name_of(self.table)
 
-    def tell(self, findings: Sequence[Finding], remedy: Remedy) -> None:
+    def report(self, findings: Sequence[Finding], remedy: Remedy) -> None:
         self.found += len(findings)
-        self.mended += len(findings) if remedy is Remedy.MENDED else 0
+        self.repaired += len(findings) if remedy is Remedy.REPAIRED else 0
         room = max(0, _MOST_FINDINGS - len(self.findings))
         self.findings += [replace(finding, remedy=remedy) for finding in findings[:room]]
 
     def commit(self, schema: Schema, plan: WritePlan) -> Flow[None]:
-        mending = Planned(schema, "repair", plan)
+        repair_pass = Planned(schema, "repair", plan)
         try:
-            yield from execute_all(self.context, [mending], f"{schema.entity.__name__}.repair")
+            yield from execute_all(self.context, [repair_pass], f"{schema.entity.__name__}.repair")
         except Cancelled as cancelled:
             raise next(reason for reason in cancelled.reasons if reason is not None) from None
 
