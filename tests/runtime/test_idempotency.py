@@ -11,7 +11,7 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.model import Entity, Get, Table
 from tablewright.runtime.idempotency import under_key
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -50,7 +50,7 @@ def clock() -> Clock:
 @pytest.fixture
 def store(clock: Clock) -> Iterator[AsyncStore]:
     with Engine.open(clock=clock) as engine:
-        Store.on(engine).ensure_tables(things, notes_table)
+        Store.on(engine).ensure_tables(things, internal_table)
         yield AsyncStore.on(engine, clock=clock)
 
 

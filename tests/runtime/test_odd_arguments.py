@@ -65,7 +65,7 @@ def test_a_settings_file_that_is_named_has_to_be_there(
 ) -> None:
     for name in (tmp_path / "missing.toml", tmp_path):
         monkeypatch.setenv("TABLEWRIGHT_CONFIG", str(name))
-        assert "is no file" in _refusal(capsys, "config")
+        assert "is not a file" in _refusal(capsys, "config")
 
 
 def test_a_settings_file_that_cannot_be_read_is_named(

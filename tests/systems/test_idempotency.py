@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tablewright.runtime.idempotency import KeyedRequest
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.systems.servicedesk.model import tickets
 from tests.systems import raw
 from tests.systems.calls.planner import NOON, changed, new_id
@@ -218,7 +218,7 @@ def test_a_natural_key_does_what_it_did(served: Served) -> None:
 def test_what_is_remembered_of_a_key_says_nothing_of_it(served: Served) -> None:
     post, key = a_comment(served), uuid4().hex
     post.send(key)
-    kept = [item for item in raw.items(served, notes_table) if item["kind"] == {"S": KeyedRequest.__name__}]
+    kept = [item for item in raw.items(served, internal_table) if item["kind"] == {"S": KeyedRequest.__name__}]
     assert kept
     for word in (key, "voice-agent", "hums", "hunter2"):
         assert not any(word in str(item) for item in kept)

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from tablewright.model import Keys
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore, Cancelled, IdempotencyRecord, InProgress, KeyMismatch, Outcome
 
 __all__ = ["KeyedRequest", "once", "under_key"]
@@ -22,7 +22,7 @@ __all__ = ["KeyedRequest", "once", "under_key"]
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0)
 
 
-class KeyedRequest(IdempotencyRecord, table=notes_table):
+class KeyedRequest(IdempotencyRecord, table=internal_table):
     """What was asked for under an idempotency key, for a day; the key itself is a digest here."""
 
     keys = Keys(PK="REQUEST#{idempotency_key}", SK="REQUEST")

@@ -61,7 +61,7 @@ def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> Non
         assert tickets(url, token) == []
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=60)
-    assert "there is data already, so no demo data is added to it" in errors
+    assert "there is data already, so that no demo data is added" in errors
 
 
 @pytest.mark.requirement("X2")
@@ -151,7 +151,7 @@ def test_settings_come_from_the_environment_before_the_file_and_secrets_are_not_
     ("name", "value", "told"),
     [
         ("TABLEWRIGHT_PORT", "many", "TABLEWRIGHT_PORT (or port in tablewright.toml): "),
-        ("TABLEWRIGHT_SMTP_URL", "http://mail", "TABLEWRIGHT_SMTP_URL: the mail server is given as smtp://host:port"),
+        ("TABLEWRIGHT_SMTP_URL", "http://mail", "TABLEWRIGHT_SMTP_URL: give the mail server as smtp://host:port"),
         ("TABLEWRIGHT_ISSUER", "https://pool", "set TABLEWRIGHT_AUDIENCE"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tablewright.runtime.identity.tokens import MEMBERS, SERVICES
-from tablewright.runtime.system import DemoUser, Runtime, System, Tell
+from tablewright.runtime.system import DemoUser, OnProgress, Runtime, System
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.model import Status, design
 from tablewright.systems.servicedesk.service import ServiceDesk
@@ -24,14 +24,14 @@ def _service(runtime: Runtime) -> ServiceDesk:
     return ServiceDesk(runtime.store, runtime.privacy_secret, runtime.clock, notes)
 
 
-async def _demo(runtime: Runtime, desk: ServiceDesk, tell: Tell) -> None:
+async def _demo(runtime: Runtime, desk: ServiceDesk, on_progress: OnProgress) -> None:
     for number, (caller, issue, comments) in enumerate(_ISSUES, 1):
         ticket = (await desk.create(caller, issue, agent="demo", idempotency_key=f"demo-{number}")).ticket
         for comment in comments[len(ticket.comments) :]:
             await desk.add_comment(ticket.ticket_id, comment)
         if number == 2 and ticket.status is Status.OPEN:
             await desk.change_status(ticket.ticket_id, Status.IN_PROGRESS)
-        tell("tickets", number, len(_ISSUES))
+        on_progress("tickets", number, len(_ISSUES))
 
 
 system = System(

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from tablewright.runtime.errors import Clash
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
-from tablewright.runtime.system import DemoUser, Runtime, System, Tell
+from tablewright.runtime.system import DemoUser, OnProgress, Runtime, System
 from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
 from tablewright.systems.tasks.model import Group, Priority, Status, design
@@ -31,13 +31,13 @@ def _service(runtime: Runtime) -> Tasks:
     return Tasks(runtime.store, runtime.changes, Notes("tasks", runtime.metrics, runtime.now))
 
 
-async def _demo(runtime: Runtime, tasks: Tasks, tell: Tell) -> None:
+async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None:
     """What is there already, after a fill that was cut short, stays as it is."""
     total = len(_USERS) + len(_TASKS)
     for number, user in enumerate(_USERS, 1):
         with suppress(Clash):
             await tasks.create_user(user.user_id, user.email or "", frozenset(Group(group) for group in user.groups))
-        tell("users and tasks", number, total)
+        on_progress("users and tasks", number, total)
     ada = Caller("ada", "ada@example.org", frozenset({ADMINS}))
     for number, (title, text, priority, assignees, status) in enumerate(_TASKS, 1):
         task = await tasks.create(title, text, priority, admin=ada, idempotency_key=f"demo-{number}")
@@ -46,7 +46,7 @@ async def _demo(runtime: Runtime, tasks: Tasks, tell: Tell) -> None:
                 await tasks.assign(task.task_id, user_id, admin=ada)
         if task.status is not status:
             await tasks.change_status(task.task_id, status, caller=ada)
-        tell("users and tasks", len(_USERS) + number, total)
+        on_progress("users and tasks", len(_USERS) + number, total)
 
 
 system = System(
