@@ -139,7 +139,8 @@ def test_a_token_says_who_is_asking(desk: Desk, keys: list[Key]) -> None:
 def test_an_access_token_names_its_client_otherwise(desk: Desk, keys: list[Key]) -> None:
     access = {"token_use": "access", "aud": None, "client_id": CLIENT, "email": None, "username": "ada"}
     assert desk.caller(signed(keys[0], **access)).groups == {"Admins"}
-    assert desk.refusal(signed(keys[0], **{**access, "client_id": "other"})) == "the token was issued for another client"
+    refused = desk.refusal(signed(keys[0], **{**access, "client_id": "other"}))
+    assert refused == "the token was issued for another client"
     # Neither stands in for the other.
     assert "another client" in desk.refusal(signed(keys[0], **{**access, "client_id": None, "aud": CLIENT}))
     assert "another client" in desk.refusal(signed(keys[0], aud=None, client_id=CLIENT))
@@ -290,7 +291,7 @@ def test_an_issuer_that_was_never_there_is_no_fault_of_the_caller(desk: Desk, is
     issuer.status = 503
     for _ in range(5):
         told = desk.refusal(signed(keys[0]), Unready)
-    assert told == "tokens cannot be verified at the moment: their issuer's keys cannot be read"
+    assert told == "tokens cannot be verified at the moment: the keys of their issuer cannot be fetched"
     assert issuer.asked == 1
     issuer.status = 200
     desk.now += 1
