@@ -16,8 +16,8 @@ from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.pager import MOST_AT_ONCE, Reading, begin, go_on, sealed
-from tablewright.store.read.read_plan import Plan, Scope
-from tablewright.store.read.read_planner import plan_collection, plan_scan, plan_selection
+from tablewright.store.read.planning.read_plan import Plan, Scope
+from tablewright.store.read.planning.read_planner import plan_collection, plan_scan, plan_selection
 from tablewright.store.read.visibility import visible
 
 E = TypeVar("E", bound=Entity)

@@ -22,7 +22,7 @@ from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.get import get, get_many
 from tablewright.store.read.pager import Reading, begin
-from tablewright.store.read.read_planner import plan_collection, plan_selection
+from tablewright.store.read.planning.read_planner import plan_collection, plan_selection
 
 # The most items that are read to fill a page.
 MOST_READ = 1_000
