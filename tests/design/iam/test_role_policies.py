@@ -143,7 +143,7 @@ def test_a_consumer_reads_one_stream_and_writes_its_notes() -> None:
     assert allowed(document, stream) == {"DescribeStream", "GetShardIterator", "GetRecords"}
     assert allowed(document, f"{TABLE}/Orders/stream/2025-01-01T00:00:00.000") == set()
     assert allowed(document, f"{TABLE}/Orders") == {"DescribeTable"}
-    assert allowed(document, f"{TABLE}/tablewright-notes") == {
+    assert allowed(document, f"{TABLE}/tablewright-internal") == {
         "Query",
         "GetItem",
         "PutItem",

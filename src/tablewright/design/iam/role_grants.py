@@ -106,7 +106,7 @@ def notes_table(design: Design, reaction: Reaction) -> Table:
             return table
     raise DesignError(
         f"{design.name}: consumers of {own.name} need another table for their notes, whose key has two parts of text; "
-        "name it with --notes, such as --notes tablewright-notes"
+        "name it with --notes, such as --notes tablewright-internal"
     )
 
 
