@@ -4,7 +4,7 @@
 # make format  rewrite the sources in the house format  make bench      docs/benchmarks.md (PART=http: one part)
 # make docs    docs/systems, from the models            make requirements   docs/requirements.md, from the tests
 # make site    the documentation site, in ./site        make coverage   the tests, and which lines they reach
-# make dist    sdist and wheel, in ./dist
+# make dist    sdist and wheel, in ./dist               make generate   the synchronous store, from the asynchronous
 #
 # One virtual environment, three stamps: `up` needs the systems' dependencies only, `site` those of the site, the rest
 # needs the development tools. A stamp is renewed when pyproject.toml changes, so a second call installs nothing.
@@ -26,7 +26,7 @@ SYSTEMS := $(patsubst src/tablewright/systems/%/model.py,tablewright.systems.%,$
 # The tests start a hundred interpreters: they read bytecode instead of compiling the sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: up test test-slow check coverage format docs requirements site dist bench clean
+.PHONY: up test test-slow check coverage format docs requirements generate site dist bench clean
 .DELETE_ON_ERROR:
 
 up: $(RUNTIME)
@@ -64,6 +64,9 @@ dist: $(DEV)
 	rm -rf dist
 	$(BIN)/python -m build
 	$(BIN)/twine check --strict dist/*
+
+generate: $(DEV)
+	$(BIN)/python tools/generate_sync.py
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks $(PART)

@@ -12,7 +12,7 @@ from decimal import Decimal
 from uuid import uuid4
 
 from tablewright.model import Entity, Get, Keys, Table
-from tablewright.store import AnyChange, Consumer, Effects, Store, only
+from tablewright.store import AnyChange, Consumer, Effects, Store, typed_changes
 
 orders = Table("orders", "PK", "SK", stream="NEW_AND_OLD_IMAGES")
 totals = Table("totals", "PK", "SK", ttl="ttl")
@@ -40,7 +40,7 @@ class Total(Entity, table=totals):
 
 def count(changes: Sequence[AnyChange], effects: Effects) -> None:
     """What each change adds to the totals: the new order less the old one, so that updates and deletes count too."""
-    for change in only(Order, changes):
+    for change in typed_changes(Order, changes):
         for order, sign in ((change.after, 1), (change.before, -1)):
             if order is not None:
                 effects.add(Total.by_customer(customer=order.customer), orders=sign, amount=sign * order.amount)
@@ -59,7 +59,7 @@ def main(folder: str | None) -> None:
         store.delete(second)
 
         # Its checkpoints are kept in the table of the totals. `run` goes on for ever; `run_once` takes what is there.
-        consumer = Consumer(store, orders, count, name="totals", notes=totals)
+        consumer = Consumer(store, orders, count, name="totals", checkpoints=totals)
         done = consumer.run_once()
         consumer.release()  # the next consumer need not wait for this one's lease to run out
         assert consumer.dead_letters() == []

@@ -200,14 +200,14 @@ def items_of(answer: Any) -> list[Any]:
 def test_the_engine_is_called_with_the_requests_of_the_store() -> None:
     asked: list[Request] = []
     target = made(store_targets.StoreTarget, Place())
-    backend = target.store._backend
+    backend = target.store.backend
 
     class Listening:
         def call(self, request: Request) -> Any:
             asked.append(request)
             return backend.call(request)
 
-    target.store._backend = Listening()  # type: ignore[assignment]
+    target.store.backend = Listening()  # type: ignore[assignment]
     sent = made(store_targets.EngineTarget, Place())
     for operation in store.OPERATIONS:
         asked.clear()

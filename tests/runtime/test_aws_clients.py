@@ -84,7 +84,7 @@ class Bus:
 
 def subscriber(store: Store, bus: str, endpoint: str) -> Consumer:
     handler = event_bridge(bus, REGION, endpoint)
-    return Consumer(store, events_table, handler, name="bridge", notes=notes_table, batch_size=100)
+    return Consumer(store, events_table, handler, name="bridge", checkpoints=notes_table, batch_size=100)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from tablewright.runtime.consumer_threads import Consuming
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.internal_tables import events_table, notes_table
-from tablewright.store import AnyChange, Bookkeeping, Change, Effects, Handler, Unavailable
+from tablewright.store import AnyChange, Change, CheckpointTable, Effects, Handler, Unavailable
 from tablewright.systems import load
 from tablewright.systems.tasks.model import Task, task_management
 from tests.systems import raw
@@ -87,7 +87,7 @@ def test_dead_letters_are_listed_in_pages_around_one_that_cannot_be_read() -> No
         write(admin, *(f"number {number}" for number in range(6)))
         wait_for(lambda: state(admin)["dead_letters"] == 6)
         assert len(admin.get(path).json()["dead_letters"]) == 6
-        letters = Bookkeeping.of(notes_table).dead_letter.of_consumer(consumer="tests.titles")
+        letters = CheckpointTable.of(notes_table).dead_letter.of_consumer(consumer="tests.titles")
         kept = list(served.runtime.blocking.iterate(letters))
         key = {name: value for name, value in kept[2].item().items() if name in ("PK", "SK")}
         raw.spoil(served, notes_table, key, attempts={"S": "many"})

@@ -21,7 +21,7 @@ from tablewright.store import (
     TolerantReader,
 )
 from tablewright.store.base_store import Settings
-from tablewright.store.streams.consumer import ConsumerSettings
+from tablewright.store.streams.consumer_settings import ConsumerSettings
 
 PAGE = (Path(__file__).resolve().parent.parent.parent / "docs" / "store.md").read_text("utf-8")
 
@@ -78,7 +78,7 @@ def test_every_operation_is_documented_with_what_it_takes(operation: type[store.
     assert DOCUMENTED.get(operation.__name__) == taken_by(operation)
 
 
-@pytest.mark.parametrize("function", [store.changes_in, store.changes_of, store.only])
+@pytest.mark.parametrize("function", [store.changes_in, store.changes_of, store.typed_changes])
 def test_every_function_is_documented_with_what_it_takes(function: Callable[..., Any]) -> None:
     assert DOCUMENTED.get(function.__name__) == taken_by(function)
 
@@ -95,8 +95,7 @@ def test_the_page_documents_no_call_that_is_not_there() -> None:
 
 
 def test_the_asynchronous_consumer_has_the_methods_of_the_other_one() -> None:
-    # Lambda calls a function, and waits for it.
-    methods = {method.id: method.values[0] for method in public_methods(Consumer) if method.id != "Consumer.on_lambda"}
+    methods = {method.id: method.values[0] for method in public_methods(Consumer)}
     for name, method in methods.items():
         other = getattr(AsyncConsumer, name.removeprefix("Consumer."))
         assert taken_by(other) == taken_by(method)

@@ -67,8 +67,8 @@ def test_a_store_connects_to_an_endpoint(engine: Engine, clock: Clock) -> None:
         with Store.connect(region="eu-west-1", endpoint=url, clock=clock, strict=True, **options) as store:
             store.ensure_tables(calls)
             assert store.get(Call.by_id(call_id="c-1")) is None
-            assert store._context.strict
-            assert store._context.now() == datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
+            assert store.context.strict
+            assert store.context.now() == datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
 
 
 def test_tables_can_be_called_otherwise(engine: Engine) -> None:

@@ -14,7 +14,7 @@ Other packages import from here and from ``dynamo.expressions``.
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item, same_item, same_value
 from tablewright.dynamo.capacity_units import READ_UNIT, WRITE_UNIT, read_units, write_units
-from tablewright.dynamo.document_paths import Path, non_null_at, parse_path, value_at
+from tablewright.dynamo.document_paths import Path, PathPart, lookup, non_null_at, parse_path, value_at
 from tablewright.dynamo.errors import (
     AccessDeniedException,
     BackupNotFoundException,
@@ -85,6 +85,7 @@ __all__ = [
     "ItemCollectionSizeLimitExceededException",
     "LimitExceededException",
     "Path",
+    "PathPart",
     "PointInTimeRecoveryUnavailableException",
     "RequestValidationException",
     "ResourceInUseException",
@@ -104,6 +105,7 @@ __all__ = [
     "checked",
     "checked_item",
     "item_size",
+    "lookup",
     "non_null_at",
     "number_size",
     "parse_path",

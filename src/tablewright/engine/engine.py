@@ -91,11 +91,6 @@ class Engine:
         return self._storage.folder
 
     @property
-    def changes(self) -> int:
-        """A counter of writes: while it stays the same, so does everything that can be read."""
-        return self._storage.writes
-
-    @property
     def region(self) -> str:
         """The region in its ARNs."""
         return self._database.region

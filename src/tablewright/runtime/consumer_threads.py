@@ -23,7 +23,7 @@ from tablewright.store import (
     Consumer,
     Effects,
     Handler,
-    Pass,
+    PassResult,
     RecordsLost,
     Store,
     Unavailable,
@@ -50,6 +50,8 @@ class Consuming:
     retries: int = 3
     # Which changes it is given; None: all of them.
     wanted: ChangeFilter | None = None
+    # The most changes that the handler is given in one call; None: all of a batch.
+    max_changes: int | None = None
 
 
 class Workers:
@@ -109,13 +111,14 @@ class _Running:
             consuming.table,
             self._handle,
             name=consuming.name,
-            notes=notes_table,
+            checkpoints=notes_table,
             batch_size=consuming.batch_size,
             window=consuming.window,
             bisect=consuming.bisect,
             retries=consuming.retries,
             lease=_LEASE,
-            wanted=consuming.wanted,
+            change_filter=consuming.wanted,
+            max_changes=consuming.max_changes,
         )
         self.thread = threading.Thread(target=self._work, name=consuming.name, daemon=True)
 
@@ -162,7 +165,7 @@ class _Running:
         self._metrics.consumer_failures.labels(self.name).inc()
         _log.error("consumer failed", exc_info=error, extra={"consumer": self.name})
 
-    def _count(self, done: Pass) -> None:
+    def _count(self, done: PassResult) -> None:
         self.failure = None
         if done.records:
             self._metrics.records.labels(self.name).inc(done.records)

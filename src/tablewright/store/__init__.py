@@ -8,7 +8,7 @@ from tablewright.store.blobs.blob_store import BlobEntry, BlobStore
 from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
 from tablewright.store.blobs.folder_blob_store import FolderBlobStore
 from tablewright.store.blobs.memory_blob_store import MemoryBlobStore
-from tablewright.store.blobs.orphan_blobs import Orphans, Usage
+from tablewright.store.blobs.orphan_blobs import BlobUsage, OrphanReport
 from tablewright.store.blobs.s3_blob_store import S3BlobStore
 from tablewright.store.context import CapacityHook
 from tablewright.store.errors import (
@@ -38,9 +38,13 @@ from tablewright.store.errors import (
 from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report
 from tablewright.store.maintenance.table_differences import Aspect, Difference, Resolution
+from tablewright.store.read.async_tolerant_reader import AsyncTolerantReader
 from tablewright.store.read.query import Page
-from tablewright.store.read.tolerant import AsyncTolerantReader, TolerantPage, TolerantReader
+from tablewright.store.read.tolerant import TolerantPage
+from tablewright.store.read.tolerant_reader import TolerantReader
 from tablewright.store.store import Store
+from tablewright.store.streams.async_consumer import AsyncConsumer
+from tablewright.store.streams.change_filters import entity_filter, readable_filter, typed_changes
 from tablewright.store.streams.change_records import (
     AnyChange,
     Change,
@@ -49,15 +53,12 @@ from tablewright.store.streams.change_records import (
     RawChange,
     changes_in,
     changes_of,
-    only,
-    readable,
-    wanting,
 )
-from tablewright.store.streams.checkpoint import Bookkeeping, Checkpoint, DeadLetter
-from tablewright.store.streams.consumer import AsyncConsumer, Consumer
+from tablewright.store.streams.checkpoint import Checkpoint, CheckpointTable, DeadLetter
+from tablewright.store.streams.consumer import Consumer
+from tablewright.store.streams.consumer_settings import ConsumerSettings, Handler, PassResult
 from tablewright.store.streams.effects import Effects
 from tablewright.store.streams.rebuild import RebuildProgress
-from tablewright.store.streams.stream_worker import Handler, Pass
 from tablewright.store.write.delete import Delete
 from tablewright.store.write.idempotent_write import IdempotencyRecord, Outcome
 from tablewright.store.write.planning.operation import Operation
@@ -78,7 +79,7 @@ __all__ = [
     "BlobEntry",
     "BlobLost",
     "BlobStore",
-    "Bookkeeping",
+    "BlobUsage",
     "BotocoreBackend",
     "Cancelled",
     "CapacityHook",
@@ -87,9 +88,11 @@ __all__ = [
     "ChangeKind",
     "Check",
     "Checkpoint",
+    "CheckpointTable",
     "ConditionFailed",
     "Conflict",
     "Consumer",
+    "ConsumerSettings",
     "Create",
     "DeadLetter",
     "Delete",
@@ -111,10 +114,10 @@ __all__ = [
     "NotReady",
     "NotUnique",
     "Operation",
-    "Orphans",
+    "OrphanReport",
     "Outcome",
     "Page",
-    "Pass",
+    "PassResult",
     "Progress",
     "Put",
     "RawChange",
@@ -138,14 +141,13 @@ __all__ = [
     "Unreadable",
     "Update",
     "Upsert",
-    "Usage",
     "VersionConflict",
     "blob_store_at",
     "blob_store_of",
     "changes_in",
     "changes_of",
+    "entity_filter",
     "offloaded_sizes",
-    "only",
-    "readable",
-    "wanting",
+    "readable_filter",
+    "typed_changes",
 ]

@@ -1,4 +1,14 @@
-"""The face of a store for asyncio: the methods of ``Store``, to be awaited."""
+"""Reads and writes of a model: ``AsyncStore``.
+
+    store = AsyncStore.open("./data")                the embedded engine, durable; in memory without a path
+    store = AsyncStore.on(engine)                    an engine that is already open
+    store = AsyncStore.connect(region="eu-west-1")   Amazon DynamoDB, or any endpoint that speaks its protocol
+
+    await store.get(Call.by_id(call_id="c-9"))       Call | None
+    await store.query(Call.upcoming(user_id="u-1"))  Page[Call]
+
+A method runs one flow, and does nothing else; the flow is where the work is.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +17,11 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from tablewright.model import Collection, CollectionSelection, Entity, Lookup, ModelError, Selection, Table
-from tablewright.store.base_store import Face
+from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection, Table
+from tablewright.store.base_store import BaseStore
 from tablewright.store.blobs import blob_loading, orphan_blobs
-from tablewright.store.blobs.orphan_blobs import Orphans, OrphansHook
-from tablewright.store.flow.driver import Flow, run_async
+from tablewright.store.blobs.orphan_blobs import OrphanHook, OrphanReport
+from tablewright.store.flow.driver import Flow, call_async, run_async
 from tablewright.store.maintenance import verify_repair
 from tablewright.store.maintenance.ensure_tables import ensure_tables
 from tablewright.store.maintenance.findings import Report
@@ -28,15 +38,24 @@ E = TypeVar("E", bound=Entity)
 C = TypeVar("C", bound=Collection)
 
 
-class AsyncStore(Face):
-    """Reads and writes of a model, without blocking the event loop."""
+class AsyncStore(BaseStore):
+    """Reads and writes of the entities of a model, without blocking the event loop.
 
-    async def _run(self, flow: Flow[T]) -> T:
-        return await run_async(flow, self._backend)
+    Make one with ``open``, ``on`` or ``connect``, and close it when it is no longer needed::
+
+        async with AsyncStore.open("./data") as store:
+            await store.ensure_tables(calls)
+            await store.put(Call(call_id="c-9"))
+            call = await store.get(Call.by_id(call_id="c-9"))
+    """
+
+    async def run_flow(self, flow: Flow[T]) -> T:
+        """Run a flow to its end on the backend of this store; consumers and tolerant readers are built on it."""
+        return await run_async(flow, self.backend)
 
     def close(self) -> None:
-        """Let go of the engine, or of the connections."""
-        self._backend.close()
+        """Close the engine if the store opened it, or the connections."""
+        self.backend.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -49,8 +68,11 @@ class AsyncStore(Face):
     # -- tables -------------------------------------------------------------------------------------------------
 
     async def ensure_tables(self, *tables: Table, dry_run: bool = False) -> list[Difference]:
-        """Make tables what the model says; what differed is returned."""
-        return await self._run(ensure_tables(self._context, tables, dry_run=dry_run))
+        """Create tables, and add what they lack, as the model has it; the differences that were found are returned.
+
+        What cannot be changed safely is a ``TableMismatch``, and nothing is changed. A dry run only reports.
+        """
+        return await self.run_flow(ensure_tables(self.context, tables, dry_run=dry_run))
 
     async def verify(
         self,
@@ -61,10 +83,13 @@ class AsyncStore(Face):
         page_size: int | None = None,
         on_progress: ProgressHook | None = None,
     ) -> Report:
-        """Compare what is stored with the model, all of a table or one entity of it; nothing is changed."""
-        return await self._run(
+        """Compare the stored items with the model: all of a table, or one entity of it. Nothing is changed.
+
+        ``limit`` ends the pass after about so many items; the cursor of the report continues it.
+        """
+        return await self.run_flow(
             verify_repair.verify(
-                self._context,
+                self.context,
                 target,
                 cursor=cursor,
                 limit=limit,
@@ -83,10 +108,10 @@ class AsyncStore(Face):
         page_size: int | None = None,
         on_progress: ProgressHook | None = None,
     ) -> Report:
-        """Mend what ``verify`` finds; a dry run, unless told otherwise, only tells it."""
-        return await self._run(
+        """Repair what ``verify`` finds; a dry run, unless ``dry_run=False`` is given, only reports it."""
+        return await self.run_flow(
             verify_repair.repair(
-                self._context,
+                self.context,
                 target,
                 dry_run=dry_run,
                 cursor=cursor,
@@ -104,12 +129,12 @@ class AsyncStore(Face):
         grace: timedelta = orphan_blobs.GRACE,
         cursor: str | None = None,
         limit: int | None = None,
-        on_progress: OrphansHook | None = None,
-    ) -> Orphans:
-        """Remove blobs that nothing refers to; a dry run, unless told otherwise, only counts them (see ``orphans``)."""
-        return await self._run(
+        on_progress: OrphanHook | None = None,
+    ) -> OrphanReport:
+        """Delete blobs that no item refers to; a dry run, unless ``dry_run=False`` is given, only counts them."""
+        return await self.run_flow(
             orphan_blobs.collect_orphans(
-                self._context,
+                self.context,
                 target,
                 dry_run=dry_run,
                 grace=grace,
@@ -122,12 +147,12 @@ class AsyncStore(Face):
     # -- reading ------------------------------------------------------------------------------------------------
 
     async def get(self, lookup: Lookup[E], *, consistent: bool | None = None) -> E | None:
-        """One entity, or None."""
-        return await self._run(get.get(self._context, lookup, consistent=consistent))
+        """One entity, or None if there is none."""
+        return await self.run_flow(get.get(self.context, lookup, consistent=consistent))
 
     async def get_many(self, wanted: Sequence[Lookup[E]], *, consistent: bool | None = None) -> list[E | None]:
         """Any number of entities by primary key, in the order of the lookups."""
-        return await self._run(get.get_many(self._context, wanted, consistent=consistent))
+        return await self.run_flow(get.get_many(self.context, wanted, consistent=consistent))
 
     async def query(
         self,
@@ -138,11 +163,9 @@ class AsyncStore(Face):
         page_size: int | None = None,
         consistent: bool | None = None,
     ) -> Page[E]:
-        """A page of a selection: up to ``limit`` items, or without one what a page of the service has."""
-        return await self._run(
-            query.query(
-                self._context, selection, limit=limit, cursor=cursor, page_size=page_size, consistent=consistent
-            )
+        """A page of a selection: up to ``limit`` items, or a page of the service if no limit is given."""
+        return await self.run_flow(
+            query.query(self.context, selection, limit=limit, cursor=cursor, page_size=page_size, consistent=consistent)
         )
 
     async def scan(
@@ -155,10 +178,10 @@ class AsyncStore(Face):
         segment: tuple[int, int] | None = None,
         consistent: bool | None = None,
     ) -> Page[E]:
-        """A page of all items of an entity; ``segment=(0, 4)`` is the first of four parts that can be read at once."""
-        return await self._run(
+        """A page of all items of an entity; ``segment=(0, 4)`` is the first of four that can be read in parallel."""
+        return await self.run_flow(
             query.scan(
-                self._context,
+                self.context,
                 entity,
                 limit=limit,
                 cursor=cursor,
@@ -169,12 +192,12 @@ class AsyncStore(Face):
         )
 
     async def count(self, selection: Selection[E], *, consistent: bool | None = None) -> int:
-        """How many items a selection has; all of them are read for that."""
-        return await self._run(query.count(self._context, selection, consistent=consistent))
+        """The number of items of a selection; it reads all of them."""
+        return await self.run_flow(query.count(self.context, selection, consistent=consistent))
 
     async def collect(self, selection: CollectionSelection[C], *, consistent: bool | None = None) -> C | None:
-        """Several kinds of entities that share a partition, by one query; None without those that must be there."""
-        return await self._run(query.collect(self._context, selection, consistent=consistent))
+        """Several entities that share a partition, by one query; None if a required one is missing."""
+        return await self.run_flow(query.collect(self.context, selection, consistent=consistent))
 
     async def pages(
         self,
@@ -186,9 +209,9 @@ class AsyncStore(Face):
         consistent: bool | None = None,
     ) -> AsyncIterator[Page[E]]:
         """Page after page of a selection, or of all items of an entity; ``limit`` items in each but the last."""
-        reading, entity = self._reading(source, page_size, cursor, consistent)
+        reading, entity = query.begin_read(self.context, source, page_size, cursor, consistent)
         while not reading.ended:
-            page = await self._run(query.read_page(reading, entity, limit))
+            page = await self.run_flow(query.read_page(reading, entity, limit))
             if page.items:
                 yield page
 
@@ -201,31 +224,31 @@ class AsyncStore(Face):
         consistent: bool | None = None,
     ) -> AsyncIterator[E]:
         """Item after item of a selection, or of all items of an entity; ``limit`` in all."""
-        reading, entity = self._reading(source, page_size, None, consistent)
+        reading, entity = query.begin_read(self.context, source, page_size, None, consistent)
         while not reading.ended and limit != 0:
-            items = await self._run(query.read_some(reading, entity, limit))
+            items = await self.run_flow(query.read_some(reading, entity, limit))
             limit = None if limit is None else limit - len(items)
             for item in items:
                 yield item
 
     async def load(self, entity: E) -> E:
-        """Give an entity its large values that were not read with it, as in the changes of a stream."""
-        await self._run(blob_loading.load(self._context, entity))
+        """Load the large values that were not read with an entity, as in the changes of a stream."""
+        await self.run_flow(blob_loading.load(self.context, entity))
         return entity
 
     # -- writing ------------------------------------------------------------------------------------------------
 
     async def put(self, entity: E) -> E:
-        """Store a whole item, whatever was there; a versioned one only over the version that was read."""
-        return await self._run(put.put(self._context, entity))
+        """Store an item, whether or not one exists; a versioned one only over the version that was read."""
+        return await self.run_flow(put.put(self.context, entity))
 
     async def create(self, entity: E) -> E:
-        """Store a new item; AlreadyExists if there is one."""
-        return await self._run(put.create(self._context, entity))
+        """Store a new item; ``AlreadyExists`` if there is one."""
+        return await self.run_flow(put.create(self.context, entity))
 
     async def upsert(self, entity: E) -> E:
-        """Create an item, or set the fields of the one that is there."""
-        return await self._run(upsert.upsert(self._context, entity))
+        """Create an item, or set the fields of the one that exists."""
+        return await self.run_flow(upsert.upsert(self.context, entity))
 
     async def update(
         self,
@@ -240,10 +263,10 @@ class AsyncStore(Face):
         expect: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> E:
-        """Change some fields of an item that is there (see ``Update``); its keys follow, even to another place."""
-        return await self._run(
+        """Change some fields of an existing item (see ``Update``); its keys follow, even to another primary key."""
+        return await self.run_flow(
             update.update(
-                self._context,
+                self.context,
                 target,
                 nested=nested,
                 add=add,
@@ -256,35 +279,35 @@ class AsyncStore(Face):
         )
 
     async def delete(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> bool:
-        """Delete an item; says whether there was one."""
-        return await self._run(delete.delete(self._context, target, expect=expect))
+        """Delete an item; returns whether there was one."""
+        return await self.run_flow(delete.delete(self.context, target, expect=expect))
 
     async def transact(self, *operations: Operation) -> None:
-        """Several writes, all or none: Create, Put, Update, Delete, Check, Absent."""
-        return await self._run(transaction.transact(self._context, *operations))
+        """Several writes, all of them or none: Create, Put, Update, Delete, Check, Absent."""
+        return await self.run_flow(transaction.transact(self.context, *operations))
 
     async def write_many(self, entities: Iterable[Entity] = (), *, delete: Iterable[Entity | Lookup[Any]] = ()) -> None:
-        """Put and delete any number of items, each for itself."""
-        return await self._run(batch_write.write_many(self._context, entities, delete=delete))
+        """Put and delete any number of items, each on its own."""
+        return await self.run_flow(batch_write.write_many(self.context, entities, delete=delete))
 
     async def execute_once(
-        self,
-        record: type[IdempotencyRecord],
-        key: str,
-        request: Any,
-        work: Callable[[], Awaitable[Outcome]],
-        *,
-        lease: timedelta = idempotent_write.LEASE,
+        self, record: type[IdempotencyRecord], key: str, request: Any, work: Callable[[], Awaitable[Outcome]]
     ) -> Any:
-        """Carry a request out once, however often it comes: its answer (see ``idempotency``)."""
-        claim = await self._run(idempotent_write.begin(self._context, record, key, request, lease=lease))
-        if isinstance(claim, idempotent_write.Answered):
-            return claim.response
+        """Execute a request once, however often it is sent; a repeated one gets the response of the first.
+
+        ``record`` is the entity that stores the response under the idempotency key ``key``; ``work`` is called to
+        execute the request, and returns an ``Outcome``.
+        """
+        attempt = idempotent_write.IdempotentRequest(record, key, request)
+        found = await self.run_flow(attempt.find(self.context))
+        if found is not None:
+            return found.response
         try:
-            coming = work()
-            if not isinstance(coming, Awaitable):
-                raise ModelError("execute_once of an AsyncStore awaits its work; make it an async function")
-            return await self._run(idempotent_write.complete(self._context, claim, await coming))
-        except BaseException:
-            await self._run(idempotent_write.abandon(self._context, claim))
-            raise
+            outcome = await call_async(work)
+            return await self.run_flow(attempt.commit(self.context, outcome))
+        except Exception:
+            # A duplicate may have been faster, and the reason why this one failed.
+            found = await self.run_flow(attempt.find(self.context))
+            if found is None:
+                raise
+            return found.response

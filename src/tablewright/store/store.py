@@ -1,13 +1,14 @@
-"""The face of a store: ``Store``. ``AsyncStore`` has the same methods, to be awaited.
+# Generated from async_store.py by tools/generate_sync.py. Do not edit it; run `make generate`.
+"""Reads and writes of a model: ``Store``.
 
-    store = Store.open("./data")                     the embedded engine, durable; without a path, in memory
-    store = Store.on(engine)                         an engine that is there already
-    store = Store.connect(region="eu-west-1")        Amazon DynamoDB, or any endpoint that speaks its protocol
+    store = Store.open("./data")                the embedded engine, durable; in memory without a path
+    store = Store.on(engine)                    an engine that is already open
+    store = Store.connect(region="eu-west-1")   Amazon DynamoDB, or any endpoint that speaks its protocol
 
-    store.get(Call.by_id(call_id="c-9"))             Call | None
-    store.query(Call.upcoming(user_id="u-1"))        Page[Call]
+    store.get(Call.by_id(call_id="c-9"))       Call | None
+    store.query(Call.upcoming(user_id="u-1"))  Page[Call]
 
-A method runs a flow and does nothing else; what it does is told where the flow is.
+A method runs one flow, and does nothing else; the flow is where the work is.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection, Table
-from tablewright.store.base_store import Face
+from tablewright.store.base_store import BaseStore
 from tablewright.store.blobs import blob_loading, orphan_blobs
-from tablewright.store.blobs.orphan_blobs import Orphans, OrphansHook
-from tablewright.store.flow.driver import Flow, run
+from tablewright.store.blobs.orphan_blobs import OrphanHook, OrphanReport
+from tablewright.store.flow.driver import Flow, call, run
 from tablewright.store.maintenance import verify_repair
 from tablewright.store.maintenance.ensure_tables import ensure_tables
 from tablewright.store.maintenance.findings import Report
@@ -38,15 +39,24 @@ E = TypeVar("E", bound=Entity)
 C = TypeVar("C", bound=Collection)
 
 
-class Store(Face):
-    """Reads and writes of a model. Safe from any number of threads."""
+class Store(BaseStore):
+    """Reads and writes of the entities of a model, from any number of threads.
 
-    def _run(self, flow: Flow[T]) -> T:
-        return run(flow, self._backend)
+    Make one with ``open``, ``on`` or ``connect``, and close it when it is no longer needed::
+
+        with Store.open("./data") as store:
+            store.ensure_tables(calls)
+            store.put(Call(call_id="c-9"))
+            call = store.get(Call.by_id(call_id="c-9"))
+    """
+
+    def run_flow(self, flow: Flow[T]) -> T:
+        """Run a flow to its end on the backend of this store; consumers and tolerant readers are built on it."""
+        return run(flow, self.backend)
 
     def close(self) -> None:
-        """Let go of the engine, or of the connections."""
-        self._backend.close()
+        """Close the engine if the store opened it, or the connections."""
+        self.backend.close()
 
     def __enter__(self) -> Self:
         return self
@@ -59,8 +69,11 @@ class Store(Face):
     # -- tables -------------------------------------------------------------------------------------------------
 
     def ensure_tables(self, *tables: Table, dry_run: bool = False) -> list[Difference]:
-        """Make tables what the model says; what differed is returned."""
-        return self._run(ensure_tables(self._context, tables, dry_run=dry_run))
+        """Create tables, and add what they lack, as the model has it; the differences that were found are returned.
+
+        What cannot be changed safely is a ``TableMismatch``, and nothing is changed. A dry run only reports.
+        """
+        return self.run_flow(ensure_tables(self.context, tables, dry_run=dry_run))
 
     def verify(
         self,
@@ -71,10 +84,13 @@ class Store(Face):
         page_size: int | None = None,
         on_progress: ProgressHook | None = None,
     ) -> Report:
-        """Compare what is stored with the model, all of a table or one entity of it; nothing is changed."""
-        return self._run(
+        """Compare the stored items with the model: all of a table, or one entity of it. Nothing is changed.
+
+        ``limit`` ends the pass after about so many items; the cursor of the report continues it.
+        """
+        return self.run_flow(
             verify_repair.verify(
-                self._context,
+                self.context,
                 target,
                 cursor=cursor,
                 limit=limit,
@@ -93,10 +109,10 @@ class Store(Face):
         page_size: int | None = None,
         on_progress: ProgressHook | None = None,
     ) -> Report:
-        """Mend what ``verify`` finds; a dry run, unless told otherwise, only tells it."""
-        return self._run(
+        """Repair what ``verify`` finds; a dry run, unless ``dry_run=False`` is given, only reports it."""
+        return self.run_flow(
             verify_repair.repair(
-                self._context,
+                self.context,
                 target,
                 dry_run=dry_run,
                 cursor=cursor,
@@ -114,12 +130,12 @@ class Store(Face):
         grace: timedelta = orphan_blobs.GRACE,
         cursor: str | None = None,
         limit: int | None = None,
-        on_progress: OrphansHook | None = None,
-    ) -> Orphans:
-        """Remove blobs that nothing refers to; a dry run, unless told otherwise, only counts them (see ``orphans``)."""
-        return self._run(
+        on_progress: OrphanHook | None = None,
+    ) -> OrphanReport:
+        """Delete blobs that no item refers to; a dry run, unless ``dry_run=False`` is given, only counts them."""
+        return self.run_flow(
             orphan_blobs.collect_orphans(
-                self._context,
+                self.context,
                 target,
                 dry_run=dry_run,
                 grace=grace,
@@ -132,12 +148,12 @@ class Store(Face):
     # -- reading ------------------------------------------------------------------------------------------------
 
     def get(self, lookup: Lookup[E], *, consistent: bool | None = None) -> E | None:
-        """One entity, or None."""
-        return self._run(get.get(self._context, lookup, consistent=consistent))
+        """One entity, or None if there is none."""
+        return self.run_flow(get.get(self.context, lookup, consistent=consistent))
 
     def get_many(self, wanted: Sequence[Lookup[E]], *, consistent: bool | None = None) -> list[E | None]:
         """Any number of entities by primary key, in the order of the lookups."""
-        return self._run(get.get_many(self._context, wanted, consistent=consistent))
+        return self.run_flow(get.get_many(self.context, wanted, consistent=consistent))
 
     def query(
         self,
@@ -148,11 +164,9 @@ class Store(Face):
         page_size: int | None = None,
         consistent: bool | None = None,
     ) -> Page[E]:
-        """A page of a selection: up to ``limit`` items, or without one what a page of the service has."""
-        return self._run(
-            query.query(
-                self._context, selection, limit=limit, cursor=cursor, page_size=page_size, consistent=consistent
-            )
+        """A page of a selection: up to ``limit`` items, or a page of the service if no limit is given."""
+        return self.run_flow(
+            query.query(self.context, selection, limit=limit, cursor=cursor, page_size=page_size, consistent=consistent)
         )
 
     def scan(
@@ -165,10 +179,10 @@ class Store(Face):
         segment: tuple[int, int] | None = None,
         consistent: bool | None = None,
     ) -> Page[E]:
-        """A page of all items of an entity; ``segment=(0, 4)`` is the first of four parts that can be read at once."""
-        return self._run(
+        """A page of all items of an entity; ``segment=(0, 4)`` is the first of four that can be read in parallel."""
+        return self.run_flow(
             query.scan(
-                self._context,
+                self.context,
                 entity,
                 limit=limit,
                 cursor=cursor,
@@ -179,12 +193,12 @@ class Store(Face):
         )
 
     def count(self, selection: Selection[E], *, consistent: bool | None = None) -> int:
-        """How many items a selection has; all of them are read for that."""
-        return self._run(query.count(self._context, selection, consistent=consistent))
+        """The number of items of a selection; it reads all of them."""
+        return self.run_flow(query.count(self.context, selection, consistent=consistent))
 
     def collect(self, selection: CollectionSelection[C], *, consistent: bool | None = None) -> C | None:
-        """Several kinds of entities that share a partition, by one query; None without those that must be there."""
-        return self._run(query.collect(self._context, selection, consistent=consistent))
+        """Several entities that share a partition, by one query; None if a required one is missing."""
+        return self.run_flow(query.collect(self.context, selection, consistent=consistent))
 
     def pages(
         self,
@@ -196,9 +210,9 @@ class Store(Face):
         consistent: bool | None = None,
     ) -> Iterator[Page[E]]:
         """Page after page of a selection, or of all items of an entity; ``limit`` items in each but the last."""
-        reading, entity = self._reading(source, page_size, cursor, consistent)
+        reading, entity = query.begin_read(self.context, source, page_size, cursor, consistent)
         while not reading.ended:
-            page = self._run(query.read_page(reading, entity, limit))
+            page = self.run_flow(query.read_page(reading, entity, limit))
             if page.items:
                 yield page
 
@@ -211,30 +225,31 @@ class Store(Face):
         consistent: bool | None = None,
     ) -> Iterator[E]:
         """Item after item of a selection, or of all items of an entity; ``limit`` in all."""
-        reading, entity = self._reading(source, page_size, None, consistent)
+        reading, entity = query.begin_read(self.context, source, page_size, None, consistent)
         while not reading.ended and limit != 0:
-            items = self._run(query.read_some(reading, entity, limit))
+            items = self.run_flow(query.read_some(reading, entity, limit))
             limit = None if limit is None else limit - len(items)
-            yield from items
+            for item in items:
+                yield item
 
     def load(self, entity: E) -> E:
-        """Give an entity its large values that were not read with it, as in the changes of a stream."""
-        self._run(blob_loading.load(self._context, entity))
+        """Load the large values that were not read with an entity, as in the changes of a stream."""
+        self.run_flow(blob_loading.load(self.context, entity))
         return entity
 
     # -- writing ------------------------------------------------------------------------------------------------
 
     def put(self, entity: E) -> E:
-        """Store a whole item, whatever was there; a versioned one only over the version that was read."""
-        return self._run(put.put(self._context, entity))
+        """Store an item, whether or not one exists; a versioned one only over the version that was read."""
+        return self.run_flow(put.put(self.context, entity))
 
     def create(self, entity: E) -> E:
-        """Store a new item; AlreadyExists if there is one."""
-        return self._run(put.create(self._context, entity))
+        """Store a new item; ``AlreadyExists`` if there is one."""
+        return self.run_flow(put.create(self.context, entity))
 
     def upsert(self, entity: E) -> E:
-        """Create an item, or set the fields of the one that is there."""
-        return self._run(upsert.upsert(self._context, entity))
+        """Create an item, or set the fields of the one that exists."""
+        return self.run_flow(upsert.upsert(self.context, entity))
 
     def update(
         self,
@@ -249,10 +264,10 @@ class Store(Face):
         expect: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> E:
-        """Change some fields of an item that is there (see ``Update``); its keys follow, even to another place."""
-        return self._run(
+        """Change some fields of an existing item (see ``Update``); its keys follow, even to another primary key."""
+        return self.run_flow(
             update.update(
-                self._context,
+                self.context,
                 target,
                 nested=nested,
                 add=add,
@@ -265,32 +280,33 @@ class Store(Face):
         )
 
     def delete(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> bool:
-        """Delete an item; says whether there was one."""
-        return self._run(delete.delete(self._context, target, expect=expect))
+        """Delete an item; returns whether there was one."""
+        return self.run_flow(delete.delete(self.context, target, expect=expect))
 
     def transact(self, *operations: Operation) -> None:
-        """Several writes, all or none: Create, Put, Update, Delete, Check, Absent."""
-        return self._run(transaction.transact(self._context, *operations))
+        """Several writes, all of them or none: Create, Put, Update, Delete, Check, Absent."""
+        return self.run_flow(transaction.transact(self.context, *operations))
 
     def write_many(self, entities: Iterable[Entity] = (), *, delete: Iterable[Entity | Lookup[Any]] = ()) -> None:
-        """Put and delete any number of items, each for itself."""
-        return self._run(batch_write.write_many(self._context, entities, delete=delete))
+        """Put and delete any number of items, each on its own."""
+        return self.run_flow(batch_write.write_many(self.context, entities, delete=delete))
 
-    def execute_once(
-        self,
-        record: type[IdempotencyRecord],
-        key: str,
-        request: Any,
-        work: Callable[[], Outcome],
-        *,
-        lease: timedelta = idempotent_write.LEASE,
-    ) -> Any:
-        """Carry a request out once, however often it comes: its answer (see ``idempotency``)."""
-        claim = self._run(idempotent_write.begin(self._context, record, key, request, lease=lease))
-        if isinstance(claim, idempotent_write.Answered):
-            return claim.response
+    def execute_once(self, record: type[IdempotencyRecord], key: str, request: Any, work: Callable[[], Outcome]) -> Any:
+        """Execute a request once, however often it is sent; a repeated one gets the response of the first.
+
+        ``record`` is the entity that stores the response under the idempotency key ``key``; ``work`` is called to
+        execute the request, and returns an ``Outcome``.
+        """
+        attempt = idempotent_write.IdempotentRequest(record, key, request)
+        found = self.run_flow(attempt.find(self.context))
+        if found is not None:
+            return found.response
         try:
-            return self._run(idempotent_write.complete(self._context, claim, work()))
-        except BaseException:
-            self._run(idempotent_write.abandon(self._context, claim))
-            raise
+            outcome = call(work)
+            return self.run_flow(attempt.commit(self.context, outcome))
+        except Exception:
+            # A duplicate may have been faster, and the reason why this one failed.
+            found = self.run_flow(attempt.find(self.context))
+            if found is None:
+                raise
+            return found.response

@@ -10,7 +10,7 @@ import pytest
 from tablewright.design.design_loading import DesignError
 from tablewright.design.diff import changes
 from tablewright.design.diff.snapshot import read, snapshot, text
-from tablewright.store.streams.checkpoint import Bookkeeping
+from tablewright.store.streams.checkpoint import CheckpointTable
 from tests.design.subjects import DESIGNS, SYSTEMS
 from tests.model.seed_designs import CANDIDATES
 
@@ -46,7 +46,7 @@ def test_a_snapshot_is_the_same_in_every_process() -> None:
 def test_what_a_store_declares_for_itself_is_no_part_of_a_design() -> None:
     design = DESIGNS["seed: engagement"]
     before = snapshot(design)
-    Bookkeeping.of(CANDIDATES)
+    CheckpointTable.of(CANDIDATES)
     assert snapshot(design) == before
 
 
@@ -54,9 +54,9 @@ def test_what_a_store_declares_for_itself_is_no_part_of_a_design() -> None:
     ("content", "message"),
     [
         ("", "is not JSON; write one with: tablewright diff --snapshot MODEL"),
-        ("[]", "is no snapshot"),
-        ('{"designs": []}', "is no snapshot"),
-        ('{"tablewright-snapshot": 1}', "is no snapshot"),
+        ("[]", "is not a snapshot"),
+        ('{"designs": []}', "is not a snapshot"),
+        ('{"tablewright-snapshot": 1}', "is not a snapshot"),
         ('{"tablewright-snapshot": 1, "designs": []}', "has snapshot format 1, and this version of tablewright reads"),
         ('{"tablewright-snapshot": 99, "designs": []}', "has snapshot format 99"),
         ('{"tablewright-snapshot": 2, "designs": [{}]}', "is damaged"),

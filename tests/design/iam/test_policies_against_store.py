@@ -103,7 +103,7 @@ def replace(store: Store) -> None:
     there = store.get(Order.by_id(customer_id="c-1", order_id="o-1"))
     assert there is not None
     there.number = "n-7"
-    store._backend.asked.clear()  # type: ignore[attr-defined]
+    store.backend.asked.clear()  # type: ignore[attr-defined]
     store.put(there)
 
 
@@ -297,7 +297,7 @@ def test_what_is_carried_out_once_is_allowed_whatever_comes_of_it(item_write: It
     assert allowed(iam.document(iam.grants(design, "api"), ARN)) == backend.asked
 
 
-# -- older shapes ---------------------------------------------------------------------------------------------------
+# -- older schema versions --------------------------------------------------------------------------------------------
 
 
 def with_mail(values: dict[str, Any]) -> dict[str, Any]:
@@ -393,13 +393,13 @@ def test_a_consumer_is_granted_its_stream_its_notes_and_what_it_writes() -> None
             raise ValueError("poison")
         effects.add(Counter.named(name="calls"), count=len(changes))
 
-    consumer = Consumer(store, calls, handler, name="metrics", notes=metrics, retries=0)
+    consumer = Consumer(store, calls, handler, name="metrics", checkpoints=metrics, retries=0)
     store.create(Call(userId="u", callId="c", at=1))
     store.create(Call(userId="u", callId="d", at=1, status="POISON"))
     backend.asked.clear()
     consumer.run_once()
     consumer.release()
-    label = store._backend.call(Request("DescribeTable", {"TableName": "Calls"}))["Table"]["LatestStreamLabel"]
+    label = store.backend.call(Request("DescribeTable", {"TableName": "Calls"}))["Table"]["LatestStreamLabel"]
     arn = iam.arns("us-east-1", "123456789012", stream_labels={"Calls": label})
     policy = iam.document(iam.all_grants(design)["metrics"], arn)
     assert "*" not in str(policy)

@@ -18,20 +18,20 @@ class Compiler:
 
 def test_a_text_is_compiled_once() -> None:
     compiler = Compiler()
-    keeping = compile_cache.kept(compiler.compiled)
+    keeping = compile_cache.cached_program(compiler.compiled)
     assert keeping("a = :v") is keeping("a = :v")
     assert keeping("x" * 1000) is keeping("x" * 1000)
     assert compiler.asked == ["a = :v", "x" * 1000]
 
 
 def test_other_names_are_another_program() -> None:
-    keeping = compile_cache.kept(Compiler().compiled)
+    keeping = compile_cache.cached_program(Compiler().compiled)
     assert keeping("#a = :v", (("#a", "x"),)) is not keeping("#a = :v", (("#a", "y"),))
 
 
 def test_what_is_huge_is_not_kept() -> None:
     compiler = Compiler()
-    keeping = compile_cache.kept(compiler.compiled)
+    keeping = compile_cache.cached_program(compiler.compiled)
     huge = (("#a", "x" * 20_000),)
     keeping("#a = :v", huge)
     keeping("#a = :v", huge)
@@ -40,7 +40,7 @@ def test_what_is_huge_is_not_kept() -> None:
 
 def test_the_oldest_is_forgotten_first() -> None:
     compiler = Compiler()
-    keeping = compile_cache.kept(compiler.compiled)
+    keeping = compile_cache.cached_program(compiler.compiled)
     texts = [str(number) for number in range(compile_cache._SHORT_KEPT + 1)]
     for text in texts:
         keeping(text)
@@ -52,7 +52,7 @@ def test_the_oldest_is_forgotten_first() -> None:
 
 def test_long_texts_do_not_drive_out_short_ones() -> None:
     compiler = Compiler()
-    keeping = compile_cache.kept(compiler.compiled)
+    keeping = compile_cache.cached_program(compiler.compiled)
     keeping("a = :v")
     for number in range(compile_cache._LONG_KEPT * 2):
         keeping(f"{number} {'x' * 1000}")

@@ -31,7 +31,9 @@ def test_a_subscriber_is_shown_the_events_of_its_source_and_types() -> None:
             shown.extend(changes)
 
         wanted = published("tasks", ["Moved", "Closed"])
-        consumer = Consumer(store, events_table, subscriber, name="subscriber", notes=notes_table, wanted=wanted)
+        consumer = Consumer(
+            store, events_table, subscriber, name="subscriber", checkpoints=notes_table, change_filter=wanted
+        )
         assert consumer.run_once().records == 6
         assert [each.event_id for each in events_in(shown)] == ["tasks-Moved", "tasks-Closed"]
         assert len(shown) == 3

@@ -255,6 +255,6 @@ def test_the_place_of_blobs_can_be_told_as_text(tmp_path: Path) -> None:
 
 def test_a_store_on_an_endpoint_takes_a_place_for_blobs(tmp_path: Path) -> None:
     with Store.connect("us-east-1", "http://127.0.0.1:9", blobs=str(tmp_path), **CREDENTIALS) as store:
-        assert repr(store._context.blobs) == f"FolderBlobStore({str(tmp_path)!r})"
+        assert repr(store.context.blobs) == f"FolderBlobStore({str(tmp_path)!r})"
     with Store.connect("us-east-1", "http://127.0.0.1:9", **CREDENTIALS) as store:
-        assert store._context.blobs is None
+        assert store.context.blobs is None

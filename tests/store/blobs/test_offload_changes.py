@@ -8,7 +8,17 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.model import Table
-from tablewright.store import AnyChange, BlobLost, Change, Consumer, Effects, Store, changes_of, offloaded_sizes, only
+from tablewright.store import (
+    AnyChange,
+    BlobLost,
+    Change,
+    Consumer,
+    Effects,
+    Store,
+    changes_of,
+    offloaded_sizes,
+    typed_changes,
+)
 from tablewright.store.flow.driver import Request
 from tests.store.papers import A, B, Paper, Shelf, paper, papers
 
@@ -46,11 +56,11 @@ def test_a_consumer_is_given_changes_of_items_that_have_values_outside(engine: E
     seen: list[tuple[str, str]] = []
 
     def handle(changes: Sequence[AnyChange], effects: Effects) -> None:
-        for change in only(Paper, changes):
+        for change in typed_changes(Paper, changes):
             if change.after is not None:
                 seen.append((change.after.title, store.load(change.after).body))
 
-    consumer = Consumer(store, papers, handle, name="readers", notes=notes)
+    consumer = Consumer(store, papers, handle, name="readers", checkpoints=notes)
     assert consumer.run_once().records == 1
     store.delete(Paper.by_id(folder="f", paper_id="1"))
     assert consumer.run_once().dead_letters == 0

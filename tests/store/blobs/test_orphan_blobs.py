@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.store import FolderBlobStore, InvalidCursor, MemoryBlobStore, Orphans, Store, Usage
+from tablewright.store import BlobUsage, FolderBlobStore, InvalidCursor, MemoryBlobStore, OrphanReport, Store
 from tablewright.store.blobs.blob_references import made
 from tablewright.store.blobs.blob_store import new_name
 from tablewright.store.write.put import put
@@ -41,7 +41,7 @@ def test_orphans_are_removed_once_they_are_old_enough(shelf: Shelf, clock: Clock
     shelf.store.create(Contract(folder="f", number="1", code="c", text=A))
     abandon(shelf, 1)
     young = shelf.store.collect_orphans(papers, dry_run=False)
-    assert (young.total.blobs, young.orphans, young.removed) == (3, Usage(), Usage())
+    assert (young.total.blobs, young.orphans, young.removed) == (3, BlobUsage(), BlobUsage())
     clock.now += DAY.total_seconds()
     told = shelf.store.collect_orphans(papers)
     assert (told.total.blobs, told.orphans.blobs, told.removed.blobs) == (3, 1, 0)
@@ -64,7 +64,7 @@ def test_an_item_that_expires_leaves_its_blob_to_the_collection(engine: Engine, 
     clock.now += 2 * DAY.total_seconds()
     engine.sweep()
     assert store.collect_orphans(papers, dry_run=False).removed.blobs == 1
-    assert store.collect_orphans(papers).total == Usage()
+    assert store.collect_orphans(papers).total == BlobUsage()
 
 
 def test_what_is_put_over_an_expired_item_leaves_its_blob_to_the_collection(shelf: Shelf, clock: Clock) -> None:
@@ -83,7 +83,7 @@ def test_a_collection_shows_its_progress_and_can_be_resumed(shelf: Shelf, clock:
         shelf.blobs.put(blob.reference.blob, blob.data)
     shelf.store.put(Paper(folder="f", paper_id="1", body=A))
     clock.now += DAY.total_seconds()
-    told: list[Orphans] = []
+    told: list[OrphanReport] = []
     first = shelf.store.collect_orphans(papers, dry_run=False, limit=100, on_progress=told.append)
     assert first.total.blobs == 100
     assert first.cursor is not None

@@ -185,7 +185,7 @@ def test_a_cursor_is_bound_to_the_table(full: Bench, clock: Clock) -> None:
     cursor = full.store.query(Call.of_user(user_id="u-1"), limit=2).cursor
     twin = Bench(full.backend, clock)
     twin.create(*TABLES)
-    twin.store._context.cursor_secret = full.store._context.cursor_secret
+    twin.store.context.cursor_secret = full.store.context.cursor_secret
     with pytest.raises(InvalidCursor):
         twin.store.query(Call.of_user(user_id="u-1"), cursor=cursor)
 

@@ -82,7 +82,7 @@ def store() -> Iterator[Store]:
 
 def save(store: Store, *entities: Entity) -> None:
     for entity in entities:
-        store._backend.call(Request("PutItem", {"TableName": type(entity).schema_.table.name, "Item": entity.item()}))
+        store.backend.call(Request("PutItem", {"TableName": type(entity).schema_.table.name, "Item": entity.item()}))
 
 
 def bounds_of(values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:

@@ -76,7 +76,7 @@ class Running:
         """Do one request; whether there are more."""
         try:
             try:
-                response = None if isinstance(self.step, Sleep) else store._backend.call(self.step)
+                response = None if isinstance(self.step, Sleep) else store.backend.call(self.step)
             except ServiceError as error:
                 self.step = self.flow.throw(error)
             else:
@@ -91,7 +91,7 @@ def reading(store: Store, selection: Any, limit: int, page_size: int | None, fou
     """All of a selection, by a new request with a cursor for each page."""
     cursor = None
     while True:
-        page = yield from query.query(store._context, selection, limit=limit, page_size=page_size, cursor=cursor)
+        page = yield from query.query(store.context, selection, limit=limit, page_size=page_size, cursor=cursor)
         found.extend(page.items)
         cursor = page.cursor
         if cursor is None:
@@ -141,7 +141,7 @@ def test_whatever_is_there_throughout_is_read_once_and_in_order(
     coming = [chance.randint(0, 4) for _ in range(chance.randint(0, 3))]
     going = {name for name in there if chance.random() < 0.1}
     touched = {name for name in there if chance.random() < 0.3} - going
-    context = store._context
+    context = store.context
     found: list[Any] = []
     flows = [
         Running(verify_repair.repair(context, new, dry_run=False, page_size=chance.randint(1, 4))),
@@ -264,7 +264,7 @@ def test_a_position_of_another_number_of_shards_is_refused(engine: Engine) -> No
 
 def test_a_read_asks_the_shards_that_items_leave_before_those_that_they_go_to(engine: Engine) -> None:
     store = opened(engine)
-    flow = query.query(store._context, parcel(3, 2).in_order(state="open"), limit=1)
+    flow = query.query(store.context, parcel(3, 2).in_order(state="open"), limit=1)
     asked = []
     running = Running(flow)
     while True:

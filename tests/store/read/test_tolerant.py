@@ -75,7 +75,7 @@ def fill(store: Store, thread_id: str, readable: list[bool]) -> None:
         item = Post(thread_id=thread_id, number=number, at=NOW).item()
         if not is_readable:
             item["at"] = {"S": "lately"}
-        store._backend.call(Request("PutItem", {"TableName": threads.name, "Item": item}))
+        store.backend.call(Request("PutItem", {"TableName": threads.name, "Item": item}))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -111,7 +111,7 @@ def test_pages_are_full_and_together_have_everything_once(
 def test_a_page_has_only_what_is_wanted_and_is_full_all_the_same(store: Store) -> None:
     fill(store, "t-1", [True] * 30)
     page = TolerantReader(store).page(
-        Post.of_thread(thread_id="t-1"), limit=5, wanted=lambda post: post.number % 5 == 0
+        Post.of_thread(thread_id="t-1"), limit=5, include=lambda post: post.number % 5 == 0
     )
     assert [post.number for post in page.items] == [5, 10, 15, 20, 25]
 
@@ -156,18 +156,18 @@ def test_a_collection_lacks_members_but_not_the_one_that_has_to_be_there(
     assert [post.number for post in whole.posts] == [1, 3]
     assert [error.key for error in errors] == ["thread_id t-1, number 2"]
     body = {"TableName": "threads", "Item": {"PK": {"S": "THREAD#t-1"}, "SK": {"S": "THREAD"}}}
-    store._backend.call(Request("PutItem", body))
+    store.backend.call(Request("PutItem", body))
     with pytest.raises(Unreadable, match="Thread"):
         reader.collect(Whole.of_id(thread_id="t-1"))
     monkeypatch.setattr(tolerant, "MOST_PAGES", 0)
-    with pytest.raises(LimitExceeded, match="read what belongs to it in pages"):
+    with pytest.raises(LimitExceeded, match="query its members in pages instead"):
         reader.collect(Whole.of_id(thread_id="t-1"))
 
 
 def test_it_can_be_awaited(store: Store) -> None:
     fill(store, "t-1", [True, False])
     told: list[Unreadable] = []
-    reader = AsyncTolerantReader(AsyncStore(store._backend), told.append)
+    reader = AsyncTolerantReader(AsyncStore(store.backend), told.append)
 
     async def read() -> None:
         page = await reader.page(Post.of_thread(thread_id="t-1"), limit=5)

@@ -12,9 +12,10 @@ from tablewright.engine import Engine
 from tablewright.model import Entity, ExpiresAt, Expiry, Get, Keys, Table, UpdatedAt, Version
 from tablewright.store import Store
 from tablewright.store.flow.driver import Backend, Request, Response
-from tablewright.store.streams.change_records import AnyChange, Change, ShardReader, describe_stream
+from tablewright.store.streams.change_records import AnyChange, Change
 from tablewright.store.streams.consumer import Consumer
 from tablewright.store.streams.effects import Effects
+from tablewright.store.streams.shard_reader import ShardReader, describe_stream
 from tests.clocks import Clock
 
 tickets = Table("Tickets", "PK", "SK", type_attribute="kind", stream="NEW_AND_OLD_IMAGES")
@@ -99,7 +100,7 @@ class Desk:
 
     def consumer(self, handler: Callable[[Sequence[AnyChange], Effects], None] = count, **settings: Any) -> Consumer:
         store = settings.pop("store", None) or self.another_store()
-        return Consumer(store, tickets, handler, name="metrics", notes=metrics, **settings)
+        return Consumer(store, tickets, handler, name="metrics", checkpoints=metrics, **settings)
 
     def call(self, operation: str, body: dict[str, Any]) -> Response:
         return self.backend.call(Request(operation, body))
@@ -129,9 +130,9 @@ class Desk:
         return {status: statuses.count(status) for status in set(statuses)}
 
     def records(self) -> list[dict[str, Any]]:
-        stream = self.store._run(describe_stream(self.store._context, tickets))
+        stream = self.store.run_flow(describe_stream(self.store.context, tickets))
         reader = ShardReader(stream.arn, stream.shards[0], None)
-        self.store._run(reader.fill(self.store._context, 1000))
+        self.store.run_flow(reader.fill(self.store.context, 1000))
         return reader.pending
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tablewright.store import NotFound, ServiceError, Unavailable
 from tablewright.store.flow.driver import Request, Response
-from tablewright.store.streams.change_records import AnyChange, Change
+from tablewright.store.streams.change_records import AnyChange, Change, RawChange
 from tablewright.store.streams.effects import Effects
 from tablewright.store.write.put import Create
 from tests.store.streams.counted_tickets import Desk, Event, Failing, Ticket, count
@@ -29,7 +29,7 @@ def test_a_small_batch_waits_until_its_window_is_over_and_a_full_one_does_not(de
     consumer = desk.consumer(lambda changes, _: sizes.append(len(changes)), batch_size=4)
 
     def step() -> None:
-        consumer._store._run(consumer._worker.one_pass(flush=False))
+        consumer._store.run_flow(consumer._worker.run_pass(flush=False))
 
     desk.put("1", "2")
     step()
@@ -59,8 +59,46 @@ def test_what_comes_while_a_small_batch_is_dealt_with_is_gathered_until_the_next
     consumer = desk.consumer(busy, batch_size=4, window=timedelta(0))
     desk.put("1", "2", "3", "4", "5", "6")
     for _ in range(2):
-        consumer._store._run(consumer._worker.one_pass(flush=False))
+        consumer._store.run_flow(consumer._worker.run_pass(flush=False))
     assert sizes == [4, 3, 1]
+
+
+def test_a_batch_is_split_before_the_handler_is_given_more_changes_than_it_takes(desk: Desk) -> None:
+    sizes: list[int] = []
+    desk.put(*map(str, range(25)))
+    result = desk.consumer(lambda changes, _: sizes.append(len(changes)), batch_size=12, max_changes=5).run_once()
+    assert sizes == [5, 5, 2, 5, 5, 2, 1]
+    assert (result.records, result.batches) == (25, 7)
+
+
+def test_changes_that_are_filtered_out_do_not_count_when_a_batch_is_split(desk: Desk) -> None:
+    given: list[list[str]] = []
+
+    def note(changes: Sequence[AnyChange], _: Effects) -> None:
+        given.append([change.key["PK"]["S"].removeprefix("TICKET#") for change in changes])
+
+    def is_even(change: RawChange) -> bool:
+        return int(change.key["PK"]["S"].removeprefix("TICKET#")) % 2 == 0
+
+    desk.put(*map(str, range(10)))
+    assert desk.consumer(note, max_changes=2, change_filter=is_even).run_once().records == 10
+    assert given == [["0", "2"], ["4", "6"], ["8"]]
+
+
+def test_a_checkpoint_is_written_after_each_part_of_a_batch(desk: Desk) -> None:
+    def choosy(changes: Sequence[AnyChange], effects: Effects) -> None:
+        if any(change.key["PK"]["S"] == "TICKET#7" for change in changes):
+            raise Unavailable("not now")
+        count(changes, effects)
+
+    desk.put(*map(str, range(10)))
+    consumer = desk.consumer(choosy, max_changes=3)
+    with pytest.raises(Unavailable):
+        consumer.run_once()
+    assert desk.counters() == {"open": 6}
+    consumer.release()
+    assert desk.consumer(max_changes=3).run_once().records == 4
+    assert desk.counters() == {"open": 10}
 
 
 @pytest.mark.requirement("SU13")
@@ -155,7 +193,7 @@ def test_when_the_service_fails_nobody_is_to_blame(desk: Desk) -> None:
     with pytest.raises(ServiceError, match="down"):
         consumer.run_once()
     assert consumer.dead_letters() == []
-    store._backend = desk.backend
+    store.backend = desk.backend
     assert consumer.run_once().records == 1
     assert desk.counters() == {"open": 1}
 
@@ -201,6 +239,6 @@ def test_half_of_a_batch_that_was_committed_before_the_service_failed_counts_onc
     with pytest.raises(ServiceError, match="down"):
         consumer.run_once()
     assert desk.counters() == {"open": 2}
-    store._backend = desk.backend
+    store.backend = desk.backend
     assert consumer.run_once().records == 2
     assert desk.counters() == {"open": 4}

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from tablewright.model import Entity, Keys, Table
-from tablewright.store import Unreadable, changes_in, readable, wanting
+from tablewright.store import Unreadable, changes_in, entity_filter, readable_filter
 from tablewright.store.streams.change_records import AnyChange, Change, RawChange, Record
 from tablewright.store.streams.effects import Effects
 from tests.store.streams.counted_tickets import Desk, Ticket, count
@@ -31,7 +31,7 @@ def test_the_handler_is_given_what_is_wanted_and_the_place_moves_on_past_the_res
         given.extend(changes)
         count(changes, effects)
 
-    assert desk.consumer(handler, wanted=is_closed, batch_size=2).run_once().records == 4
+    assert desk.consumer(handler, change_filter=is_closed, batch_size=2).run_once().records == 4
     (change,) = given
     assert isinstance(change, Change)
     assert change.after == Ticket(ticket_id="3", status="closed")
@@ -46,12 +46,12 @@ def test_an_item_that_cannot_be_read_is_a_dead_letter_where_it_is_wanted_and_not
     desk.put("1", status="closed")
     desk.call("PutItem", {"TableName": "Tickets", "Item": BROKEN})
     desk.put("2", status="closed")
-    choosy = desk.consumer(wanted=is_closed)
+    choosy = desk.consumer(change_filter=is_closed)
     assert (choosy.run_once().dead_letters, choosy.dead_letters()) == (0, [])
     assert desk.counters() == {"closed": 2}
 
     desk.call("PutItem", {"TableName": "Tickets", "Item": {**BROKEN, "PK": {"S": "TICKET#8"}}})
-    curious = desk.consumer(wanted=wanting(Ticket))
+    curious = desk.consumer(change_filter=entity_filter(Ticket))
     choosy.release()
     assert curious.run_once().dead_letters == 1
     (letter,) = curious.dead_letters()
@@ -67,7 +67,9 @@ def test_what_cannot_be_read_can_be_left_out_and_told_of(desk: Desk) -> None:
     errors: list[Unreadable] = []
     given: list[AnyChange] = []
     consumer = desk.consumer(
-        lambda changes, effects: given.extend(changes), wanted=readable(Ticket, told=errors.append), foreign=True
+        lambda changes, effects: given.extend(changes),
+        change_filter=readable_filter(Ticket, on_unreadable=errors.append),
+        include_raw=True,
     )
     assert consumer.run_once().dead_letters == 0
     # The second change of it cannot be read either, because of what was there before.
@@ -101,13 +103,13 @@ def test_changes_of_some_entities_are_wanted_by_their_items() -> None:
 
     order, parcel, bill = Order(order_id="1"), Parcel(order_id="1", grams=5), Bill(order_id="1")
     records = [told(None, order), told(None, parcel), told(bill, None), told(None, bill)]
-    found = changes_in(shop, records, wanted=wanting(Order, Bill))
+    found = changes_in(shop, records, change_filter=entity_filter(Order, Bill))
     assert [change.after or change.before for change in found] == [order, bill, bill]
 
     del records[1]["dynamodb"]["NewImage"]["grams"]
-    assert changes_in(shop, records, wanted=wanting(Order, Bill)) == found
+    assert changes_in(shop, records, change_filter=entity_filter(Order, Bill)) == found
     with pytest.raises(Unreadable, match="Parcel order_id 1 cannot be read"):
-        changes_in(shop, records, wanted=wanting(Parcel))
+        changes_in(shop, records, change_filter=entity_filter(Parcel))
 
 
 def test_however_much_is_not_wanted_no_batch_is_begun_after_the_stop(desk: Desk) -> None:
@@ -118,5 +120,5 @@ def test_however_much_is_not_wanted_no_batch_is_begun_after_the_stop(desk: Desk)
         stop.set()
         return False
 
-    desk.consumer(wanted=wanted, batch_size=3, window=timedelta(0)).run(stop)
+    desk.consumer(change_filter=wanted, batch_size=3, window=timedelta(0)).run(stop)
     assert desk.consumer().run_once().records == 7

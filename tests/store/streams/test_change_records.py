@@ -19,13 +19,11 @@ from tablewright.store.streams.change_records import (
     ChangeKind,
     RawChange,
     Record,
-    Shard,
-    ShardReader,
     change_of,
     changes_in,
     changes_of,
-    describe_stream,
 )
+from tablewright.store.streams.shard_reader import Shard, ShardReader, describe_stream
 from tests.clocks import Clock
 from tests.store import endpoints
 
@@ -71,12 +69,12 @@ def timed(request: pytest.FixtureRequest, engine: Engine, clock: Clock) -> Itera
 
 def put(store: Store, *entities: Entity) -> None:
     for entity in entities:
-        store._run(_sent("PutItem", TableName="Shop", Item=entity.item()))
+        store.run_flow(_sent("PutItem", TableName="Shop", Item=entity.item()))
 
 
 def remove(store: Store, entity: Entity) -> None:
     item = entity.item()
-    store._run(_sent("DeleteItem", TableName="Shop", Key={"PK": item["PK"], "SK": item["SK"]}))
+    store.run_flow(_sent("DeleteItem", TableName="Shop", Key={"PK": item["PK"], "SK": item["SK"]}))
 
 
 def _sent(operation: str, **body: Any) -> Flow[None]:
@@ -84,11 +82,11 @@ def _sent(operation: str, **body: Any) -> Flow[None]:
 
 
 def read(store: Store) -> list[Record]:
-    stream = store._run(describe_stream(store._context, shop))
+    stream = store.run_flow(describe_stream(store.context, shop))
     records: list[Record] = []
     for shard in stream.shards:
         reader = ShardReader(stream.arn, shard, None)
-        store._run(reader.fill(store._context, 1000))
+        store.run_flow(reader.fill(store.context, 1000))
         records += reader.pending
     return records
 
@@ -134,17 +132,17 @@ def test_changes_of_one_entity_leave_the_others_out(store: Store) -> None:
 
 def test_items_of_other_writers_are_skipped_or_given_raw(store: Store) -> None:
     foreign = {"PK": {"S": "LOG#1"}, "SK": {"S": "x"}, "kind": {"S": "Log"}}
-    store._run(_sent("PutItem", TableName="Shop", Item=foreign))
+    store.run_flow(_sent("PutItem", TableName="Shop", Item=foreign))
     records = read(store)
     assert changes_in(shop, records) == []
-    (raw,) = changes_in(shop, records, foreign=True)
+    (raw,) = changes_in(shop, records, include_raw=True)
     assert isinstance(raw, RawChange)
     assert raw.after == foreign
 
 
 def test_an_item_that_does_not_fit_its_entity_is_an_error_and_not_passed_over(store: Store) -> None:
     broken = {"PK": {"S": "ORDER#1"}, "SK": {"S": "ORDER"}, "kind": {"S": "Order"}, "total": {"S": "many"}}
-    store._run(_sent("PutItem", TableName="Shop", Item=broken))
+    store.run_flow(_sent("PutItem", TableName="Shop", Item=broken))
     with pytest.raises(Unreadable, match=r"Order order_id 1 cannot be read: "):
         changes_in(shop, read(store))
 
@@ -173,7 +171,7 @@ def test_shards_are_in_order_parents_first_and_read_to_their_end(timed: Store, e
         put(store, Order(order_id="o-1", total=total))
         clock.now += 5 * 3600
         engine.sweep()
-    stream = store._run(describe_stream(store._context, shop))
+    stream = store.run_flow(describe_stream(store.context, shop))
     assert len(stream.shards) > 1
     for parent, child in zip(stream.shards, stream.shards[1:], strict=False):
         assert child.parent == parent.id
@@ -186,7 +184,7 @@ def test_a_table_without_a_stream_says_so(store: Store) -> None:
     plain = Table("Plain", "PK")
     store.ensure_tables(plain)
     with pytest.raises(NotFound, match="the stream of table Plain"):
-        store._run(describe_stream(store._context, plain))
+        store.run_flow(describe_stream(store.context, plain))
 
 
 def test_a_reader_whose_place_was_trimmed_says_that_records_are_lost() -> None:

@@ -13,8 +13,9 @@ import pytest
 from tablewright.model import ModelError, Table
 from tablewright.store import AsyncStore, Store
 from tablewright.store.flow.driver import Sleep
+from tablewright.store.streams.async_consumer import AsyncConsumer
 from tablewright.store.streams.change_records import AnyChange
-from tablewright.store.streams.consumer import AsyncConsumer, Consumer
+from tablewright.store.streams.consumer import Consumer
 from tablewright.store.streams.effects import Effects
 from tests.store.streams.counted_tickets import Counter, Desk, count, metrics, tickets
 
@@ -47,7 +48,7 @@ def test_the_asynchronous_consumer_does_the_same(desk: Desk) -> None:
             if len(changes) == 1:
                 stop.set()
 
-        consumer = AsyncConsumer(store, tickets, handler, name="metrics", notes=metrics, window=timedelta(0))
+        consumer = AsyncConsumer(store, tickets, handler, name="metrics", checkpoints=metrics, window=timedelta(0))
         desk.put("1", "2")
         assert (await consumer.run_once()).records == 2
         desk.put("3")
@@ -60,8 +61,8 @@ def test_the_asynchronous_consumer_does_the_same(desk: Desk) -> None:
 
 
 def test_checkpoints_need_a_text_key_of_two_parts() -> None:
-    with pytest.raises(ModelError, match="two parts"):
-        Consumer(Store.open(), tickets, count, name="x", notes=Table("One", "PK"))
+    with pytest.raises(ModelError, match="need a text partition key and a text sort key"):
+        Consumer(Store.open(), tickets, count, name="x", checkpoints=Table("One", "PK"))
 
 
 def test_sleeping_is_a_step_of_the_flow_and_not_of_the_consumer(desk: Desk) -> None:
@@ -71,7 +72,7 @@ def test_sleeping_is_a_step_of_the_flow_and_not_of_the_consumer(desk: Desk) -> N
         raise ValueError("no")
 
     desk.put("1")
-    flow = desk.consumer(broken)._worker.one_pass(flush=True)
+    flow = desk.consumer(broken)._worker.run_pass(flush=True)
     waits = 0
     answer: Any = None
     try:
@@ -83,10 +84,12 @@ def test_sleeping_is_a_step_of_the_flow_and_not_of_the_consumer(desk: Desk) -> N
         assert waits == 3
 
 
-def test_notes_cannot_be_in_the_table_whose_stream_is_read(desk: Desk) -> None:
+def test_checkpoints_cannot_be_in_the_table_whose_stream_is_read(desk: Desk) -> None:
     """Each note would be a change to be noted: the consumer would never come to an end."""
-    with pytest.raises(ModelError, match=r"metrics: its notes cannot be in table 'Tickets', whose stream it reads"):
-        Consumer(desk.store, tickets, count, name="metrics", notes=tickets)
+    with pytest.raises(
+        ModelError, match=r"metrics: checkpoints cannot be stored in table 'Tickets', whose stream the consumer reads"
+    ):
+        Consumer(desk.store, tickets, count, name="metrics", checkpoints=tickets)
 
 
 @pytest.mark.parametrize("kind", ["function", "object"])
@@ -99,7 +102,7 @@ def test_a_handler_that_would_have_to_be_awaited_is_refused(desk: Desk, kind: st
             count(changes, effects)
 
     chosen: Any = handler if kind == "function" else Handler()
-    with pytest.raises(ModelError, match="metrics: a handler says what is to be done by its effects"):
+    with pytest.raises(ModelError, match="metrics: the handler of a consumer only adds effects, and is not awaited"):
         desk.consumer(chosen)
-    with pytest.raises(ModelError, match="make it a plain function, without async"):
-        AsyncConsumer(AsyncStore.on(desk.engine), tickets, chosen, name="metrics", notes=metrics)
+    with pytest.raises(ModelError, match="use a plain function, without async"):
+        AsyncConsumer(AsyncStore.on(desk.engine), tickets, chosen, name="metrics", checkpoints=metrics)

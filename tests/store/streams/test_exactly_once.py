@@ -11,7 +11,8 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.model import ModelError
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
-from tablewright.store.streams.change_records import AnyChange, only
+from tablewright.store.streams.change_filters import typed_changes
+from tablewright.store.streams.change_records import AnyChange
 from tablewright.store.streams.effects import Effects
 from tablewright.store.write.put import Create
 from tests.clocks import Clock
@@ -100,7 +101,7 @@ def test_additions_that_the_model_forbids_are_named() -> None:
 
 def test_an_addition_makes_an_item_with_everything_that_follows_from_the_model(desk: Desk) -> None:
     def tally(changes: Sequence[AnyChange], effects: Effects) -> None:
-        for change in only(Ticket, changes):
+        for change in typed_changes(Ticket, changes):
             assert change.after is not None
             effects.add(Tally.of_day(day=change.at.date()), total=Decimal("0.1"), tickets=1)
 
@@ -110,7 +111,7 @@ def test_an_addition_makes_an_item_with_everything_that_follows_from_the_model(d
     tally_of_day = desk.store.get(Tally.of_day(day=day))
     assert tally_of_day is not None
     assert (tally_of_day.total, tally_of_day.tickets, tally_of_day.version) == (Decimal("0.3"), 3, 1)
-    assert tally_of_day.ttl == desk.store._context.now() + timedelta(days=30)
+    assert tally_of_day.ttl == desk.store.context.now() + timedelta(days=30)
     assert desk.store.verify(Tally).is_clean
 
 

@@ -42,6 +42,6 @@ def test_lambda_needs_a_time_to_live_for_its_marks(desk: Desk) -> None:
     notes = Table("Notes", "PK", "SK")
     desk.store.ensure_tables(notes)
     desk.put("1")
-    consumer = Consumer(desk.store, tickets, count, name="metrics", notes=notes)
-    with pytest.raises(ModelError, match="'Notes' has no time to live"):
+    consumer = Consumer(desk.store, tickets, count, name="metrics", checkpoints=notes)
+    with pytest.raises(ModelError, match="'Notes' needs a time to live"):
         consumer.on_lambda({"Records": desk.records()})

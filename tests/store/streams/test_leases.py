@@ -97,7 +97,9 @@ def test_consumers_that_keep_taking_a_shard_from_each_other_count_once() -> None
             store = Store(backend, entropy=Still(seed))
             try:
                 lease = timedelta(milliseconds=2)
-                consumer = Consumer(store, tickets, count, name="metrics", notes=metrics, batch_size=7, lease=lease)
+                consumer = Consumer(
+                    store, tickets, count, name="metrics", checkpoints=metrics, batch_size=7, lease=lease
+                )
                 while not stop.is_set():
                     consumer.run_once()
             except Exception as error:
@@ -114,18 +116,18 @@ def test_consumers_that_keep_taking_a_shard_from_each_other_count_once() -> None
             thread.join()
         assert failures == []
         time.sleep(0.01)
-        Consumer(Store(backend), tickets, count, name="metrics", notes=metrics).run_once()
+        Consumer(Store(backend), tickets, count, name="metrics", checkpoints=metrics).run_once()
         assert desk.counters() == desk.truth()
 
 
 def test_a_checkpoint_moves_on_from_where_it_is_and_from_nowhere_else(desk: Desk) -> None:
-    notes = desk.consumer()._worker.desk
-    context = desk.store._context
-    checkpoint = desk.store._run(notes.acquire("stream", "shard"))
+    leases = desk.consumer()._worker.leases
+    context = desk.store.context
+    checkpoint = desk.store.run_flow(leases.acquire("stream", "shard"))
     assert checkpoint is not None
-    desk.store._run(execute_all(context, [notes.advance(checkpoint, "5")], "test"))
+    desk.store.run_flow(execute_all(context, [leases.advance(checkpoint, "5")], "test"))
     with pytest.raises(Cancelled):
-        desk.store._run(execute_all(context, [notes.advance(checkpoint, "6")], "test"))
-    stranger = desk.consumer()._worker.desk
+        desk.store.run_flow(execute_all(context, [leases.advance(checkpoint, "6")], "test"))
+    stranger = desk.consumer()._worker.leases
     with pytest.raises(Cancelled):
-        desk.store._run(execute_all(context, [stranger.advance(notes.advanced(checkpoint, "5"), "6")], "test"))
+        desk.store.run_flow(execute_all(context, [stranger.advance(leases.advanced(checkpoint, "5"), "6")], "test"))

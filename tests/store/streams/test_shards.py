@@ -26,12 +26,12 @@ def test_shards_are_read_in_order_and_their_checkpoints_forgotten_with_them(desk
         desk.engine.sweep()
     consumer.run_once()
     assert seen == [f"TICKET#{number}" for number in range(4)]
-    assert len(desk.store._run(consumer._worker.desk.load())) > 2
+    assert len(desk.store.run_flow(consumer._worker.leases.load())) > 2
     desk.clock.now += 30 * 3600
     desk.engine.sweep()
     consumer.run_once()
     consumer.run_once()
-    assert len(desk.store._run(consumer._worker.desk.load())) <= 2
+    assert len(desk.store.run_flow(consumer._worker.leases.load())) <= 2
 
 
 def test_a_consumer_that_is_too_late_is_told_and_can_rebuild(desk: Desk) -> None:
@@ -125,5 +125,5 @@ def test_shards_of_others_are_not_asked_for_again_and_again(desk: Desk) -> None:
     first.run_once()
     second = desk.consumer(store=desk.another_store(Counting(desk.backend, 0, after=False)))
     for _ in range(5):
-        assert second._store._run(second._worker.one_pass(flush=False)).busy == 1
+        assert second._store.run_flow(second._worker.run_pass(flush=False)).busy == 1
     assert asked == ["Query", "DescribeTable", "DescribeStream"]

@@ -91,7 +91,7 @@ def test_tickets_are_moved_to_their_shards(data: Path, capsys: pytest.CaptureFix
         for ticket in store.iterate(Ticket):
             # As if there had been no shards.
             item = {**ticket.item(), "GSI2PK": {"S": "STATUS#NEW"}}
-            store._backend.call(Request("PutItem", {"TableName": tickets.name, "Item": item}))
+            store.backend.call(Request("PutItem", {"TableName": tickets.name, "Item": item}))
         assert store.query(Ticket.by_status(status=Status.NEW), limit=10).items == []
     assert main(["support", "migrate-shards", "--data", str(data)]) == 0
     assert capsys.readouterr().out == "moved 5 keys; every ticket is in its shard\n"
@@ -125,7 +125,7 @@ def test_how_far_it_is_is_never_more_than_all(data: Path) -> None:
 def test_a_ticket_that_cannot_be_moved_is_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Store.open(data) as store:
         item = {**Ticket(ticket_id="odd", customer_id="c", symptom_text="s").item(), "priority": {"S": "URGENT"}}
-        store._backend.call(Request("PutItem", {"TableName": tickets.name, "Item": item}))
+        store.backend.call(Request("PutItem", {"TableName": tickets.name, "Item": item}))
     assert main(["support", "migrate-shards", "--data", str(data)]) == 1
     assert "moved 0 keys, and 1 are left for somebody to look at, such as Ticket ticket_id odd" in (
         capsys.readouterr().err
@@ -176,7 +176,7 @@ def test_an_export_says_how_much_it_left_out(data: Path, tmp_path: Path, capsys:
                 "UpdateExpression": "SET priority = :p",
                 "ExpressionAttributeValues": {":p": {"S": priority}},
             }
-            store._backend.call(Request("UpdateItem", body))
+            store.backend.call(Request("UpdateItem", body))
 
     spoil("t-1", "SOMEWHAT")
     spoil("t-3", "SOMEWHAT")

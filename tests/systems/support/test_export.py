@@ -61,7 +61,7 @@ def make(store: Store, ticket_id: str, *, ratings: tuple[int, ...] = ()) -> None
 
 
 def export_of(store: Store, folder: Path, **settings: Any) -> Export:
-    return Export(store, folder, SECRET, lambda: datetime.fromtimestamp(store._context.clock(), UTC), **settings)
+    return Export(store, folder, SECRET, lambda: datetime.fromtimestamp(store.context.clock(), UTC), **settings)
 
 
 def exported(store: Store, folder: Path, **settings: Any) -> int:
@@ -148,7 +148,7 @@ class Mortal:
     """A backend that dies at a request, before it takes effect or after."""
 
     def __init__(self, store: Store, left: int, *, after: bool) -> None:
-        self._backend, self.left, self._after = store._backend, left, after
+        self._backend, self.left, self._after = store.backend, left, after
 
     def call(self, request: Request) -> Response:
         self.left -= 1

@@ -85,7 +85,7 @@ def test_a_rebuild_gives_the_same_numbers_while_writes_go_on(served: Served, sta
 @pytest.mark.requirement("SU11")
 def test_a_second_consumer_by_mistake_counts_nothing_twice(served: Served, staff: httpx.Client) -> None:
     before = by_status(staff)
-    second = Consumer(served.runtime.blocking, tickets, count, name="support.metrics", notes=notes_table)
+    second = Consumer(served.runtime.blocking, tickets, count, name="support.metrics", checkpoints=notes_table)
     for _ in range(5):
         opened(staff)
         second.run_once()

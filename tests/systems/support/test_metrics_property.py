@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablewright.engine import Engine
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.internal_tables import notes_table
 from tablewright.store import (
     AsyncStore,
@@ -73,14 +74,14 @@ class Office:
 
     def consumer(self) -> Consumer:
         size = self.chance.choice([1, 3, 100])
-        settings: Any = {"name": CONSUMER, "notes": notes_table, "lease": LEASE, "batch_size": size}
+        settings: Any = {"name": CONSUMER, "checkpoints": notes_table, "lease": LEASE, "batch_size": size}
         return Consumer(self.another_store(), tickets, count, **settings)
 
     def happen(self, event: str) -> None:
         """Something happens to a ticket, by the use cases of the service."""
         self.clock[0] += self.chance.random() * 100
         if event == "create" or not self.tickets:
-            ticket = self._runner.run(self.support.create_ticket("cust", "It hums"))
+            ticket = self._runner.run(self.support.create_ticket("cust", "It hums", UNKEYED))
             self.tickets[ticket.ticket_id] = ticket.status
             return
         ticket_id = self.chance.choice(list(self.tickets))
@@ -180,7 +181,7 @@ def test_metrics_equal_a_recount_of_the_table(
             else:
                 consumer = office.consumer()
                 worker = consumer._worker
-                flow = worker.one_pass(flush=True) if event == "consume" else rebuild(worker, [Metric], None, 0)
+                flow = worker.run_pass(flush=True) if event == "consume" else rebuild(worker, [Metric], None, 0)
                 working.append(Working(flow, EmbeddedBackend(engine, owned=False)))
             for _ in range(chance.randint(0, 12)):
                 if not working:

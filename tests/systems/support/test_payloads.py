@@ -83,7 +83,7 @@ def test_a_payload_is_as_large_as_a_request_may_be(tmp_path: Path, settings: dic
 
 @pytest.mark.requirement("SU15")
 def test_lists_tell_sizes_without_reading_a_payload(served: Served, staff: httpx.Client) -> None:
-    context = served.runtime.store._context
+    context = served.runtime.store.context
     assert context.blobs is not None
     counting = Counting(context.blobs)
     context.blobs = counting
@@ -151,9 +151,9 @@ def dying_stores(sound: Store, folder: Path, clock: Clock) -> Iterator[tuple[Sto
     options: Any = {"clock": clock, "entropy": random.Random(1)}
     for number in range(4):
         for after in (False, True):
-            backend = Mortal(sound._backend, number, after=after)
+            backend = Mortal(sound.backend, number, after=after)
             yield Store(backend, blobs=FolderBlobStore(folder), **options), f"{number}-{after}"
-    yield Store(sound._backend, blobs=MortalBlobs(folder, 1), **options), "blob"
+    yield Store(sound.backend, blobs=MortalBlobs(folder, 1), **options), "blob"
 
 
 def entries(folder: Path) -> list[BlobEntry]:
@@ -191,7 +191,7 @@ def test_orphans_are_collected_in_the_background(tmp_path: Path) -> None:
     with Store.open(clock=clock, blobs=blobs) as store:
         store.ensure_tables(notes_table, *design.tables)
         store.create(Ticket(ticket_id="kept", customer_id="c", symptom_text="s", data=LARGE))
-        dying = Store(store._backend, clock=clock, blobs=MortalBlobs(tmp_path, 1))
+        dying = Store(store.backend, clock=clock, blobs=MortalBlobs(tmp_path, 1))
         with pytest.raises(Died):
             dying.create(Ticket(ticket_id="lost", customer_id="c", symptom_text="s", data=LARGE))
         collector = OrphanCollector(store, first=0.01, every=0.01)

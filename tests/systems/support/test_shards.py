@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tablewright.model import schema_of
-from tablewright.store.read import read_planner
+from tablewright.store.read.planning import read_planner
 from tablewright.systems.support.model import STATUS_SHARDS, Ticket
 from tests.systems.harness import Served, wait_for
 from tests.systems.support.test_support import moved, opened

@@ -22,7 +22,7 @@ from tablewright.runtime.mail.event_mail import Mailer, sender_from
 from tablewright.runtime.mail.mail_transport import SmtpCarrier
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
-from tablewright.store import Check, Consumer, Create, Store
+from tablewright.store import Check, Consumer, ConsumerSettings, Create, Store
 from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.systems.tasks import handlers, system
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, task_management
@@ -87,7 +87,7 @@ def some_work(store: Store) -> None:
 
 def consumer(runtime: Runtime, clock: Clock, mail: MailServer, name: str, backend: Any = None) -> Consumer:
     """A consumer as a process of its own has it."""
-    store = Store(backend or runtime.blocking._backend, clock=clock)
+    store = Store(backend or runtime.blocking.backend, clock=clock)
     mailer = Mailer(
         store,
         SmtpCarrier(mail.url),
@@ -97,7 +97,8 @@ def consumer(runtime: Runtime, clock: Clock, mail: MailServer, name: str, backen
     found = handlers.consumers(replace(runtime, blocking=store, mailer=mailer))
     each = next(each for each in found if each.name == name)
     table: Table = each.table
-    return Consumer(store, table, each.handler, name=name, notes=notes_table, batch_size=each.batch_size)
+    settings: ConsumerSettings = {"batch_size": each.batch_size, "max_changes": each.max_changes}
+    return Consumer(store, table, each.handler, name=name, checkpoints=notes_table, **settings)
 
 
 def every_moment(work: Callable[[int | None, bool], int]) -> None:
@@ -121,7 +122,7 @@ def test_a_publisher_that_dies_loses_no_event_and_makes_none_twice() -> None:
     def publish(last: int | None, after: bool) -> int:
         with office(mail) as (runtime, clock):
             some_work(runtime.blocking)
-            mortal = Mortal(runtime.blocking._backend, last, after=after)
+            mortal = Mortal(runtime.blocking.backend, last, after=after)
             first = consumer(runtime, clock, mail, "tasks.events", mortal)
             if last is None:
                 first.run_once()
@@ -139,7 +140,7 @@ def test_a_publisher_that_dies_loses_no_event_and_makes_none_twice() -> None:
                 events_table,
                 lambda changes, effects: seen.extend(change.kind for change in changes),
                 name="watcher",
-                notes=notes_table,
+                checkpoints=notes_table,
             )
             watcher.run_once()
             assert seen == ["INSERT"] * len(TYPES)
@@ -163,7 +164,7 @@ def test_a_mailer_that_dies_loses_no_letter_and_repeats_one_only_in_the_gap() ->
             with office(mail) as (runtime, clock):
                 some_work(runtime.blocking)
                 consumer(runtime, clock, mail, "tasks.events").run_once()
-                mortal = Mortal(runtime.blocking._backend, last, after=after)
+                mortal = Mortal(runtime.blocking.backend, last, after=after)
                 first = consumer(runtime, clock, mail, "tasks.mail", mortal)
                 if last is None:
                     first.run_once()
@@ -204,8 +205,8 @@ def test_a_place_in_the_stream_that_is_lost_sends_nothing_again() -> None:
         sent, found = list(mail.received), events(runtime.blocking)
         assert len(sent) == 5
         for name in ("tasks.events", "tasks.mail"):
-            checkpoints = Consumer(runtime.blocking, events_table, lambda *_: None, name=name, notes=notes_table)
-            for note in runtime.blocking._run(checkpoints._worker.desk.load()):
+            checkpoints = Consumer(runtime.blocking, events_table, lambda *_: None, name=name, checkpoints=notes_table)
+            for note in runtime.blocking.run_flow(checkpoints._worker.leases.load()):
                 assert runtime.blocking.delete(note)
         for name in ("tasks.events", "tasks.mail"):
             assert consumer(runtime, clock, mail, name).run_once().records > 0
@@ -225,7 +226,7 @@ def test_a_place_in_the_stream_is_noted_after_a_few_events_that_are_mailed() -> 
             store.create(Assignment(task_id=f"u-{number}", assigned_to="grace", assigned_by="ada"))
         consumer(runtime, clock, mail, "tasks.events").run_once()
         mailed_at_each_note: list[int] = []
-        watched = Watched(store._backend, lambda: mailed_at_each_note.append(len(mail.received)))
+        watched = Watched(store.backend, lambda: mailed_at_each_note.append(len(mail.received)))
         assert consumer(runtime, clock, mail, "tasks.mail", watched).run_once().dead_letters == 0
         assert len(mail.received) == mailed_at_each_note[-1] == 2 + 3 + 30
         steps = [after - before for before, after in pairwise([0, *mailed_at_each_note])]

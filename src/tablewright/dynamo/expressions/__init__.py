@@ -1,42 +1,115 @@
 """The expression language: conditions, filters, key conditions, projections and updates.
 
-Text is compiled once into a program, kept by its text and ``#names``; a request's ``:values`` are given to
+Text is compiled once into a program, cached by its text and ``#names``; a request's ``:values`` are given to
 the program's ``check`` and then to its ``evaluate``, ``apply`` or ``bounds``.
 
-    lexer → parser → nodes        text to tree, with DynamoDB's syntax errors and limits
-    checks, paths                 everything else it refuses before it looks at an item
-    compile                       conditions and filters to closures
-    update, projection            what they do to an item
-    key_condition                 a condition as a range of keys
-    placeholders                  the names and values that come with the expressions
+    lexer → parser → nodes          text to tree, with DynamoDB's syntax errors and limits
+    condition_checks, path_checks   what else is refused before an item is read
+    conditions                      conditions and filters, compiled to closures
+    updates, projection             what they do to an item
+    key_condition                   a condition as a range of keys
+    placeholders                    the names and values that come with the expressions
+    compile_cache                   programs by their text
+    builder                         expressions made by a program instead of parsed: rendered, evaluated, applied
+
+Other packages import from here; ``builder`` is public too.
 """
 
-from tablewright.dynamo.expressions.conditions import Condition, compile_condition, condition_from_node
-from tablewright.dynamo.expressions.key_condition import (
-    KeyConditionProgram,
-    bind_bounds,
-    compile_key_condition,
+from tablewright.dynamo.expressions.compile_cache import cached_program
+from tablewright.dynamo.expressions.condition_checks import (
+    ORDERED_TYPES,
+    Values,
+    compare,
+    constant,
+    leaves,
+    operands,
+    references,
 )
+from tablewright.dynamo.expressions.conditions import ConditionProgram, compile_condition, condition_from_node
+from tablewright.dynamo.expressions.key_condition import Bound, KeyConditionProgram, bind_bounds, compile_key_condition
+from tablewright.dynamo.expressions.nodes import (
+    Action,
+    AddAction,
+    And,
+    Arithmetic,
+    Between,
+    Compare,
+    Condition,
+    DeleteAction,
+    Function,
+    In,
+    Literal,
+    Not,
+    Operand,
+    Or,
+    Placeholder,
+    RemoveAction,
+    SetAction,
+)
+from tablewright.dynamo.expressions.parser import InvalidExpression
+from tablewright.dynamo.expressions.path_checks import MAX_INDEX, MAX_PATH_DEPTH, nested_names, top_level_names
 from tablewright.dynamo.expressions.placeholders import (
     check_expression_attributes,
     check_parameters,
     check_placeholders,
+    hash_order,
 )
-from tablewright.dynamo.expressions.projection import Projection, compile_projection
-from tablewright.dynamo.expressions.updates import Update, compile_update
+from tablewright.dynamo.expressions.projection import ProjectionProgram, compile_projection
+from tablewright.dynamo.expressions.updates import (
+    TOO_LARGE_TO_UPDATE,
+    UpdateProgram,
+    add_values,
+    compile_update,
+    subtract_elements,
+)
 
 __all__ = [
+    "MAX_INDEX",
+    "MAX_PATH_DEPTH",
+    "ORDERED_TYPES",
+    "TOO_LARGE_TO_UPDATE",
+    "Action",
+    "AddAction",
+    "And",
+    "Arithmetic",
+    "Between",
+    "Bound",
+    "Compare",
     "Condition",
+    "ConditionProgram",
+    "DeleteAction",
+    "Function",
+    "In",
+    "InvalidExpression",
     "KeyConditionProgram",
-    "Projection",
-    "Update",
+    "Literal",
+    "Not",
+    "Operand",
+    "Or",
+    "Placeholder",
+    "ProjectionProgram",
+    "RemoveAction",
+    "SetAction",
+    "UpdateProgram",
+    "Values",
+    "add_values",
     "bind_bounds",
+    "cached_program",
     "check_expression_attributes",
     "check_parameters",
     "check_placeholders",
+    "compare",
     "compile_condition",
     "compile_key_condition",
     "compile_projection",
     "compile_update",
     "condition_from_node",
+    "constant",
+    "hash_order",
+    "leaves",
+    "nested_names",
+    "operands",
+    "references",
+    "subtract_elements",
+    "top_level_names",
 ]

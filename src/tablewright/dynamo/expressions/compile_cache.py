@@ -16,7 +16,7 @@ _SHORT, _SHORT_KEPT = 256, 2048
 _LONG, _LONG_KEPT = 16 * 1024, 64
 
 
-def kept(compile_text: _T) -> _T:
+def cached_program(compile_text: _T) -> _T:
     """A function of texts, and of pairs of names, that remembers what it gave; the oldest is forgotten first."""
     short: dict[Any, Any] = {}
     long: dict[Any, Any] = {}

@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping
 from tablewright.dynamo.attribute_values import AttributeValue, Item, same_value
 from tablewright.dynamo.document_paths import getter
 from tablewright.dynamo.expressions import condition_checks
-from tablewright.dynamo.expressions.compile_cache import kept
+from tablewright.dynamo.expressions.compile_cache import cached_program
 from tablewright.dynamo.expressions.condition_checks import LeafCheck, Values, compare
 from tablewright.dynamo.expressions.nodes import (
     And,
     Arithmetic,
     Between,
     Compare,
+    Condition,
     Function,
     In,
     Literal,
@@ -30,16 +31,15 @@ from tablewright.dynamo.expressions.nodes import (
     Path,
     Placeholder,
 )
-from tablewright.dynamo.expressions.nodes import Condition as ConditionNode
-from tablewright.dynamo.expressions.parser import Invalid, Parser, check_size
-from tablewright.dynamo.expressions.path_checks import nested, resolved, top_level
+from tablewright.dynamo.expressions.parser import InvalidExpression, Parser, check_size
+from tablewright.dynamo.expressions.path_checks import nested_names, resolved, top_level_names
 
 Names = tuple[tuple[str, str], ...]
 Predicate = Callable[[Item, Values], bool]
 Getter = Callable[[Item, Values], AttributeValue | None]
 
 
-class Condition:
+class ConditionProgram:
     """A compiled condition. ``check`` a request's values first; then ``evaluate`` any number of items."""
 
     __slots__ = (
@@ -55,7 +55,7 @@ class Condition:
         "used_values",
     )
 
-    def __init__(self, node: ConditionNode, names: Mapping[str, str], kind: str = "") -> None:
+    def __init__(self, node: Condition, names: Mapping[str, str], kind: str = "") -> None:
         self.kind = kind
         paths: list[Path] = []
         used_values: set[str] = set()
@@ -74,8 +74,8 @@ class Condition:
         self._tests = tuple(test for check in self._checks for test in check.tests)
         self.used_values: frozenset[str] = frozenset(used_values)
         self.used_names: frozenset[str] = frozenset(used_names)
-        self.top_level_attributes = top_level(paths)
-        self.nested_attributes = nested(paths)
+        self.top_level_attributes = top_level_names(paths)
+        self.nested_attributes = nested_names(paths)
         self.node = node
         """The tree as parsed, its ``#names`` not replaced."""
         self.evaluate: Predicate = _predicate(node, names) if self._sound else _never
@@ -91,33 +91,33 @@ class Condition:
                 return
         for check in self._checks:
             if (problem := check.problem(values)) is not None:
-                raise Invalid(self.kind, problem)
+                raise InvalidExpression(self.kind, problem)
 
 
 def compile_condition(
     text: str, names: Mapping[str, str] | None = None, kind: str = "ConditionExpression", *, report_size: bool = False
-) -> Condition:
+) -> ConditionProgram:
     """The program of a condition or filter expression; raises what is wrong with its text."""
     check_size(kind, text, report_size=report_size)
     return _compiled(kind, text, tuple(names.items()) if names else ())
 
 
-def condition_from_node(node: ConditionNode) -> Condition:
+def condition_from_node(node: Condition) -> ConditionProgram:
     """A condition that was not written as an expression; what ``check`` raises names no expression."""
-    return Condition(node, {})
+    return ConditionProgram(node, {})
 
 
-def holds(condition: ConditionNode, item: Item) -> bool:
+def holds(condition: Condition, item: Item) -> bool:
     """Whether a condition that carries its values holds of an item; nothing is checked, and nothing kept."""
     return _predicate(condition, {})(item, {})
 
 
-@kept
-def _compiled(kind: str, text: str, names: Names) -> Condition:
+@cached_program
+def _compiled(kind: str, text: str, names: Names) -> ConditionProgram:
     node = Parser(kind, text).condition()
     if (problem := condition_checks.text_problem(node)) is not None:
-        raise Invalid(kind, problem)
-    return Condition(node, dict(names), kind)
+        raise InvalidExpression(kind, problem)
+    return ConditionProgram(node, dict(names), kind)
 
 
 def _never(item: Item, values: Values) -> bool:
@@ -127,7 +127,7 @@ def _never(item: Item, values: Values) -> bool:
 # -- trees to closures ---------------------------------------------------------------------------
 
 
-def _predicate(node: ConditionNode, names: Mapping[str, str]) -> Predicate:
+def _predicate(node: Condition, names: Mapping[str, str]) -> Predicate:
     match node:
         case And(parts):
             return _all([_predicate(part, names) for part in parts])

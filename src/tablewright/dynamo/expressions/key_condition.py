@@ -16,13 +16,14 @@ from collections.abc import Mapping, Sequence
 
 from tablewright.dynamo.attribute_values import AttributeValue
 from tablewright.dynamo.errors import ValidationException
-from tablewright.dynamo.expressions.compile_cache import kept
+from tablewright.dynamo.expressions.compile_cache import cached_program
 from tablewright.dynamo.expressions.condition_checks import Values
-from tablewright.dynamo.expressions.conditions import Condition, compile_condition
+from tablewright.dynamo.expressions.conditions import ConditionProgram, compile_condition
 from tablewright.dynamo.expressions.nodes import (
     And,
     Between,
     Compare,
+    Condition,
     Function,
     In,
     Literal,
@@ -32,7 +33,6 @@ from tablewright.dynamo.expressions.nodes import (
     Path,
     Placeholder,
 )
-from tablewright.dynamo.expressions.nodes import Condition as ConditionNode
 from tablewright.dynamo.expressions.parser import check_size
 from tablewright.dynamo.expressions.path_checks import resolved
 
@@ -54,7 +54,7 @@ class KeyConditionProgram:
 
     __slots__ = ("_bounds", "_condition", "_unsuitable", "used_names", "used_values")
 
-    def __init__(self, condition: Condition, names: Mapping[str, str]) -> None:
+    def __init__(self, condition: ConditionProgram, names: Mapping[str, str]) -> None:
         self._condition = condition
         self.used_names = condition.used_names
         self.used_values = condition.used_values
@@ -78,7 +78,7 @@ class KeyConditionProgram:
             for attribute, (operator, operands) in self._bounds.items()
         }
 
-    def _collect(self, node: ConditionNode, names: Mapping[str, str]) -> None:
+    def _collect(self, node: Condition, names: Mapping[str, str]) -> None:
         match node:
             case And(parts):
                 for part in parts:
@@ -200,7 +200,7 @@ def compile_key_condition(text: str, names: Mapping[str, str] | None = None) -> 
     return _compiled(text, tuple(names.items()) if names else ())
 
 
-@kept
+@cached_program
 def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> KeyConditionProgram:
     names = dict(pairs)
     return KeyConditionProgram(compile_condition(text, names, _KIND), names)

@@ -42,7 +42,7 @@ MAX_EXPRESSION_BYTES = 4096
 MAX_OPERATORS = 300
 
 
-class Invalid(RequestValidationException):
+class InvalidExpression(RequestValidationException):
     """The error for a wrong expression: ``Invalid FilterExpression: ...``."""
 
     def __init__(self, kind: str, problem: str) -> None:
@@ -99,12 +99,12 @@ class _Open:
 def check_size(kind: str, text: str, *, report_size: bool = False) -> None:
     """An expression is neither empty nor longer than 4096 bytes, as sent; few operations tell its size."""
     if not text:
-        raise Invalid(kind, "The expression can not be empty;")
+        raise InvalidExpression(kind, "The expression can not be empty;")
     if len(text) * 4 > MAX_EXPRESSION_BYTES:
         size = len(text.encode("utf-8", "surrogatepass"))
         if size > MAX_EXPRESSION_BYTES:
             figure = f" expression size: {size}" if report_size else ""
-            raise Invalid(kind, f"Expression size has exceeded the maximum allowed size;{figure}")
+            raise InvalidExpression(kind, f"Expression size has exceeded the maximum allowed size;{figure}")
 
 
 class Parser:
@@ -163,19 +163,21 @@ class Parser:
         self.position += 1
         return token
 
-    def _syntax_error(self) -> Invalid:
+    def _syntax_error(self) -> InvalidExpression:
         tokens, at = self.tokens, self.position
         start = tokens[max(at - 1, 0)].start
         end = tokens[min(at + 1, len(tokens) - 1)].end
         near = self.text[start:end]
-        return Invalid(self.kind, f'Syntax error; token: "{tokens[at].text}", near: "{near}"')
+        return InvalidExpression(self.kind, f'Syntax error; token: "{tokens[at].text}", near: "{near}"')
 
-    def _redundant_parentheses(self) -> Invalid:
-        return Invalid(self.kind, "The expression has redundant parentheses;")
+    def _redundant_parentheses(self) -> InvalidExpression:
+        return InvalidExpression(self.kind, "The expression has redundant parentheses;")
 
     def _check_operators(self) -> None:
         if self.operators > MAX_OPERATORS:
-            raise Invalid(self.kind, f"The expression contains too many operators; operator count: {self.operators}")
+            raise InvalidExpression(
+                self.kind, f"The expression contains too many operators; operator count: {self.operators}"
+            )
 
     # -- conditions -------------------------------------------------------------------------------
 

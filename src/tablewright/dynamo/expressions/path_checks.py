@@ -102,11 +102,11 @@ def _clash_text(problem: str, one: Sequence[PathPart], two: Sequence[PathPart]) 
     )
 
 
-def top_level(paths: Iterable[Path]) -> frozenset[str]:
+def top_level_names(paths: Iterable[Path]) -> frozenset[str]:
     """The attributes that the paths start from."""
     return frozenset(str(path.parts[0]) for path in paths)
 
 
-def nested(paths: Iterable[Path]) -> frozenset[str]:
+def nested_names(paths: Iterable[Path]) -> frozenset[str]:
     """The attributes that a path goes into, which a key attribute does not allow."""
     return frozenset(str(path.parts[0]) for path in paths if len(path.parts) > 1)

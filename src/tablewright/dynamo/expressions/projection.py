@@ -10,17 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item
-from tablewright.dynamo.expressions.compile_cache import kept
+from tablewright.dynamo.expressions.compile_cache import cached_program
 from tablewright.dynamo.expressions.nodes import NameRef, Path, PathPart
-from tablewright.dynamo.expressions.parser import Invalid, Parser, check_size
-from tablewright.dynamo.expressions.path_checks import clash, name_problem, nested, resolved, top_level, word_problem
+from tablewright.dynamo.expressions.parser import InvalidExpression, Parser, check_size
+from tablewright.dynamo.expressions.path_checks import (
+    clash,
+    name_problem,
+    nested_names,
+    resolved,
+    top_level_names,
+    word_problem,
+)
 
 _KIND = "ProjectionExpression"
 
 Tree = dict[PathPart, "Tree | None"]
 
 
-class Projection:
+class ProjectionProgram:
     """Paths, none inside another, to be read from any number of items."""
 
     __slots__ = ("_flat", "_tree", "nested_attributes", "top_level_attributes", "used_names")
@@ -28,8 +35,8 @@ class Projection:
     def __init__(self, paths: Iterable[Path], used_names: frozenset[str] = frozenset()) -> None:
         paths = list(paths)
         self.used_names = used_names
-        self.top_level_attributes = top_level(paths)
-        self.nested_attributes = nested(paths)
+        self.top_level_attributes = top_level_names(paths)
+        self.nested_attributes = nested_names(paths)
         self._tree = _tree(paths)
         self._flat = None if self.nested_attributes else tuple(str(path.parts[0]) for path in paths)
 
@@ -45,13 +52,13 @@ class Projection:
         return result
 
 
-def compile_projection(text: str, names: Mapping[str, str] | None = None) -> Projection:
+def compile_projection(text: str, names: Mapping[str, str] | None = None) -> ProjectionProgram:
     check_size(_KIND, text)
     return _compiled(text, tuple(names.items()) if names else ())
 
 
-@kept
-def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> Projection:
+@cached_program
+def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> ProjectionProgram:
     names = dict(pairs)
     written = Parser(_KIND, text).projection()
     problems = [word_problem(path) for path in written]
@@ -59,11 +66,11 @@ def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> Projection:
     paths = [resolved(path, names) for path in written]
     for problem in problems:
         if problem is not None:
-            raise Invalid(_KIND, problem)
+            raise InvalidExpression(_KIND, problem)
     if (problem := clash(paths)) is not None:
-        raise Invalid(_KIND, problem)
+        raise InvalidExpression(_KIND, problem)
     used = frozenset(str(part) for path in written for part in path.parts if isinstance(part, NameRef))
-    return Projection(paths, used)
+    return ProjectionProgram(paths, used)
 
 
 def _tree(paths: Iterable[Path]) -> Tree:

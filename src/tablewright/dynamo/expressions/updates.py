@@ -21,7 +21,7 @@ from tablewright.dynamo.attribute_values import AttributeValue, Item
 from tablewright.dynamo.document_paths import getter, lookup
 from tablewright.dynamo.errors import ValidationException
 from tablewright.dynamo.expressions import condition_checks
-from tablewright.dynamo.expressions.compile_cache import kept
+from tablewright.dynamo.expressions.compile_cache import cached_program
 from tablewright.dynamo.expressions.condition_checks import Test, Values
 from tablewright.dynamo.expressions.nodes import (
     Action,
@@ -38,9 +38,16 @@ from tablewright.dynamo.expressions.nodes import (
     RemoveAction,
     SetAction,
 )
-from tablewright.dynamo.expressions.parser import Invalid, Parser, Section, check_size
-from tablewright.dynamo.expressions.path_checks import clash, name_problem, nested, resolved, top_level, word_problem
-from tablewright.dynamo.expressions.projection import Projection
+from tablewright.dynamo.expressions.parser import InvalidExpression, Parser, Section, check_size
+from tablewright.dynamo.expressions.path_checks import (
+    clash,
+    name_problem,
+    nested_names,
+    resolved,
+    top_level_names,
+    word_problem,
+)
+from tablewright.dynamo.expressions.projection import ProjectionProgram
 from tablewright.dynamo.item_size import MAX_ITEM_SIZE, value_size
 from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number
 
@@ -69,7 +76,7 @@ _EXACT = decimal.Context(prec=400, Emax=9999, Emin=-9999, traps=[])
 Evaluator = Callable[[Item, Values], AttributeValue]
 
 
-class Update:
+class UpdateProgram:
     """A compiled update. ``check`` a request's values first; then ``apply``."""
 
     __slots__ = (
@@ -96,14 +103,14 @@ class Update:
         self.used_values: frozenset[str] = frozenset(self._values)
         targets = [resolved(action.path, names) for action in actions]
         self._clash = clash(targets)
-        self.top_level_attributes = top_level(targets)
-        self.nested_attributes = nested(resolved(path, names) for path in written)
+        self.top_level_attributes = top_level_names(targets)
+        self.nested_attributes = nested_names(resolved(path, names) for path in written)
         self._tests = (*_operand_tests(actions), *_function_tests(actions))
         self._actions = tuple(zip(actions, (target.parts for target in targets), strict=True))
         self._evaluators = tuple(
             _evaluator(action.value, names) if isinstance(action, SetAction) else None for action in actions
         )
-        self._touched = None if self._clash else Projection(targets)
+        self._touched = None if self._clash else ProjectionProgram(targets)
         self.size_overhead = _size_overhead(actions)
 
     def check(self, values: Values | None) -> None:
@@ -111,12 +118,12 @@ class Update:
         values = values or {}
         for name in self._values:
             if name not in values:
-                raise Invalid(_KIND, condition_checks.undefined_value(name))
+                raise InvalidExpression(_KIND, condition_checks.undefined_value(name))
         if self._clash is not None:
-            raise Invalid(_KIND, self._clash)
+            raise InvalidExpression(_KIND, self._clash)
         for test in self._tests:
             if (problem := test(values)) is not None:
-                raise Invalid(_KIND, problem)
+                raise InvalidExpression(_KIND, problem)
 
     def static_types(self, values: Values) -> dict[str, str]:
         """The types that whole attributes are given, as far as the request alone tells."""
@@ -166,9 +173,9 @@ def _applied(
             if old is not None and old.keys() != value.keys():
                 raise ValidationException(_WRONG_TYPE)
             if isinstance(action, AddAction):
-                draft.write(container, parts[-1], value if old is None else added(old, value))
+                draft.write(container, parts[-1], value if old is None else add_values(old, value))
             elif old is not None:
-                remaining = subtracted(old, value)
+                remaining = subtract_elements(old, value)
                 if remaining is None:
                     draft.remove(container, parts[-1])
                 else:
@@ -176,21 +183,21 @@ def _applied(
     return draft.finish()
 
 
-def compile_update(text: str, names: Mapping[str, str] | None = None) -> Update:
+def compile_update(text: str, names: Mapping[str, str] | None = None) -> UpdateProgram:
     """The program of an update expression; raises what is wrong with its text and names."""
     check_size(_KIND, text)
     return _compiled(text, tuple(names.items()) if names else ())
 
 
-@kept
-def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> Update:
+@cached_program
+def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> UpdateProgram:
     names = dict(pairs)
     sections = Parser(_KIND, text).update()
     actions = [action for section in sections for action in section.actions]
     for problem in _text_problems(sections, actions, names):
         if problem is not None:
-            raise Invalid(_KIND, problem)
-    return Update(actions, names)
+            raise InvalidExpression(_KIND, problem)
+    return UpdateProgram(actions, names)
 
 
 def _text_problems(sections: list[Section], actions: list[Action], names: Mapping[str, str]) -> Iterator[str | None]:
@@ -410,7 +417,7 @@ def number_sum(one: str, other: str, negative: bool = False) -> str:
         raise ValidationException(NUMBER_OVERFLOW) from None
 
 
-def added(old: AttributeValue, value: AttributeValue) -> AttributeValue:
+def add_values(old: AttributeValue, value: AttributeValue) -> AttributeValue:
     """ADD: numbers add up and sets unite; both values are of one type."""
     ((tag, content),) = value.items()
     if tag == "N":
@@ -419,7 +426,7 @@ def added(old: AttributeValue, value: AttributeValue) -> AttributeValue:
     return {tag: [*old[tag], *(element for element in content if element not in present)]}
 
 
-def subtracted(old: AttributeValue, value: AttributeValue) -> AttributeValue | None:
+def subtract_elements(old: AttributeValue, value: AttributeValue) -> AttributeValue | None:
     """DELETE: the set without the elements, or None when none is left."""
     ((tag, content),) = value.items()
     gone = set(content)

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import MAX_ITEM_SIZE, Item, ValidationException, checked_item, read_units
-from tablewright.dynamo.expressions import Projection, check_parameters
+from tablewright.dynamo.expressions import ProjectionProgram, check_parameters
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import (
@@ -30,7 +30,7 @@ _RESPONSE_BYTES = 16 * 1024 * 1024
 
 def batch_get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     _check_unmixed(request["RequestItems"])
-    plans: list[tuple[str, dict[str, Any], list[Item], Projection | None]] = []
+    plans: list[tuple[str, dict[str, Any], list[Item], ProjectionProgram | None]] = []
     count = 0
     for name, wanted in request["RequestItems"].items():
         check_parameters("BatchGetItem", wanted)

@@ -28,8 +28,7 @@ from tablewright.dynamo import (
     text_size,
     value_size,
 )
-from tablewright.dynamo.expressions import Condition, Projection, check_parameters
-from tablewright.dynamo.expressions.updates import TOO_LARGE_TO_UPDATE
+from tablewright.dynamo.expressions import TOO_LARGE_TO_UPDATE, ConditionProgram, ProjectionProgram, check_parameters
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items import legacy_parameters
 from tablewright.engine.items.consumed_capacity import Meter
@@ -68,7 +67,7 @@ class Write:
     table: Table
     key: bytes
     new: Callable[[Row | None], tuple[Item | None, int]]
-    condition: Condition | None = None
+    condition: ConditionProgram | None = None
     values: Mapping[str, AttributeValue] = field(default_factory=dict)
     item_on_failure: bool = False
 
@@ -219,14 +218,14 @@ def checked_key(key: Mapping[str, AttributeValue]) -> Item:
     return {name: checked(value)[0] for name, value in key.items()}
 
 
-def attributes_to_get(request: Mapping[str, Any]) -> Projection | None:
+def attributes_to_get(request: Mapping[str, Any]) -> ProjectionProgram | None:
     """AttributesToGet, which is checked before any expression is."""
     if "AttributesToGet" in request:
         return legacy_parameters.projection_from_attributes(request["AttributesToGet"])
     return None
 
 
-def check_key_paths(table: Table, program: Projection | Condition | Changes) -> None:
+def check_key_paths(table: Table, program: ProjectionProgram | ConditionProgram | Changes) -> None:
     """Key attributes are scalars: a path may not go into one."""
     nested = program.nested_attributes
     if not nested:
@@ -316,13 +315,13 @@ def _check_changed_index_keys(table: Table, before: Item, after: Item, touched: 
             index.check_element(name, value, updated=True)
 
 
-def _expected(request: Mapping[str, Any]) -> Condition | None:
+def _expected(request: Mapping[str, Any]) -> ConditionProgram | None:
     if "Expected" in request or "ConditionalOperator" in request:
         return legacy_parameters.condition_from_expected(request.get("Expected"), request.get("ConditionalOperator"))
     return None
 
 
-def _condition(request: Mapping[str, Any]) -> tuple[Condition | None, Mapping[str, AttributeValue]]:
+def _condition(request: Mapping[str, Any]) -> tuple[ConditionProgram | None, Mapping[str, AttributeValue]]:
     """The condition of a put or delete, and the values in it."""
     expected = _expected(request)
     parameters = Parameters(request)

@@ -1,9 +1,9 @@
 """The parameters from before expressions, as the same programs that expressions become.
 
-    Expected, QueryFilter, ScanFilter (+ ConditionalOperator)   a Condition
+    Expected, QueryFilter, ScanFilter (+ ConditionalOperator)   a ConditionProgram
     KeyConditions                                               the bounds of a key condition
     AttributeUpdates                                            an AttributeUpdates, used like an Update
-    AttributesToGet                                             a Projection
+    AttributesToGet                                             a ProjectionProgram
 
 Attribute names here are names, never paths: ``a.b`` is an attribute with a dot in it.
 """
@@ -13,14 +13,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item, RequestValidationException, ValidationException, checked
-from tablewright.dynamo.expressions.condition_checks import Values, compare
-from tablewright.dynamo.expressions.conditions import Condition, condition_from_node
-from tablewright.dynamo.expressions.key_condition import Bound
-from tablewright.dynamo.expressions.nodes import And, Between, Compare, Function, In, Literal, Not, Or, Path
-from tablewright.dynamo.expressions.nodes import Condition as ConditionNode
-from tablewright.dynamo.expressions.projection import Projection
-from tablewright.dynamo.expressions.updates import added, subtracted
+from tablewright.dynamo import AttributeValue, Item, Path, RequestValidationException, ValidationException, checked
+from tablewright.dynamo.expressions import (
+    And,
+    Between,
+    Bound,
+    Compare,
+    Condition,
+    ConditionProgram,
+    Function,
+    In,
+    Literal,
+    Not,
+    Or,
+    ProjectionProgram,
+    Values,
+    add_values,
+    compare,
+    condition_from_node,
+    subtract_elements,
+)
 
 _INVALID = "One or more parameter values were invalid: "
 
@@ -48,7 +60,7 @@ _SETS = frozenset({"SS", "NS", "BS"})
 
 def condition_from_expected(
     expected: Mapping[str, Mapping[str, Any]] | None, conditional_operator: str | None = None
-) -> Condition | None:
+) -> ConditionProgram | None:
     """The condition of a write, or None when the request sets none."""
     _check_conditional_operator(expected, conditional_operator)
     return _joined([_expectation(name, given) for name, given in (expected or {}).items()], conditional_operator)
@@ -56,7 +68,7 @@ def condition_from_expected(
 
 def condition_from_filter(
     conditions: Mapping[str, Mapping[str, Any]] | None, conditional_operator: str | None = None
-) -> Condition | None:
+) -> ConditionProgram | None:
     """QueryFilter or ScanFilter as a condition, or None when the request sets none."""
     _check_conditional_operator(conditions, conditional_operator)
     parts = []
@@ -77,7 +89,7 @@ def _check_conditional_operator(conditions: Mapping[str, Any] | None, operator: 
         )
 
 
-def _joined(parts: list[ConditionNode], operator: str | None) -> Condition | None:
+def _joined(parts: list[Condition], operator: str | None) -> ConditionProgram | None:
     if not parts:
         return None
     if len(parts) == 1:
@@ -85,7 +97,7 @@ def _joined(parts: list[ConditionNode], operator: str | None) -> Condition | Non
     return condition_from_node(Or(tuple(parts)) if operator == "OR" else And(tuple(parts)))
 
 
-def _expectation(name: str, given: Mapping[str, Any]) -> ConditionNode:
+def _expectation(name: str, given: Mapping[str, Any]) -> Condition:
     listed, single = given.get("AttributeValueList"), given.get("Value")
     operator, exists = given.get("ComparisonOperator"), given.get("Exists")
     if listed is not None and single is not None:
@@ -160,7 +172,7 @@ def _operands(operator: str, values: Sequence[AttributeValue]) -> tuple[Attribut
     return tuple(values)
 
 
-def _comparison(name: str, operator: str, values: tuple[AttributeValue, ...]) -> ConditionNode:
+def _comparison(name: str, operator: str, values: tuple[AttributeValue, ...]) -> Condition:
     path, literals = Path((name,)), tuple(Literal(value) for value in values)
     match operator:
         case "NULL":
@@ -199,14 +211,14 @@ def bounds_from_key_conditions(conditions: Mapping[str, Mapping[str, Any]]) -> d
 # -- projections -----------------------------------------------------------------------------------
 
 
-def projection_from_attributes(attributes: Sequence[str]) -> Projection:
+def projection_from_attributes(attributes: Sequence[str]) -> ProjectionProgram:
     """AttributesToGet; the keys are not added."""
     seen = set()
     for name in attributes:
         if name in seen:
             raise ValidationException(f"{_INVALID}Duplicate value in attribute name: {name}")
         seen.add(name)
-    return Projection(Path((name,)) for name in attributes)
+    return ProjectionProgram(Path((name,)) for name in attributes)
 
 
 # -- updates ---------------------------------------------------------------------------------------
@@ -251,9 +263,9 @@ class AttributeUpdates:
                 elif "L" in value:
                     result[name] = {"L": old["L"] + value["L"]}
                 else:
-                    result[name] = added(old, value)
+                    result[name] = add_values(old, value)
             elif old is not None:
-                remaining = subtracted(old, value)
+                remaining = subtract_elements(old, value)
                 if remaining is None:
                     del result[name]
                 else:

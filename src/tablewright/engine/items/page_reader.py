@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import AttributeValue, Item, item_size, read_units
-from tablewright.dynamo.expressions import Condition, Projection
+from tablewright.dynamo.expressions import ConditionProgram, ProjectionProgram
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.page_limits import PageFill
@@ -58,9 +58,9 @@ class PageRead:
     high: bytes | None = None
     forward: bool = True
     limit: int | None = None
-    condition: Condition | None = None
+    condition: ConditionProgram | None = None
     values: Mapping[str, AttributeValue] = field(default_factory=dict)
-    projection: Projection | None = None
+    projection: ProjectionProgram | None = None
     # An index read that needs attributes the index does not have (local indexes only).
     whole_items: bool = False
     # The partition key, where the range is within one partition.

@@ -10,8 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tablewright.dynamo import RequestValidationException, ValidationException
-from tablewright.dynamo.expressions import Condition, Projection, bind_bounds, check_parameters
-from tablewright.dynamo.expressions.placeholders import hash_order
+from tablewright.dynamo.expressions import (
+    ConditionProgram,
+    ProjectionProgram,
+    bind_bounds,
+    check_parameters,
+    hash_order,
+)
 from tablewright.engine.database import Database
 from tablewright.engine.items import legacy_parameters
 from tablewright.engine.items.consumed_capacity import Meter
@@ -134,14 +139,14 @@ def _respond(db: Database, request: Mapping[str, Any], read: PageRead) -> dict[s
     return response
 
 
-def _project(read: PageRead, request: Mapping[str, Any], projection: Projection | None) -> None:
+def _project(read: PageRead, request: Mapping[str, Any], projection: ProjectionProgram | None) -> None:
     read.projection = projection
     index = read.source.index
     if index is not None and index.projected is not None:
         read.whole_items = _needs_whole_items(request, index, projection)
 
 
-def _needs_whole_items(request: Mapping[str, Any], index: Index, projection: Projection | None) -> bool:
+def _needs_whole_items(request: Mapping[str, Any], index: Index, projection: ProjectionProgram | None) -> bool:
     """Whether a local index has to be completed from the table; a global one cannot be."""
     if request.get("Select") == "ALL_ATTRIBUTES":
         if index.is_global:
@@ -159,7 +164,7 @@ def _needs_whole_items(request: Mapping[str, Any], index: Index, projection: Pro
     return bool(missing)
 
 
-def _check_filter_projected(source: Source, condition: Condition) -> None:
+def _check_filter_projected(source: Source, condition: ConditionProgram) -> None:
     """A query does not filter on what its index does not store. (A scan does, and finds nothing there.)"""
     if source.index is None or source.index.projected is None:
         return

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from tablewright.dynamo import ANY_DEPTH, AttributeValue, checked
 from tablewright.dynamo.expressions import (
-    Condition,
+    ConditionProgram,
     KeyConditionProgram,
-    Projection,
-    Update,
+    ProjectionProgram,
+    UpdateProgram,
     check_expression_attributes,
     check_placeholders,
     compile_condition,
@@ -25,7 +25,7 @@ from tablewright.dynamo.expressions import (
 )
 
 _NONE: Mapping[str, Any] = {}
-_T = TypeVar("_T", Condition, KeyConditionProgram, Update)
+_T = TypeVar("_T", ConditionProgram, KeyConditionProgram, UpdateProgram)
 
 
 class Parameters:
@@ -42,18 +42,20 @@ class Parameters:
         if "ExpressionAttributeNames" in request or "ExpressionAttributeValues" in request:
             self.values = check_placeholders(request, _canonical_at_any_depth if any_depth else _canonical) or _NONE
 
-    def condition(self, parameter: str = "ConditionExpression", *, report_size: bool = False) -> Condition | None:
+    def condition(
+        self, parameter: str = "ConditionExpression", *, report_size: bool = False
+    ) -> ConditionProgram | None:
         return self._program(
             parameter, lambda text: compile_condition(text, self.names, parameter, report_size=report_size)
         )
 
-    def update(self) -> Update | None:
+    def update(self) -> UpdateProgram | None:
         return self._program("UpdateExpression", lambda text: compile_update(text, self.names))
 
     def key_condition(self) -> KeyConditionProgram | None:
         return self._program("KeyConditionExpression", lambda text: compile_key_condition(text, self.names))
 
-    def projection(self) -> Projection | None:
+    def projection(self) -> ProjectionProgram | None:
         text = self._request.get("ProjectionExpression")
         if text is None:
             return None

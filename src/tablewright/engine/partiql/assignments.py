@@ -6,7 +6,8 @@ attribute that they assign to.
 
 from __future__ import annotations
 
-from tablewright.dynamo.expressions.nodes import (
+from tablewright.dynamo import Path
+from tablewright.dynamo.expressions import (
     Action,
     AddAction,
     Arithmetic,
@@ -14,7 +15,6 @@ from tablewright.dynamo.expressions.nodes import (
     Function,
     Literal,
     Operand,
-    Path,
     Placeholder,
     RemoveAction,
     SetAction,

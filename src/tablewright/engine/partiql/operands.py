@@ -6,9 +6,8 @@ value (``root``, ``root[0]``, ``root[0].name``).
 
 from __future__ import annotations
 
-from tablewright.dynamo import MAX_NESTING, AttributeValue, ValidationException, canonical_number
-from tablewright.dynamo.expressions.nodes import Literal, Path, PathPart, Placeholder
-from tablewright.dynamo.expressions.path_checks import MAX_INDEX, MAX_PATH_DEPTH
+from tablewright.dynamo import MAX_NESTING, AttributeValue, Path, PathPart, ValidationException, canonical_number
+from tablewright.dynamo.expressions import MAX_INDEX, MAX_PATH_DEPTH, Literal, Placeholder
 from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.statements import placeholder
 from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree

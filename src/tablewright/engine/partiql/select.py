@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tablewright.dynamo import Item, ValidationException
-from tablewright.dynamo.expressions import Condition, condition_from_node
-from tablewright.dynamo.expressions.placeholders import hash_order
+from tablewright.dynamo.expressions import ConditionProgram, condition_from_node, hash_order
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import check_key_paths
@@ -122,7 +121,7 @@ def _needs_whole_items(source: Source, statement: Select) -> bool:
 
 def _condition(
     statement: Select, source: Source, parts: list[where_keys.Range] | None, whole_items: bool
-) -> Condition | None:
+) -> ConditionProgram | None:
     """What is left to ask of each item once the ranges are read; an index is asked about what it stores."""
     if statement.where is None or (parts is not None and not any(part.filters for part in parts)):
         return None

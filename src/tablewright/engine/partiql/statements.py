@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tablewright.dynamo import AttributeValue, Item, ValidationException, checked
-from tablewright.dynamo.document_paths import lookup
-from tablewright.dynamo.expressions import Condition, Projection, Update
-from tablewright.dynamo.expressions.nodes import Literal, Path, Placeholder
-from tablewright.dynamo.expressions.parser import Invalid
-from tablewright.dynamo.expressions.path_checks import nested, top_level
+from tablewright.dynamo import AttributeValue, Item, Path, ValidationException, checked, lookup
+from tablewright.dynamo.expressions import (
+    ConditionProgram,
+    InvalidExpression,
+    Literal,
+    Placeholder,
+    ProjectionProgram,
+    UpdateProgram,
+    nested_names,
+    top_level_names,
+)
 
 Values = Mapping[str, AttributeValue]
 
@@ -25,15 +30,15 @@ def placeholder(number: int) -> Placeholder:
     return Placeholder(f"?{number}")
 
 
-class Columns(Projection):
+class Columns(ProjectionProgram):
     """A SELECT list: each path comes back under its last name, with the list positions after it."""
 
     __slots__ = ("_columns", "roots")
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.used_names = frozenset()
-        self.top_level_attributes = top_level(paths)
-        self.nested_attributes = nested(paths)
+        self.top_level_attributes = top_level_names(paths)
+        self.nested_attributes = nested_names(paths)
         self.roots = tuple(str(path.parts[0]) for path in paths)
         self._columns = tuple((label(path), path.parts) for path in paths)
 
@@ -53,7 +58,7 @@ class Select:
     table: str
     index: str | None
     columns: Columns | None
-    where: Condition | None
+    where: ConditionProgram | None
     order: tuple[tuple[str, bool], ...]
     parameters: int
 
@@ -69,7 +74,7 @@ class Exists:
         return self.select.table
 
     @property
-    def where(self) -> Condition | None:
+    def where(self) -> ConditionProgram | None:
         return self.select.where
 
     @property
@@ -99,10 +104,10 @@ class Insert:
 class UpdateStatement:
     table: str
     index: str | None
-    update: Update
+    update: UpdateProgram
     # Placeholders that must be sets, with the message when they are not.
     sets: tuple[tuple[Placeholder, str], ...]
-    where: Condition | None
+    where: ConditionProgram | None
     returning: str | None
     parameters: int
 
@@ -112,7 +117,7 @@ class UpdateStatement:
                 raise ValidationException(message)
         try:
             self.update.check(values)
-        except Invalid as error:
+        except InvalidExpression as error:
             raise ValidationException((error.message or "").removeprefix(_UPDATE_PREFIX)) from None
 
 
@@ -120,7 +125,7 @@ class UpdateStatement:
 class Delete:
     table: str
     index: str | None
-    where: Condition | None
+    where: ConditionProgram | None
     returning: str | None
     parameters: int
 

@@ -5,9 +5,15 @@
 
 from __future__ import annotations
 
-from tablewright.dynamo.expressions import Condition, Update, condition_from_node
-from tablewright.dynamo.expressions.compile_cache import kept
-from tablewright.dynamo.expressions.nodes import Literal, Path, Placeholder
+from tablewright.dynamo import Path
+from tablewright.dynamo.expressions import (
+    ConditionProgram,
+    Literal,
+    Placeholder,
+    UpdateProgram,
+    cached_program,
+    condition_from_node,
+)
 from tablewright.engine.partiql.assignments import Assignments
 from tablewright.engine.partiql.operands import literal, path
 from tablewright.engine.partiql.refusals import refused
@@ -27,7 +33,7 @@ from tablewright.engine.partiql.syntax.statement_parser import parse
 from tablewright.engine.partiql.where_conditions import condition
 
 
-@kept
+@cached_program
 def statement(text: str) -> Statement:
     """The statement of a text; raises a ValidationException."""
     node = parse(text)
@@ -110,7 +116,7 @@ def _columns(items: tuple[syntax_tree.Item, ...]) -> Columns | None:
     return Columns(paths)
 
 
-def _where(node: syntax_tree.Node | None) -> Condition | None:
+def _where(node: syntax_tree.Node | None) -> ConditionProgram | None:
     return None if node is None else condition_from_node(condition(node))
 
 
@@ -158,5 +164,5 @@ def _change(node: syntax_tree.Change, parameters: int) -> Statement:
         if isinstance(operation, syntax_tree.Insert):
             raise refused("Only one operation is allowed in a statement.")
         assignments.add(operation)
-    update = Update(assignments.actions, {})
+    update = UpdateProgram(assignments.actions, {})
     return UpdateStatement(table, index, update, tuple(assignments.sets), where, returning, parameters)

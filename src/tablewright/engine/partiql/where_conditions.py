@@ -7,19 +7,8 @@ taken.
 
 from __future__ import annotations
 
-from tablewright.dynamo.expressions.nodes import (
-    And,
-    Between,
-    Compare,
-    Condition,
-    Function,
-    In,
-    Literal,
-    Not,
-    Operand,
-    Or,
-    Path,
-)
+from tablewright.dynamo import Path
+from tablewright.dynamo.expressions import And, Between, Compare, Condition, Function, In, Literal, Not, Operand, Or
 from tablewright.engine.partiql.operands import is_value, path, value
 from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree

@@ -12,10 +12,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tablewright.dynamo import AttributeValue, Item, ValidationException
-from tablewright.dynamo.expressions import Condition as Program
-from tablewright.dynamo.expressions import condition_checks
-from tablewright.dynamo.expressions.nodes import And, Between, Compare, Condition, Function, In, Operand, Or, Path
+from tablewright.dynamo import AttributeValue, Item, Path, ValidationException
+from tablewright.dynamo.expressions import (
+    ORDERED_TYPES,
+    And,
+    Between,
+    Compare,
+    Condition,
+    ConditionProgram,
+    Function,
+    In,
+    Operand,
+    Or,
+    constant,
+    leaves,
+    operands,
+    references,
+)
 from tablewright.engine.items.key_conditions import key_range
 from tablewright.engine.items.page_reader import Source
 from tablewright.engine.partiql.statements import Values
@@ -59,7 +72,7 @@ class Range:
 # -- writes, and reads of single items -------------------------------------------------------------
 
 
-def item_key(table: Table, where: Program | None, values: Values) -> Item:
+def item_key(table: Table, where: ConditionProgram | None, values: Values) -> Item:
     """The key of the one item that a write is about."""
     found, _ = key_and_conditions(table, where, values)
     if len(found) < len(table.key.names):
@@ -67,7 +80,7 @@ def item_key(table: Table, where: Program | None, values: Values) -> Item:
     return found
 
 
-def key_and_conditions(table: Table, where: Program | None, values: Values) -> tuple[Item, list[Condition]]:
+def key_and_conditions(table: Table, where: ConditionProgram | None, values: Values) -> tuple[Item, list[Condition]]:
     """Key attributes that are set equal to a value, and the conditions beside those."""
     key: Item = {}
     conditions: list[Condition] = []
@@ -82,7 +95,7 @@ def key_and_conditions(table: Table, where: Program | None, values: Values) -> t
     return {name: key[name] for name in table.key.names if name in key}, conditions
 
 
-def single_read_key(table: Table, where: Program | None, values: Values) -> Item | None:
+def single_read_key(table: Table, where: ConditionProgram | None, values: Values) -> Item | None:
     """The key that a WHERE clause consists of; None when it says less than that, or more."""
     key: Item = {}
     for part in () if where is None else _conjuncts(where.node):
@@ -113,7 +126,7 @@ def _equality(node: Condition, key: Key, values: Values) -> tuple[str, Attribute
 # -- keyed reads -----------------------------------------------------------------------------------
 
 
-def ranges(source: Source, where: Program | None, values: Values) -> list[Range] | None:
+def ranges(source: Source, where: ConditionProgram | None, values: Values) -> list[Range] | None:
     """The ranges of a keyed read in the order of their partition keys; None for a read of everything."""
     if where is None:
         return None
@@ -147,7 +160,7 @@ def _bounds(key: Key, partition: KeyTerm, branch: Branch) -> tuple[bytes, bytes 
     return low, high if high is None else max(low, high)
 
 
-def partition_conditions(where: Program, key: Key, values: Values) -> int:
+def partition_conditions(where: ConditionProgram, key: Key, values: Values) -> int:
     """How many values the WHERE clause allows the partition key, in conditions that it cannot do without."""
     total = 0
     for part in _conjuncts(where.node):
@@ -220,7 +233,7 @@ def _terms(node: Condition, key: Key, values: Values) -> list[KeyTerm]:
     if isinstance(node, In):
         match node.operand:
             case Path((str(name),)) if name in key.types:
-                operands = [condition_checks.constant(option, values) for option in node.options]
+                operands = [constant(option, values) for option in node.options]
                 if all(operand is not None for operand in operands):
                     return [KeyTerm(name, "=", (operand,)) for operand in operands if operand is not None]
         return []
@@ -243,9 +256,7 @@ def _term(node: Condition, key: Key, values: Values) -> KeyTerm | None:
             return None
     if name not in key.sort and not (name in key.partition and operator == "="):
         return None
-    constants = tuple(
-        value for operand in operands if (value := condition_checks.constant(operand, values)) is not None
-    )
+    constants = tuple(value for operand in operands if (value := constant(operand, values)) is not None)
     return KeyTerm(name, operator, constants) if len(constants) == len(operands) else None
 
 
@@ -254,7 +265,7 @@ def _check_types(key: Key, node: Condition, values: Values) -> None:
         expected = key.types[term.name]
         for operand in term.operands:
             ((tag, content),) = operand.items()
-            if tag not in condition_checks.ORDERED_TYPES:
+            if tag not in ORDERED_TYPES:
                 raise ValidationException(
                     f"Key value must be of type S, N, or B. Key name: {term.name}, Key type: {tag}"
                 )
@@ -274,9 +285,9 @@ def filter_attributes(filters: tuple[Condition, ...]) -> set[str]:
     """The attributes that filters read."""
     names = set()
     for node in filters:
-        for leaf in condition_checks.leaves(node):
-            for operand in condition_checks.operands(leaf):
-                for reference in condition_checks.references(operand):
+        for leaf in leaves(node):
+            for operand in operands(leaf):
+                for reference in references(operand):
                     if isinstance(reference, Path):
                         names.add(str(reference.parts[0]))
     return names

@@ -17,8 +17,7 @@ from tablewright.dynamo import (
     ValidationException,
     checked_item,
 )
-from tablewright.dynamo.expressions import condition_from_node
-from tablewright.dynamo.expressions.nodes import And
+from tablewright.dynamo.expressions import And, condition_from_node
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items.item_operations import Write, check_changes, check_key_paths, updated_item
 from tablewright.engine.partiql.statements import Delete, Exists, Insert, UpdateStatement, Values

@@ -19,7 +19,17 @@ from typing import Annotated, Any
 
 from tablewright.model import Entity, EpochSeconds, Expiry, Get, Keys, Query
 from tablewright.runtime.internal_tables import events_table
-from tablewright.store import AnyChange, Change, ChangeFilter, ChangeKind, Effects, Handler, Put, RawChange, only
+from tablewright.store import (
+    AnyChange,
+    Change,
+    ChangeFilter,
+    ChangeKind,
+    Effects,
+    Handler,
+    Put,
+    RawChange,
+    typed_changes,
+)
 
 KEPT_FOR = timedelta(days=30)
 # The most that a sequence number has.
@@ -89,5 +99,5 @@ def published(source: str, types: Collection[str]) -> ChangeFilter:
 
 def events_in(changes: Sequence[AnyChange]) -> list[Event]:
     """The events among changes of the events table, for a subscriber."""
-    found: list[Change[Event]] = only(Event, changes)
+    found: list[Change[Event]] = typed_changes(Event, changes)
     return [change.after for change in found if change.kind is ChangeKind.INSERT and change.after is not None]

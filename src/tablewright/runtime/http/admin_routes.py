@@ -21,7 +21,7 @@ from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.http.dependencies import Cursor, Limit, allow, runtime_of
 from tablewright.runtime.identity.tokens import ADMINS, Caller
 from tablewright.runtime.internal_tables import notes_table
-from tablewright.store import AsyncTolerantReader, Bookkeeping, DeadLetter, StoreError
+from tablewright.store import AsyncTolerantReader, CheckpointTable, DeadLetter, StoreError
 
 router = APIRouter()
 
@@ -156,7 +156,7 @@ async def replay(name: str, sequence: str, request: Request, _: Admin) -> None:
 
 def _letters(name: str) -> Selection[DeadLetter]:
     """The dead letters of a consumer."""
-    return Bookkeeping.of(notes_table).dead_letter.of_consumer(consumer=name)
+    return CheckpointTable.of(notes_table).dead_letter.of_consumer(consumer=name)
 
 
 async def _letter(reader: AsyncTolerantReader, name: str, sequence: str) -> DeadLetter:

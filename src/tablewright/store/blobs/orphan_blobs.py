@@ -43,32 +43,32 @@ _HEAD = 4 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class BlobUsage:
     """So many blobs, and the bytes that they take up."""
 
     blobs: int = 0
     bytes: int = 0
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(self.blobs + other.blobs, self.bytes + other.bytes)
+    def __add__(self, other: BlobUsage) -> BlobUsage:
+        return BlobUsage(self.blobs + other.blobs, self.bytes + other.bytes)
 
 
 @dataclass(frozen=True, slots=True)
-class Orphans:
+class OrphanReport:
     """What a collection has come to, so far or in all; ``cursor`` goes on from here, None at the end."""
 
     # All blobs that were looked at, and those of each entity.
-    total: Usage = Usage()
-    by_entity: dict[str, Usage] = field(default_factory=dict)
+    total: BlobUsage = BlobUsage()
+    by_entity: dict[str, BlobUsage] = field(default_factory=dict)
     # Those that nothing refers to, and those of them that were removed: none in a dry run.
-    orphans: Usage = Usage()
-    removed: Usage = Usage()
+    orphans: BlobUsage = BlobUsage()
+    removed: BlobUsage = BlobUsage()
     # Blobs that do not say whose they are; somebody has to look at them.
     unreadable: int = 0
     cursor: str | None = None
 
 
-OrphansHook = Callable[[Orphans], None]
+OrphanHook = Callable[[OrphanReport], None]
 
 
 def collect_orphans(
@@ -79,8 +79,8 @@ def collect_orphans(
     grace: timedelta = GRACE,
     cursor: str | None = None,
     limit: int | None = None,
-    on_progress: OrphansHook | None = None,
-) -> Flow[Orphans]:
+    on_progress: OrphanHook | None = None,
+) -> Flow[OrphanReport]:
     """Remove the blobs of a table, or of one entity, that nothing refers to; a dry run only counts them.
 
     A blob that is younger than the ``grace`` is left alone: it has to be longer than any write takes, and than the
@@ -97,7 +97,7 @@ def collect_orphans(
         raise InvalidCursor(f"this cursor is not of a collection of {prefix.rstrip('/')}")
     # Fixed at the beginning: what is written while this runs is young.
     oldest_kept = context.clock() - grace.total_seconds()
-    report = Orphans(cursor=cursor)
+    report = OrphanReport(cursor=cursor)
     while True:
         response = yield from retrying(context, list_blobs(context.blobs, prefix, report.cursor, _PAGE))
         entries: list[BlobEntry] = [entry for entry in response["Blobs"] if is_blob_name(entry.name)]
@@ -165,13 +165,13 @@ def _is_key(table: Table, key: Any) -> bool:
     return isinstance(key, dict) and key.keys() == set(table.key) and all(isinstance(v, dict) for v in key.values())
 
 
-def _usage(entries: Sequence[BlobEntry]) -> Usage:
-    return Usage(len(entries), sum(entry.size for entry in entries))
+def _usage(entries: Sequence[BlobEntry]) -> BlobUsage:
+    return BlobUsage(len(entries), sum(entry.size for entry in entries))
 
 
-def _by_entity(known: dict[str, Usage], entries: Sequence[BlobEntry]) -> dict[str, Usage]:
+def _by_entity(known: dict[str, BlobUsage], entries: Sequence[BlobEntry]) -> dict[str, BlobUsage]:
     sums = dict(known)
     for entry in entries:
         entity = unquote(entity_in(entry.name))
-        sums[entity] = sums.get(entity, Usage()) + Usage(1, entry.size)
+        sums[entity] = sums.get(entity, BlobUsage()) + BlobUsage(1, entry.size)
     return sums

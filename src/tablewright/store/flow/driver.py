@@ -1,6 +1,6 @@
-"""Flows: multi-step work as a generator, run by a thin driver.
+"""Flows: work of several requests as a generator, run by a thin driver.
 
-A flow yields what it wants done (a ``Request`` to the service, ``Work`` beside it, or a ``Sleep``) and is sent the
+A flow yields what is to be done (a ``Request`` to the service, ``Work`` elsewhere, or a ``Sleep``) and is sent the
 response, or has the service's error thrown into it. It does no I/O itself, so one flow serves the synchronous and the
 asynchronous store, and a test can run it step by step, or stop it between any two.
 """
@@ -8,21 +8,24 @@ asynchronous store, and a test can run it step by step, or stop it between any t
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from tablewright.model import ModelError
 from tablewright.store.errors import ServiceError
 
 T = TypeVar("T")
 Response = dict[str, Any]
 
 
-# Not frozen, though no field is ever set anew: one is made for every call, and would take three times as long.
+# Not frozen, though its fields never change: one is made for every call, and a frozen one takes three times as long.
 @dataclass(slots=True)
 class Request:
-    """One operation of DynamoDB, in its own JSON; ``pattern`` names the access pattern that it serves."""
+    """One operation of DynamoDB, with its JSON body; ``pattern`` names the access pattern that it serves."""
 
     operation: str
     body: dict[str, Any]
@@ -31,13 +34,15 @@ class Request:
 
 @dataclass(slots=True)
 class Work(Request):
-    """A request that is not for the service, such as one to an object store; it blocks, and raises ServiceErrors."""
+    """A request to something other than the service, such as a blob store; it blocks, and raises ServiceError."""
 
     perform: Callable[[], Response] = dict
 
 
 @dataclass(slots=True)
 class Sleep:
+    """A pause of a flow."""
+
     seconds: float
 
 
@@ -45,13 +50,22 @@ Flow = Generator[Request | Sleep, Any, T]
 
 
 class Backend(Protocol):
-    """Something that answers DynamoDB's operations; refusals are raised as ServiceError."""
+    """What a store sends its requests to: it answers DynamoDB's operations, and raises errors as ServiceError.
 
-    def call(self, request: Request) -> Response: ...
+    Implement it to put something between a store and its service, such as a meter or a fault injector.
+    """
 
-    async def call_async(self, request: Request) -> Response: ...
+    def call(self, request: Request) -> Response:
+        """The response to a request; blocks until it is there."""
 
-    def close(self) -> None: ...
+    async def call_async(self, request: Request) -> Response:
+        """The response to a request, without blocking the event loop."""
+
+    def close(self) -> None:
+        """Release the engine or the connections."""
+
+
+# -- threads and asyncio: what differs between them is here, in pairs ------------------------------------------------
 
 
 def run(flow: Flow[T], backend: Backend) -> T:
@@ -96,3 +110,31 @@ async def run_async(flow: Flow[T], backend: Backend) -> T:
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+def call(work: Callable[[], T]) -> T:
+    """The result of a function of the caller's."""
+    result = work()
+    if isinstance(result, Coroutine):
+        result.close()
+        raise ModelError("a Store does not await the function that it is given: use a plain function, or an AsyncStore")
+    return result
+
+
+async def call_async(work: Callable[[], Awaitable[T]]) -> T:
+    """The result of an asynchronous function of the caller's."""
+    result = work()
+    if not isinstance(result, Awaitable):
+        raise ModelError("an AsyncStore awaits the function that it is given: declare it with async def")
+    return await result
+
+
+def wait(event: threading.Event, seconds: float) -> None:
+    """Wait for an event, so many seconds at most."""
+    event.wait(seconds)
+
+
+async def wait_async(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, so many seconds at most."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)

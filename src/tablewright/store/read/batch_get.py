@@ -10,7 +10,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import ATTEMPTS, backoff, retrying
-from tablewright.store.read.key_range import comparable
+from tablewright.store.read.planning.key_range import comparable
 
 _KEYS_PER_REQUEST = 100
 

@@ -17,7 +17,7 @@ from tablewright.store.maintenance.write_back import written_back
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.pager import begin
-from tablewright.store.read.read_planner import plan_lookup
+from tablewright.store.read.planning.read_planner import plan_lookup
 from tablewright.store.read.unique_lookup import get_by_guard, unique_field
 from tablewright.store.read.visibility import is_visible
 

@@ -24,8 +24,8 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.maintenance.write_back import written_back
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.cursor import Position, seal, unseal
-from tablewright.store.read.key_range import comparable
-from tablewright.store.read.read_plan import Plan
+from tablewright.store.read.planning.key_range import comparable
+from tablewright.store.read.planning.read_plan import Plan
 from tablewright.store.read.reshard_reader import Moving
 from tablewright.store.read.visibility import is_visible, visible
 
@@ -98,7 +98,7 @@ class Reading(ABC):
     def whole(self, items: list[Item]) -> Flow[list[Item]]:
         """Items that were taken, with the values that are outside; without those that have gone since.
 
-        Those of an older shape are written back, if their entity says so.
+        Those of an older schema version are written back, if their entity says so.
         """
         plan, scope, context = self.plan, self.scope, self._context
         if scope.is_large:

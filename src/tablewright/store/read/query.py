@@ -16,8 +16,8 @@ from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.pager import MOST_AT_ONCE, Reading, begin, go_on, sealed
-from tablewright.store.read.read_plan import Plan, Scope
-from tablewright.store.read.read_planner import plan_collection, plan_scan, plan_selection
+from tablewright.store.read.planning.read_plan import Plan, Scope
+from tablewright.store.read.planning.read_planner import plan_collection, plan_scan, plan_selection
 from tablewright.store.read.visibility import visible
 
 E = TypeVar("E", bound=Entity)
@@ -49,6 +49,19 @@ class Page(Generic[E]):
         return f"Page(items={self.items!r}, cursor={self.cursor!r})"
 
 
+def begin_read(
+    context: Context, source: Selection[E] | type[E], page_size: int | None, cursor: str | None, consistent: bool | None
+) -> tuple[Reading, type[E]]:
+    """Begin to read a selection, or all items of an entity."""
+    if isinstance(source, Selection):
+        plan, entity = plan_selection(context, source, consistent=consistent), source.entity
+    elif is_entity_class(source):
+        plan, entity = plan_scan(context, source, consistent=bool(consistent)), source
+    else:
+        raise not_taken("a read", f"{A_QUERY}, or {A_CLASS}", source)
+    return begin(context, plan, cursor, page_size), entity
+
+
 def read_page(reading: Reading, entity: type[E], limit: int | None) -> Flow[Page[E]]:
     """The next page of a reading."""
     items = yield from reading.take(limit)
@@ -63,6 +76,15 @@ def read_some(reading: Reading, entity: type[E], most: int | None) -> Flow[list[
     if reading.scope.is_special:
         items = yield from reading.whole(items)
     return _entities(reading.scope, items)
+
+
+def read_all(context: Context, selection: Selection[E], *, consistent: bool | None = None) -> Flow[list[E]]:
+    """All entities of a selection that is known to be short."""
+    reading, entity = begin_read(context, selection, None, None, consistent)
+    found: list[E] = []
+    while not reading.ended:
+        found += yield from read_some(reading, entity, None)
+    return found
 
 
 def _entities(scope: Scope, items: Sequence[Item]) -> list[Any]:

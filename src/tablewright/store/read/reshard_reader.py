@@ -21,8 +21,8 @@ from typing import Any
 from tablewright.dynamo import Item
 from tablewright.store.flow.driver import Flow
 from tablewright.store.read.cursor import Position
-from tablewright.store.read.key_range import comparable
-from tablewright.store.read.read_plan import Plan
+from tablewright.store.read.planning.key_range import comparable
+from tablewright.store.read.planning.read_plan import Plan
 
 # A page of a request of the plan, by its number: where it starts, how many items it looks at; and where it ends.
 Fetch = Callable[[int, Item | None, int | None], Flow[tuple[list[Item], Item | None]]]

@@ -1,8 +1,8 @@
-"""A consumer's handler, called by Lambda with a batch of stream records.
+"""A consumer's handler, called by AWS Lambda with a batch of stream records.
 
-Lambda keeps the place in the stream, tries again, halves batches and puts records aside, as its event source mapping
-says; it needs to be told which record failed (``ReportBatchItemFailures``). It may deliver a record more than once, so
-each one that had effects is marked as seen in the transaction of its effects, and passed over from then on.
+Lambda keeps the position in the stream, retries, splits batches and sets records aside, as its event source mapping
+says; the response tells it which record failed (``ReportBatchItemFailures``). It may deliver a record more than once,
+so each record with effects is marked as seen in the transaction of its effects, and skipped from then on.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Any
 from tablewright.model import ModelError
 from tablewright.store.errors import AlreadyExists, Cancelled, StoreError
 from tablewright.store.flow.driver import Flow
+from tablewright.store.streams.batch_handler import is_permanent, sequence_of
 from tablewright.store.streams.change_records import Record
-from tablewright.store.streams.stream_worker import Worker, is_to_blame, sequence_of
+from tablewright.store.streams.checkpoint import Seen
+from tablewright.store.streams.stream_worker import StreamWorker
 from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.put import Create
 
@@ -22,55 +24,56 @@ from tablewright.store.write.put import Create
 _RECORDS_AT_ONCE = 50
 
 
-def on_lambda(worker: Worker, event: Mapping[str, Any]) -> Flow[dict[str, Any]]:
-    """Handle the records of an event in order, up to the first that fails; Lambda's answer."""
+def on_lambda(worker: StreamWorker, event: Mapping[str, Any]) -> Flow[dict[str, Any]]:
+    """Handle the records of an event in order, up to the first that fails; returns the response for Lambda."""
     records: Sequence[Record] = event["Records"]
     for start in range(0, len(records), _RECORDS_AT_ONCE):
-        failed = yield from _handled(worker, records[start : start + _RECORDS_AT_ONCE])
-        if failed is not None:
-            return {"batchItemFailures": [{"itemIdentifier": failed}]}
+        for part in worker.batches.split(records[start : start + _RECORDS_AT_ONCE]):
+            failed = yield from _handle(worker, part)
+            if failed is not None:
+                return {"batchItemFailures": [{"itemIdentifier": failed}]}
     return {"batchItemFailures": []}
 
 
-def _handled(worker: Worker, records: Sequence[Record]) -> Flow[str | None]:
-    """Handle records; the sequence number of the first that failed, behind which nothing was done."""
+def _handle(worker: StreamWorker, records: Sequence[Record]) -> Flow[str | None]:
+    """Handle records; returns the sequence number of the first that failed, after which none was handled."""
     rest = list(records)
     while rest:
         try:
-            operations = worker.effects_of(rest)
+            operations = worker.batches.effects_of(rest)
         except Exception:
             break
         if not operations:
             return None
         marks = [Create(_mark(worker, record)) for record in rest]
         try:
-            yield from execute_all(worker.context, [*marks, *operations], worker.pattern)
+            yield from execute_all(worker.context, [*marks, *operations], worker.batches.pattern)
         except Cancelled as cancelled:
             seen = [isinstance(reason, AlreadyExists) for reason in cancelled.reasons[: len(rest)]]
             if any(seen):
                 rest = [record for record, known in zip(rest, seen, strict=True) if not known]
                 continue
-            if not is_to_blame(cancelled):
+            if not is_permanent(cancelled):
                 raise
             break
         except Exception as error:
-            if isinstance(error, StoreError) and not is_to_blame(error):
+            if isinstance(error, StoreError) and not is_permanent(error):
                 raise
             break
         return None
     if len(rest) < 2:
         return sequence_of(rest[0]) if rest else None
     middle = len(rest) // 2
-    failed = yield from _handled(worker, rest[:middle])
+    failed = yield from _handle(worker, rest[:middle])
     if failed is None:
-        failed = yield from _handled(worker, rest[middle:])
+        failed = yield from _handle(worker, rest[middle:])
     return failed
 
 
-def _mark(worker: Worker, record: Record) -> Any:
-    if worker.notes.seen is None:
+def _mark(worker: StreamWorker, record: Record) -> Seen:
+    if worker.checkpoints.seen is None:
         raise ModelError(
-            f"table {worker.notes.table.name!r} has no time to live, by which the marks of records that Lambda has "
-            "delivered would go: declare one"
+            f"table {worker.checkpoints.table.name!r} needs a time to live (ttl=...), which deletes the marks of "
+            "records that Lambda has delivered"
         )
-    return worker.notes.seen(consumer=worker.name, event=record["eventID"])
+    return worker.checkpoints.seen(consumer=worker.name, event=record["eventID"])

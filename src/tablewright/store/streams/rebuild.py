@@ -1,15 +1,15 @@
-"""Rebuilding what a consumer made: from the table itself, while it is being written to.
+"""Rebuilding what a consumer wrote: from the table itself, while it is being written to.
 
-    stop the others ──▶ clear ──▶ scan: each item as an insert ──▶ catch up with the stream ──▶ go on as usual
+    take the leases ──▶ clear ──▶ scan: each item as an insert ──▶ catch up with the stream ──▶ continue as usual
 
-The scan sees each item at another moment, and the stream tells of changes from before, during and after it. A record is
-counted only if what it says was there before is what has been counted for that item. So a change that the scan has seen
-is passed over and one that it has not is made good, whichever came first, and in the end each item counts for exactly
-what it is. For that the digest of every item is kept in memory meanwhile (some 200 bytes for each).
+The scan sees each item at a different moment, and the stream has changes from before, during and after it. A record is
+counted only if its item before is what has been counted for that item. So a change that the scan has seen is skipped,
+one that it has not seen is counted, whichever came first, and in the end each item counts for exactly what it is. For
+that, the digest of every item is kept in memory meanwhile (some 200 bytes for each).
 
-Dead letters are forgotten, as what they tell of is counted from the table. A rebuild that does not come to its end
-leaves a note behind: the consumer refuses to go on with half of a count, and the rebuild is begun again. It is for
-consumers that read the stream themselves; Lambda keeps its place elsewhere.
+Dead letters are deleted, as their items are counted from the table. A rebuild that does not finish leaves its marker
+behind: the consumer refuses to continue with an incomplete result, and the rebuild has to be started again. It is for
+consumers that read the stream themselves; Lambda keeps its position elsewhere.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, InProgress, LimitExceeded
 from tablewright.store.flow.driver import Flow, Request, Sleep
 from tablewright.store.flow.retry import retrying
-from tablewright.store.streams.change_records import Record, ShardReader, describe_stream
+from tablewright.store.streams.batch_handler import sequence_of
+from tablewright.store.streams.change_records import Record
 from tablewright.store.streams.checkpoint import REBUILD, Checkpoint
-from tablewright.store.streams.stream_worker import Worker, sequence_of
+from tablewright.store.streams.shard_reader import ShardReader, describe_stream
+from tablewright.store.streams.stream_worker import StreamWorker
 from tablewright.store.write.planning.commit import MOST_ACTIONS
 from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.planning.operation import Action, Operation, Planned, WritePlan
@@ -39,7 +41,7 @@ _ALL_STREAMS = "all"
 
 @dataclass(frozen=True, slots=True)
 class RebuildProgress:
-    """Items read of about so many, and records of the stream that were caught up with."""
+    """Items read so far, of about ``estimated``, and records of the stream processed after that."""
 
     items: int
     estimated: int
@@ -47,73 +49,79 @@ class RebuildProgress:
 
 
 def rebuild(
-    worker: Worker,
+    worker: StreamWorker,
     clear: Sequence[type[Entity]],
     on_progress: Callable[[RebuildProgress], None] | None,
     settle: float,
 ) -> Flow[RebuildProgress]:
-    """Delete all entities of the kinds in ``clear``, and make them anew.
+    """Delete all items of the entities in ``clear``, and make them anew.
 
-    ``settle`` is how many seconds the stream may be behind the table: none on the engine, a few on Amazon's service.
+    ``settle`` is how many seconds the stream may be behind the table: none on the engine, a few on Amazon DynamoDB.
     """
     if worker.table.stream != "NEW_AND_OLD_IMAGES":
-        raise ModelError(f"a rebuild needs what was there before: give {worker.table.name!r} NEW_AND_OLD_IMAGES")
-    worker.drop()
-    note = yield from worker.desk.acquire(_ALL_STREAMS, REBUILD)
-    if note is None:
+        raise ModelError(
+            f"a rebuild needs the items before each change: declare table {worker.table.name!r} with "
+            "stream='NEW_AND_OLD_IMAGES'"
+        )
+    worker.reset()
+    marker = yield from worker.leases.acquire(_ALL_STREAMS, REBUILD)
+    if marker is None:
         raise InProgress(f"{worker.name} is being rebuilt")
-    job = _Rebuild(worker, note, on_progress)
+    job = _Rebuild(worker, marker, on_progress)
     shards = yield from job.take_shards()
-    yield from job.forget_dead_letters()
+    yield from job.delete_dead_letters()
     for entity in clear:
         yield from job.clear(entity)
     yield from job.scan()
     if settle:
         yield Sleep(settle)
-    # The stream may have gone on in new shards meanwhile.
+    # The stream may have new shards by now.
     shards |= yield from job.take_shards()
     yield from job.catch_up(shards)
     for checkpoint in shards.values():
-        yield from worker.desk.release(checkpoint)
-    yield from worker.desk.forget(note)
+        yield from worker.leases.release(checkpoint)
+    yield from worker.leases.delete(marker)
     return job.progress
 
 
 class _Rebuild:
-    def __init__(self, worker: Worker, note: Checkpoint, on_progress: Callable[[RebuildProgress], None] | None) -> None:
+    def __init__(
+        self, worker: StreamWorker, marker: Checkpoint, on_progress: Callable[[RebuildProgress], None] | None
+    ) -> None:
         self.worker = worker
         self.context: Context = worker.context
-        self.note = note
+        self.marker = marker
         self.on_progress = on_progress
         self.progress = RebuildProgress(0, 0, 0)
         # What has been counted for each item: the digest of its key to the digest of the whole.
         self.counted: dict[bytes, bytes] = {}
 
     def take_shards(self) -> Flow[dict[str, Checkpoint]]:
-        """Take the shards that are not finished from whoever has them; forget those that are gone."""
+        """Take the leases of all unfinished shards by force; delete the checkpoints of shards that are gone."""
         stream = yield from describe_stream(self.context, self.worker.table)
-        noted = yield from self.worker.desk.load()
-        finished = {note.shard for note in noted if note.finished}
+        checkpoints = yield from self.worker.leases.load()
+        finished = {each.shard for each in checkpoints if each.finished}
         shards = {shard.id for shard in stream.shards}
-        for note in noted:
-            # What an older stream, or a shard that is no more, would tell is in the table.
-            if note.shard not in shards and not note.is_of_rebuild:
-                yield from self.worker.desk.forget(note)
+        for checkpoint in checkpoints:
+            # What an older stream, or a shard that no longer exists, had is in the table.
+            if checkpoint.shard not in shards and not checkpoint.is_rebuild_marker:
+                yield from self.worker.leases.delete(checkpoint)
         taken = {}
         for shard in stream.shards:
             if shard.id not in finished:
-                checkpoint = yield from self.worker.desk.acquire(stream.label, shard.id, by_force=True)
-                assert checkpoint is not None
-                taken[shard.id] = checkpoint
+                lease = yield from self.worker.leases.acquire(stream.label, shard.id, force=True)
+                assert lease is not None
+                taken[shard.id] = lease
         return taken
 
-    def forget_dead_letters(self) -> Flow[None]:
-        """What they tell of is in the table, and is counted from there."""
-        schema = schema_of(self.worker.notes.dead_letter)
-        letters = yield from self.worker.dead_letters()
-        yield from self._delete(schema, [schema.key_of(letter.item()) for letter in letters])
+    def delete_dead_letters(self) -> Flow[None]:
+        """Delete the dead letters: their items are in the table, and are counted from there."""
+        schema = schema_of(self.worker.checkpoints.dead_letter)
+        dead_letters = yield from self.worker.batches.dead_letters()
+        yield from self._delete(schema, [schema.key_of(each.item()) for each in dead_letters])
 
     def clear(self, entity: type[Entity]) -> Flow[None]:
+        """Delete all items of an entity."""
         schema = schema_of(entity)
         name = self.context.name_of(schema.table)
         page = yield from self._next_page(name, {})
@@ -123,7 +131,7 @@ class _Rebuild:
             page = yield from self._next_page(name, page[1])
 
     def _delete(self, schema: Schema, keys: Sequence[Item]) -> Flow[None]:
-        """Delete items, in transactions too: one who is no longer the owner must not."""
+        """Delete items, in transactions as well: only the owner of the rebuild may."""
         name = self.context.name_of(schema.table)
         size = MOST_ACTIONS - 1
         for start in range(0, len(keys), size):
@@ -135,6 +143,7 @@ class _Rebuild:
             )
 
     def scan(self) -> Flow[None]:
+        """Handle each item of the table as an insert."""
         table = self.worker.table
         name = self.context.name_of(table)
         described = yield from retrying(self.context, Request("DescribeTable", {"TableName": name}))
@@ -146,11 +155,11 @@ class _Rebuild:
             size = self.worker.batch_size
             for start in range(0, len(records), size):
                 yield from self._handle(records[start : start + size])
-            self._note(items=len(items), estimated=estimated)
+            self._report(items=len(items), estimated=estimated)
             page = yield from self._next_page(name, page[1])
 
     def _insert(self, key: Item, item: Item) -> Record:
-        """An item as if it had just been put."""
+        """The record of an item that has just been put."""
         self.counted[digest(key)] = digest(item)
         body = {
             "Keys": key,
@@ -161,6 +170,7 @@ class _Rebuild:
         return {"eventName": "INSERT", "dynamodb": body}
 
     def catch_up(self, shards: dict[str, Checkpoint]) -> Flow[None]:
+        """Handle the records that say something that has not been counted yet."""
         stream = yield from describe_stream(self.context, self.worker.table)
         for shard in stream.shards:
             if shard.id not in shards:
@@ -173,14 +183,14 @@ class _Rebuild:
                     break
                 yield from self._handle([record for record in batch if self._is_new(record)])
                 checkpoint, sequence = shards[shard.id], sequence_of(batch[-1])
-                yield from self._commit([self.worker.desk.advance(checkpoint, sequence)])
-                shards[shard.id] = self.worker.desk.advanced(checkpoint, sequence)
-                self._note(records=len(batch))
+                yield from self._commit([self.worker.leases.advance(checkpoint, sequence)])
+                shards[shard.id] = self.worker.leases.advanced(checkpoint, sequence)
+                self._report(records=len(batch))
             if reader.ended:
-                yield from self.worker.desk.finish(shards[shard.id])
+                yield from self.worker.leases.finish(shards[shard.id])
 
     def _is_new(self, record: Record) -> bool:
-        """Whether a record goes on from what has been counted; then it is counted."""
+        """Whether a record continues what has been counted for its item; then it is counted."""
         body = record["dynamodb"]
         key = digest(body["Keys"])
         before = body.get("OldImage")
@@ -194,19 +204,21 @@ class _Rebuild:
         return True
 
     def _handle(self, records: Sequence[Record]) -> Flow[None]:
-        operations = self.worker.effects_of(records)
-        try:
-            yield from self._commit(operations)
-        except LimitExceeded:
-            if len(records) < 2:
-                raise
-            middle = len(records) // 2
-            yield from self._handle(records[:middle])
-            yield from self._handle(records[middle:])
+        for part in self.worker.batches.split(records):
+            operations = self.worker.batches.effects_of(part)
+            try:
+                yield from self._commit(operations)
+            except LimitExceeded:
+                # More effects than fit into one transaction.
+                if len(part) < 2:
+                    raise
+                middle = len(part) // 2
+                yield from self._handle(part[:middle])
+                yield from self._handle(part[middle:])
 
     def _commit(self, operations: Sequence[Operation]) -> Flow[None]:
-        """Write under the condition that the rebuild is still this one's; that renews its lease."""
-        renewal = self.worker.desk.advance(self.note, None)
+        """Write on condition that the lease of the rebuild is still held; that renews it."""
+        renewal = self.worker.leases.advance(self.marker, None)
         try:
             yield from execute_all(self.context, [renewal, *operations], f"{self.worker.name}.rebuild")
         except Cancelled as cancelled:
@@ -222,7 +234,7 @@ class _Rebuild:
         response = yield from retrying(self.context, Request("Scan", body, f"{self.worker.name}.rebuild"))
         return response["Items"], response.get("LastEvaluatedKey")
 
-    def _note(self, items: int = 0, records: int = 0, estimated: int | None = None) -> None:
+    def _report(self, items: int = 0, records: int = 0, estimated: int | None = None) -> None:
         last = self.progress
         known = last.estimated if estimated is None else estimated
         self.progress = RebuildProgress(last.items + items, known, last.records + records)
@@ -231,7 +243,7 @@ class _Rebuild:
 
 
 def digest(item: Item) -> bytes:
-    """Equal for equal items, in whatever order their attributes and the members of their sets are."""
+    """A digest that is the same for equal items, whatever the order of attributes and members of sets."""
     return blake2b(orjson.dumps(_ordered({"M": item}), option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 

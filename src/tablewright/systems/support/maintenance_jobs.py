@@ -14,7 +14,7 @@ from datetime import datetime
 
 from tablewright.runtime.errors import Clash
 from tablewright.runtime.internal_tables import notes_table
-from tablewright.store import Bookkeeping, Consumer, Finding, RebuildProgress, Remedy, Store, Usage
+from tablewright.store import BlobUsage, CheckpointTable, Consumer, Finding, RebuildProgress, Remedy, Store
 from tablewright.systems.support.metric_counters import COUNTED, count
 from tablewright.systems.support.model import Metric, Ticket, tickets
 from tablewright.systems.support.readable_filter import Sieve
@@ -52,7 +52,7 @@ def rebuild_metrics(
     def on_progress(progress: RebuildProgress) -> None:
         tell(progress.items, _total(progress.items, progress.estimated))
 
-    consumer = Consumer(store, tickets, count, name=CONSUMER, notes=notes_table, wanted=sieve)
+    consumer = Consumer(store, tickets, count, name=CONSUMER, checkpoints=notes_table, change_filter=sieve)
     if alone:
         consumer.take_over()
     done = consumer.rebuild([Metric], on_progress=on_progress, settle=settle)
@@ -67,8 +67,8 @@ def _total(done: int, estimated: int) -> int | None:
 
 def is_rebuild_unfinished(store: Store, now: datetime) -> bool:
     """Whether a rebuild was begun, and whoever did so is gone; until it is done, nothing is counted."""
-    notes = store.iterate(Bookkeeping.of(notes_table).checkpoint.of_consumer(consumer=CONSUMER), consistent=True)
-    begun = [note for note in notes if note.is_of_rebuild]
+    notes = store.iterate(CheckpointTable.of(notes_table).checkpoint.of_consumer(consumer=CONSUMER), consistent=True)
+    begun = [note for note in notes if note.is_rebuild_marker]
     return any(note.leased_until is None or note.leased_until < now for note in begun)
 
 
@@ -101,7 +101,7 @@ def collect_orphans(store: Store, tell: Tell, *, dry_run: bool = False) -> str:
     return f"orphans {done}: {_told(found.orphans)}; payloads in all: {_told(found.total)}{unreadable}"
 
 
-def _told(usage: Usage) -> str:
+def _told(usage: BlobUsage) -> str:
     return f"{usage.blobs} ({usage.bytes} bytes)"
 
 

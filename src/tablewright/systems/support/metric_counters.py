@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from tablewright.model import Entity
-from tablewright.store import AnyChange, Change, Effects, wanting
+from tablewright.store import AnyChange, Change, Effects, entity_filter
 from tablewright.systems.support.model import Feedback, Metric, Status, Ticket
 
 RESOLUTION = "avg_resolution_time"
@@ -31,7 +31,7 @@ def by_status(status: Status) -> str:
 # Every metric that there is.
 NAMES = (*(by_status(status) for status in Status), RESOLUTION, SATISFACTION)
 # What they count.
-COUNTED = wanting(Ticket, Feedback)
+COUNTED = entity_filter(Ticket, Feedback)
 
 
 def contribution(item: Entity | None) -> Amounts:

@@ -6,7 +6,7 @@ and would end at the first such item, leaving nothing counted at all. So it leav
 
 from __future__ import annotations
 
-from tablewright.store import ChangeFilter, RawChange, Unreadable, readable
+from tablewright.store import ChangeFilter, RawChange, Unreadable, readable_filter
 from tablewright.systems.support.model import Event, Feedback, Ticket
 from tablewright.systems.unreadable_items import Notes
 
@@ -16,7 +16,7 @@ class Sieve:
 
     def __init__(self, wanted: ChangeFilter, notes: Notes) -> None:
         self._wanted = wanted
-        self._readable = readable(Ticket, Event, Feedback, told=self._leave_out)
+        self._readable = readable_filter(Ticket, Event, Feedback, on_unreadable=self._leave_out)
         self._notes = notes
         self.left_out: set[tuple[str, str]] = set()
 

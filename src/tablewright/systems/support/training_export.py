@@ -47,7 +47,7 @@ from tablewright.store import (
     Store,
     Unavailable,
     Unreadable,
-    wanting,
+    entity_filter,
 )
 from tablewright.store import offloaded_sizes as outside
 from tablewright.systems.support.maintenance_jobs import Tell
@@ -61,7 +61,7 @@ _log = logging.getLogger(__name__)
 
 BATCH_SIZE = 1000
 # What an export is made of.
-EXPORTED = wanting(Ticket, Event, Feedback)
+EXPORTED = entity_filter(Ticket, Event, Feedback)
 # Longer than others wait, as every batch is a file.
 WINDOW = timedelta(minutes=1)
 _STOP_WITHIN = 20.0
@@ -175,10 +175,10 @@ class Export:
             tickets,
             self.handle,
             name=self.consumer_name,
-            notes=notes_table,
+            checkpoints=notes_table,
             batch_size=BATCH_SIZE,
             window=timedelta(0),
-            wanted=self._wanted,
+            change_filter=self._wanted,
         )
 
     def _wanted(self, change: RawChange) -> bool:

@@ -25,10 +25,9 @@ from tablewright.store import (
     Change,
     ChangeKind,
     Effects,
-    LimitExceeded,
     TolerantReader,
     Unreadable,
-    wanting,
+    entity_filter,
 )
 from tablewright.systems.tasks import mail_templates
 from tablewright.systems.tasks.model import Assignment, FullTask, Task, User, UserStatus, task_management
@@ -36,8 +35,8 @@ from tablewright.systems.unreadable_items import Notes
 
 SOURCE = "tasks"
 _MAILED = ("TaskAssigned", "TaskStatusUpdated")
-# A place in the stream is noted after so many events that mail is sent about; each message may take seconds.
-_MAILED_AT_ONCE = 10
+# A checkpoint is written after at most so many events that mail is sent about; each message may take seconds.
+_EVENTS_PER_CHECKPOINT = 10
 
 
 def consumers(runtime: Runtime, notes: Notes | None = None) -> list[Consuming]:
@@ -47,17 +46,15 @@ def consumers(runtime: Runtime, notes: Notes | None = None) -> list[Consuming]:
     publish = publisher(SOURCE, events_of, lambda type_: metrics.of(metrics.events, type_).inc())
 
     def send(changes: Sequence[AnyChange], effects: Effects) -> None:
-        events = events_in(changes)
-        if len(events) > _MAILED_AT_ONCE:
-            # The batch is cut in halves, until they are few enough.
-            raise LimitExceeded(f"mail is sent about {_MAILED_AT_ONCE} events at once")
-        for event in events:
+        for event in events_in(changes):
             runtime.mailer.settle(event, letters_about(reader, event), effects)
 
     return [
         # Half of what a transaction takes: each change gives one event at most.
-        Consuming("tasks.events", task_management, publish, batch_size=50, wanted=wanting(Task, Assignment)),
-        Consuming("tasks.mail", events_table, send, wanted=published(SOURCE, _MAILED)),
+        Consuming("tasks.events", task_management, publish, batch_size=50, wanted=entity_filter(Task, Assignment)),
+        Consuming(
+            "tasks.mail", events_table, send, wanted=published(SOURCE, _MAILED), max_changes=_EVENTS_PER_CHECKPOINT
+        ),
     ]
 
 

@@ -13,7 +13,7 @@ from tablewright.store.errors import ReadRequired
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.pager import begin
-from tablewright.store.read.read_planner import plan_lookup
+from tablewright.store.read.planning.read_planner import plan_lookup
 from tablewright.store.read.visibility import is_visible
 from tablewright.store.write.planning.preconditions import Precondition, Refusal
 

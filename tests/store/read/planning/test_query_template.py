@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tablewright.model import ModelError, Selection
 from tablewright.store.context import Context
-from tablewright.store.read import read_planner
-from tablewright.store.read.read_plan import Plan
-from tablewright.store.read.read_planner import plan_selection
+from tablewright.store.read.planning import read_planner
+from tablewright.store.read.planning.read_plan import Plan
+from tablewright.store.read.planning.read_planner import plan_selection
 from tests.store.models import Call, Event, Feedback, Session, Ticket, TicketStatus
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)

@@ -31,8 +31,8 @@ from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_layout import encoded
 from tablewright.model.keys.fast_keys import AttributeBuilder, attribute_builder
 from tablewright.model.keys.key_template import PAST, Field, Part, Template
-from tablewright.store.read.key_range import Check
-from tablewright.store.read.query_template import Bounded, Maker, Outline, Way
+from tablewright.store.read.planning.key_range import Check
+from tablewright.store.read.planning.query_template import Bounded, Maker, Outline, Way
 
 __all__ = ["outlined"]
 

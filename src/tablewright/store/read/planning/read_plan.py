@@ -13,7 +13,7 @@ from typing import Any
 from tablewright.dynamo import Item
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.schema import Schema
-from tablewright.store.read.key_range import Check
+from tablewright.store.read.planning.key_range import Check
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Scope:
     schemas: tuple[Schema, ...] = field(init=False)
     # Whether items may have values outside of them that are wanted.
     is_large: bool = field(init=False)
-    # Whether items of an older shape are to be stored in the present one.
+    # Whether items of an older schema version are to be stored in the present one.
     writes_back: bool = field(init=False)
     # Whether something is to be done with items before they are entities.
     is_special: bool = field(init=False)

@@ -23,8 +23,8 @@ from tablewright.model.keys.fast_keys import AttributeBuilder, made
 from tablewright.model.keys.key_template import Field, Template
 from tablewright.model.schema import Schema
 from tablewright.store.context import Context
-from tablewright.store.read.key_range import Check, Range, keys_within
-from tablewright.store.read.read_plan import Plan, Scope
+from tablewright.store.read.planning.key_range import Check, Range, keys_within
+from tablewright.store.read.planning.read_plan import Plan, Scope
 
 # An expression, its names, and the placeholders of the bounds in it.
 BoundText = tuple[str, dict[str, str], list[str]]

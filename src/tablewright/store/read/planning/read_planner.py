@@ -20,9 +20,9 @@ from typing import Any
 
 from tablewright.model import CollectionSelection, Entity, Lookup, Query, Selection, schema_of
 from tablewright.store.context import Context
-from tablewright.store.read.query_compiler import outlined
-from tablewright.store.read.query_template import Outline, Way
-from tablewright.store.read.read_plan import Plan, Scope
+from tablewright.store.read.planning.query_compiler import outlined
+from tablewright.store.read.planning.query_template import Outline, Way
+from tablewright.store.read.planning.read_plan import Plan, Scope
 
 __all__ = ["plan_collection", "plan_lookup", "plan_scan", "plan_selection"]
 

@@ -1,0 +1,1 @@
+"""Access patterns as requests: plans, templates that are compiled once, ranges of sort keys."""
