@@ -61,8 +61,8 @@ def measure(seconds: float, rounds: int) -> Section:
         ["metrics behind the last of them", f"{statistics.median(lags):.1f} s", ""],
     ]
     notes = [
-        f"{CONNECTIONS} connections, durable; a ticket is four items in two transactions: the claim of its idempotency"
-        " key, then the ticket, its event, the event's counter and the answer",
+        f"{CONNECTIONS} connections, durable; a ticket is four items in one transaction: the ticket, its event, the"
+        " event's counter, and the idempotency record with the response",
         "metrics are counted in the same process, in batches of 100 records or 5 seconds",
     ]
     return Section(PART, "Support under load", notes, ["", "Tablewright", "p99"], rows)

@@ -31,7 +31,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools.public_names import PublicModule, public_modules  # noqa: E402
+from tools.public_names import PublicModule, public_modules, read_module  # noqa: E402
 
 REPOSITORY = "https://github.com/tablewright/tablewright/blob/main"
 # Pages of the site that are kept where GitHub looks for them.
@@ -153,13 +153,17 @@ def _with_reference(entry: Any) -> Any:
 
 
 def _reference_nav() -> list[Any]:
+    """The pages of the reference, those of one package below it."""
     nav: list[Any] = ["api/index.md"]
-    for module in public_modules():
-        uri = _uri(module)
-        if _is_split(module):
-            nav.append({_short(module.name): [uri, *({room: _room_uri(module, room)} for room in _rooms(module))]})
-        else:
-            nav.append({_short(module.name): uri})
+    for package, group in groupby(public_modules(), key=lambda module: _short(module.name).partition(".")[0]):
+        modules = list(group)
+        entries: list[Any] = []
+        for module in modules:
+            inner = _short(module.name).removeprefix(f"{package}.")
+            entries.append(_uri(module) if inner == package else {inner: _uri(module)})
+            if _is_split(module):
+                entries += [{room: _room_uri(module, room)} for room in _rooms(module)]
+        nav.append({package: entries[0] if entries == [_uri(modules[0])] else entries})
     return nav
 
 
@@ -173,12 +177,14 @@ def reference_pages() -> dict[str, str]:
             pages[_uri(module)] = _overview(module, rooms)
             for room, names in rooms.items():
                 title = f"{_short(module.name)}: {room}"
-                pages[_room_uri(module, room)] = "\n".join([f"# {title}", "", *_entries(module, names, 2)])
+                body = [f"# {title}", "", *_room_introduction(module, names), *_entries(module, names, 2)]
+                pages[_room_uri(module, room)] = "\n".join(body)
         else:
             body = [f"# {_short(module.name)}", "", *_introduction(module)]
             for room, names in rooms.items():
                 several = len(rooms) > 1
-                body += [*([f"## {room}", ""] if several else []), *_entries(module, names, 3 if several else 2)]
+                body += [f"## {room}", "", *_room_introduction(module, names)] if several else []
+                body += _entries(module, names, 3 if several else 2)
             pages[_uri(module)] = "\n".join(body)
     return pages
 
@@ -209,11 +215,19 @@ def _overview(module: PublicModule, rooms: dict[str, list[str]]) -> str:
 
 
 def _entries(module: PublicModule, names: list[str], level: int) -> list[str]:
+    modules = {each.name for each in public_modules()}
     return [
         line
         for name in names
+        if f"{module.name}.{name}" not in modules
         for line in (f"::: {module.name}.{name}", "    options:", f"      heading_level: {level}", "")
     ]
+
+
+def _room_introduction(module: PublicModule, names: list[str]) -> list[str]:
+    """What the module says of itself that all these names are from, if there is one."""
+    origins = {module.origins[name] for name in names} - {module.name}
+    return _introduction(read_module(origins.pop())) if len(origins) == 1 else []
 
 
 def _introduction(module: PublicModule) -> list[str]:

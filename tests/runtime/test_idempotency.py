@@ -1,31 +1,21 @@
-"""Requests under a key: one that is being carried out elsewhere is waited for, and not for ever."""
+"""Requests with an idempotency key, below HTTP: scope, errors, and duplicates at the same time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tablewright.engine import Engine
 from tablewright.model import Entity, Get, Table
-from tablewright.runtime.idempotency import under_key
+from tablewright.runtime.idempotency import UNKEYED, Idempotency, Responder
 from tablewright.runtime.internal_tables import notes_table
-from tablewright.store import (
-    AlreadyExists,
-    AsyncStore,
-    Cancelled,
-    Check,
-    Conflict,
-    Create,
-    InProgress,
-    KeyMismatch,
-    Outcome,
-    Store,
-)
+from tablewright.store import AlreadyExists, AsyncStore, Cancelled, Check, Create, KeyMismatch, Outcome, Store
+from tests.clocks import Clock
 
 things = Table("things", "id")
+idempotency = Idempotency("test")
 
 
 class Thing(Entity, table=things):
@@ -34,38 +24,30 @@ class Thing(Entity, table=things):
     by_id = Get()
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
-
-    def __call__(self) -> float:
-        return self.now.timestamp()
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def store(clock: Clock) -> Iterator[AsyncStore]:
+def store() -> Iterator[AsyncStore]:
+    clock = Clock()
     with Engine.open(clock=clock) as engine:
         Store.on(engine).ensure_tables(things, notes_table)
         yield AsyncStore.on(engine, clock=clock)
+
+
+def keyed(key: str = "k-1", caller: str = "ada") -> Responder[object, object]:
+    return Responder(lambda result: result, caller, key)
 
 
 async def make(store: AsyncStore, name: str, request: object = "a thing") -> object:
     async def work() -> Outcome:
         return Outcome({"made": name}, Create(Thing(id=name)))
 
-    return await under_key(store, "thing", "ada", "k-1", request, work)
+    return await idempotency.execute(store, "thing", request, keyed(), work)
 
 
 async def there(store: AsyncStore, *names: str) -> list[bool]:
     return [await store.get(Thing.by_id(id=name)) is not None for name in names]
 
 
-def test_a_copy_waits_for_the_first_and_gets_its_answer(store: AsyncStore) -> None:
+def test_of_duplicates_at_the_same_time_one_commits_and_all_get_its_response(store: AsyncStore) -> None:
     async def scenario() -> None:
         begun, go_on = asyncio.Event(), asyncio.Event()
 
@@ -74,39 +56,24 @@ def test_a_copy_waits_for_the_first_and_gets_its_answer(store: AsyncStore) -> No
             await go_on.wait()
             return Outcome({"made": "a"}, Create(Thing(id="a")))
 
-        first = asyncio.create_task(under_key(store, "thing", "ada", "k-1", "a thing", slowly))
+        first = asyncio.create_task(idempotency.execute(store, "thing", "a thing", keyed(), slowly))
         await begun.wait()
-        copy = asyncio.create_task(make(store, "b"))
+        assert await make(store, "b") == {"made": "b"}
         with pytest.raises(KeyMismatch, match="the idempotency key k-1 was used before, for another thing"):
             await make(store, "c", request="something else")
         go_on.set()
-        assert await first == await copy == {"made": "a"}
-        assert await there(store, "a", "b", "c") == [True, False, False]
+        assert await first == {"made": "b"}
+        assert await there(store, "a", "b", "c") == [False, True, False]
 
     asyncio.run(scenario())
 
 
-def test_one_that_is_not_heard_of_is_taken_over_when_its_lease_is_over_and_writes_nothing_then(
-    store: AsyncStore, clock: Clock
-) -> None:
+def test_a_hundred_duplicates_at_once_have_one_effect(store: AsyncStore) -> None:
     async def scenario() -> None:
-        begun, go_on = asyncio.Event(), asyncio.Event()
-
-        async def hangs() -> Outcome:
-            begun.set()
-            await go_on.wait()
-            return Outcome({"made": "a"}, Create(Thing(id="a")))
-
-        first = asyncio.create_task(under_key(store, "thing", "ada", "k-1", "a thing", hangs))
-        await begun.wait()
-        with pytest.raises(InProgress, match="the thing with the idempotency key k-1 is being carried out; ask again"):
-            await make(store, "b")
-        clock.now += timedelta(seconds=61)
-        assert await make(store, "b") == {"made": "b"}
-        go_on.set()
-        with pytest.raises(Conflict):
-            await first
-        assert await there(store, "a", "b") == [False, True]
+        names = [f"t-{number}" for number in range(100)]
+        responses = await asyncio.gather(*(make(store, name) for name in names))
+        assert len({str(response) for response in responses}) == 1
+        assert sum(await there(store, *names)) == 1
 
     asyncio.run(scenario())
 
@@ -121,7 +88,7 @@ def test_what_fails_fails_as_it_would_without_a_key_and_leaves_it_free(store: As
             return Outcome(None, Check(Thing.by_id(id="nobody")), Create(Thing(id="b")))
 
         with pytest.raises(Cancelled) as cancelled:
-            await under_key(store, "thing", "ada", "k-1", "both", both)
+            await idempotency.execute(store, "thing", "both", keyed(), both)
         assert len(cancelled.value.reasons) == 2
         assert await make(store, "c", request="at last") == {"made": "c"}
         assert await there(store, "b", "c") == [False, True]
@@ -129,7 +96,7 @@ def test_what_fails_fails_as_it_would_without_a_key_and_leaves_it_free(store: As
     asyncio.run(scenario())
 
 
-def test_a_key_is_of_its_caller_and_of_one_kind_of_request(store: AsyncStore) -> None:
+def test_a_key_belongs_to_a_system_an_operation_and_a_caller(store: AsyncStore) -> None:
     async def scenario() -> None:
         made = []
 
@@ -137,8 +104,22 @@ def test_a_key_is_of_its_caller_and_of_one_kind_of_request(store: AsyncStore) ->
             made.append(1)
             return Outcome(len(made))
 
-        for what, caller in (("thing", "ada"), ("thing", "bob"), ("other", "ada"), ("thing", "ada")):
-            await under_key(store, what, caller, "k-1", "x", work)
-        assert len(made) == 3
+        for system, operation, caller in (
+            ("test", "thing", "ada"),
+            ("test", "thing", "bob"),
+            ("test", "other", "ada"),
+            ("else", "thing", "ada"),
+            ("test", "thing", "ada"),
+        ):
+            await Idempotency(system).execute(store, operation, "x", keyed(caller=caller), work)
+        assert len(made) == 4
 
     asyncio.run(scenario())
+
+
+def test_a_request_without_a_key_is_not_for_this(store: AsyncStore) -> None:
+    async def work() -> Outcome:
+        return Outcome(None)
+
+    with pytest.raises(ValueError, match="without an idempotency key"):
+        asyncio.run(idempotency.execute(store, "thing", "x", UNKEYED, work))

@@ -1,9 +1,8 @@
-"""Idempotency-Key does the same for every POST of Service Desk, Calls and Tasks, whatever else makes it safe."""
+"""``Idempotency-Key`` does the same for every POST that takes one, in all five systems."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -12,153 +11,275 @@ import pytest
 
 from tablewright.runtime.idempotency import KeyedRequest
 from tablewright.runtime.internal_tables import notes_table
+from tablewright.store.backends.botocore_backend import BotocoreBackend
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.flow.driver import Request
 from tablewright.systems.servicedesk.model import tickets
+from tablewright.systems.support import model as support
+from tests.systems import keyed_posts as posts
 from tests.systems import raw
-from tests.systems.calls.planner import NOON, changed, new_id
+from tests.systems.calls.planner import changed
 from tests.systems.harness import Served, at_once
+from tests.systems.keyed_posts import MakePost
 from tests.systems.servicedesk.desk import open_ticket
-from tests.systems.tasks.team import TASK, Team
 
-SYSTEMS = ("servicedesk", "calls", "tasks")
+SYSTEMS = ("servicedesk", "support", "engagement", "calls", "tasks")
+# POSTs that have no key: they only read, are harmless to repeat, or are refused by the state that the first one left.
+WITHOUT_KEY = {
+    "support": {
+        "/tickets/batch-get",
+        "/tickets/{ticket_id}/status",
+        "/tickets/{ticket_id}/escalate",
+        "/tickets/{ticket_id}/events",
+        "/tickets/{ticket_id}/feedback",
+        "/sessions",
+        "/metrics/rebuild",
+        "/upkeep/{job}",
+    },
+    "engagement": {
+        "/programs/{program_id}/marketplaces/{marketplace_id}/enable",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/disable",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/customers/{customer_id}/candidates/"
+        "{subject_type}/{subject_id}/reject",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/runs/{run_id}/stop",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/runs/{run_id}/cancel",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/runs/{run_id}/resume",
+        "/programs/{program_id}/marketplaces/{marketplace_id}/deliveries",
+    },
+}
+POSTS = [
+    posts.a_ticket,
+    posts.a_comment,
+    posts.a_support_ticket,
+    posts.a_call,
+    posts.a_named_call,
+    posts.a_task,
+    posts.an_assignment,
+    posts.a_user,
+    posts.a_deactivation,
+    posts.a_reactivation,
+    posts.a_run,
+    posts.an_event,
+]
 
-
-@dataclass(frozen=True, slots=True)
-class Post:
-    """A request, and others that are like it but not the same."""
-
-    client: httpx.Client
-    path: str
-    body: dict[str, Any] | None
-    others: tuple[tuple[str, dict[str, Any] | None], ...]
-    status: int = 201
-
-    def send(self, key: str | None, path: str | None = None, body: dict[str, Any] | None = None) -> httpx.Response:
-        headers = {} if key is None else {"Idempotency-Key": key}
-        if path is None:
-            path, body = self.path, self.body
-        return self.client.post(path, headers=headers, json=body)
-
-
-def a_ticket(served: Served) -> Post:
-    agent = served.client("voice-agent", "Services", path="/servicedesk")
-    body = {"caller_id": "c", "issue_description": "no sound"}
-    return Post(agent, "/tickets", body, (("/tickets", {**body, "caller_id": "d"}),))
-
-
-def a_comment(served: Served) -> Post:
-    agent = served.client("voice-agent", "Services", path="/servicedesk")
-    path, other = (f"/tickets/{open_ticket(agent)['ticket_id']}/comments" for _ in range(2))
-    body = {"comment_text": "The password is hunter2, and it still hums"}
-    return Post(agent, path, body, ((path, {"comment_text": "It hums no more"}), (other, body)))
-
-
-def a_call(served: Served) -> Post:
-    staff = served.client("cleo", "Members", path="/calls")
-    body = {"userId": new_id("u"), "providerId": "p", "scheduledFor": NOON}
-    others = {**body, "scheduledFor": NOON + 1}, {**body, "callId": new_id("c")}
-    return Post(staff, "/calls", body, tuple(("/calls", other) for other in others))
-
-
-def a_named_call(served: Served) -> Post:
-    plain = a_call(served)
-    assert plain.body is not None
-    body = {**plain.body, "callId": new_id("c")}
-    others = plain.body, {**body, "callId": new_id("c")}, {**body, "providerId": "p-2"}
-    return replace(plain, body=body, others=tuple(("/calls", other) for other in others))
+every_post = pytest.mark.parametrize("make", POSTS)
 
 
-def a_task(served: Served) -> Post:
-    return Post(Team(served).admin, "/tasks", TASK, (("/tasks", {**TASK, "title": "Another"}),))
+class Died(BaseException):
+    """The process ends here."""
 
 
-def an_assignment(served: Served) -> Post:
-    team = Team(served)
-    grace, linus = team.member("grace"), team.member("linus")
-    path, other = (f"/tasks/{team.task()}/assign" for _ in range(2))
-    body = {"userId": grace}
-    return Post(team.admin, path, body, ((path, {"userId": linus}), (other, body)), 200)
+def dying(monkeypatch: pytest.MonkeyPatch, *, committed: bool) -> None:
+    """Have the process die at the next transaction: before it is sent, or before anybody gets the answer."""
+    alive = [True]
+
+    def dies(request: Request) -> bool:
+        if request.operation != "TransactWriteItems" or "request_digest" not in str(request.body):
+            return False
+        died, alive[0] = alive[0], False
+        return died
+
+    def patch(backend: type[Any]) -> None:
+        call, call_async = backend.call, backend.call_async
+
+        def dying_call(self: Any, request: Request) -> Any:
+            dead = dies(request)
+            if dead and not committed:
+                raise Died
+            response = call(self, request)
+            if dead:
+                raise Died
+            return response
+
+        async def dying_call_async(self: Any, request: Request) -> Any:
+            dead = dies(request)
+            if dead and not committed:
+                raise Died
+            response = await call_async(self, request)
+            if dead:
+                raise Died
+            return response
+
+        monkeypatch.setattr(backend, "call", dying_call)
+        monkeypatch.setattr(backend, "call_async", dying_call_async)
+
+    patch(EmbeddedBackend)
+    patch(BotocoreBackend)
 
 
-def a_user(served: Served) -> Post:
-    team = Team(served)
-    body = {"userId": new_id("u"), "email": "member@example.org", "groups": ["Members", "Admins"]}
-    others = {**body, "userId": new_id("u")}, {**body, "groups": ["Members"]}
-    return Post(team.admin, "/users", body, tuple(("/users", other) for other in others))
+def sent(send: Callable[[], httpx.Response]) -> int | None:
+    """The status of a response; None where the connection ended without one."""
+    try:
+        return send().status_code
+    except httpx.TransportError:
+        return None
 
 
-def a_deactivation(served: Served) -> Post:
-    team = Team(served)
-    grace, linus = team.member("grace"), team.member("linus")
-    others = (f"/users/{linus}/deactivate", None), (f"/users/{grace}/reactivate", None)
-    return Post(team.admin, f"/users/{grace}/deactivate", None, others, 200)
-
-
-def a_reactivation(served: Served) -> Post:
-    deactivation = a_deactivation(served)
-    assert deactivation.send(None).status_code == 200
-    path = deactivation.path.replace("deactivate", "reactivate")
-    return replace(deactivation, path=path, others=((deactivation.path, None),))
-
-
-POSTS = [a_ticket, a_comment, a_call, a_named_call, a_task, an_assignment, a_user, a_deactivation, a_reactivation]
-Made = Callable[[Served], Post]
-
-
-@pytest.mark.parametrize("made", POSTS)
-def test_the_same_request_under_a_key_is_carried_out_once(served: Served, made: Made) -> None:
-    post, key = made(served), uuid4().hex
-    answers = at_once(6, lambda _: post.send(key))
-    assert [answer.status_code for answer in answers] == [post.status] * 6, answers[-1].text
-    assert [answer.json() for answer in answers] == [answers[0].json()] * 6
-    assert post.send(key).json() == answers[0].json()
-
-
-@pytest.mark.parametrize("made", POSTS)
-def test_another_request_under_the_key_is_refused_and_does_nothing(served: Served, made: Made) -> None:
-    post, key = made(served), uuid4().hex
+@every_post
+@pytest.mark.requirement("SD2", "SU9", "CA1", "CE8", "CE9", "TM3", "TM4")
+def test_the_same_request_gets_the_stored_response_word_for_word(served: Served, make: MakePost) -> None:
+    post, key = make(served), uuid4().hex
     first = post.send(key)
     assert first.status_code == post.status, first.text
+    once = post.count()
+    for _ in range(2):
+        again = post.send(key)
+        assert (again.status_code, again.content) == (first.status_code, first.content)
+    assert post.count() == once
+
+
+@every_post
+@pytest.mark.requirement("SD2", "SU9", "CA1", "CE8", "CE9", "TM3", "TM4")
+def test_another_request_under_the_key_is_refused_and_has_no_effect(served: Served, make: MakePost) -> None:
+    post, key = make(served), uuid4().hex
+    first = post.send(key)
+    assert first.status_code == post.status, first.text
+    once = post.count()
     for path, body in post.others:
-        answer = post.send(key, path, body)
-        assert (answer.status_code, answer.json()["type"]) == (422, "/problems/idempotency-mismatch"), answer.text
-        assert key in answer.json()["detail"]
-    assert post.send(key).json() == first.json()
+        response = post.send(key, path, body)
+        assert (response.status_code, response.json()["type"]) == (422, "/problems/idempotency-mismatch"), response.text
+        assert f"the idempotency key {key} was used before, for another " in response.json()["detail"]
+    assert post.count() == once
+    assert post.send(key).content == first.content
+
+
+@every_post
+@pytest.mark.requirement("SD2", "SU9", "SU14", "CA1", "CE8", "CE9", "TM3", "TM4")
+def test_a_key_belongs_to_its_caller(served: Served, make: MakePost) -> None:
+    post, key = make(served), uuid4().hex
+    first = post.send(key)
+    post.count()
+    path, body = post.others[0]
+    somebody = post.send(key, path, body, by=post.client(f"somebody-{uuid4().hex[:8]}"))
+    assert somebody.status_code == post.status, somebody.text
+    assert post.send(key).content == first.content
+
+
+@every_post
+@pytest.mark.requirement("SD2", "SU9", "CA1", "CE8", "CE9", "TM3", "TM4")
+def test_duplicates_at_the_same_time_have_one_effect_and_one_response(served: Served, make: MakePost) -> None:
+    post, key = make(served), uuid4().hex
+    client = post.client()
+    responses = at_once(8, lambda _: post.send(key, by=client))
+    assert [response.status_code for response in responses] == [post.status] * 8, responses[-1].text
+    assert {response.content for response in responses} == {responses[0].content}
+    assert post.count() == 1
+
+
+@every_post
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.requirement("SD2", "SU9", "CA1", "CE8", "CE9", "TM3", "TM4")
+def test_a_process_that_dies_at_the_transaction_leaves_all_or_nothing(
+    served: Served, make: MakePost, committed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post, key = make(served), uuid4().hex
+    before = post.count()
+    with monkeypatch.context() as patched:
+        dying(patched, committed=committed)
+        assert sent(lambda: post.send(key)) in (None, 500)
+    # Leases of the dead run out.
+    served.clock.advance(61)
+    assert post.count() - before == committed
+    retried = post.send(key)
+    assert retried.status_code == post.status, retried.text
+    assert post.count() - before == 1
+    assert post.send(key).content == retried.content
+
+
+@every_post
+@pytest.mark.requirement("SD2", "SU9", "CA1", "CE8", "CE9", "TM3", "TM4")
+def test_a_key_is_good_for_a_day(served: Served, make: MakePost) -> None:
+    post, key = make(served), uuid4().hex
+    path, body = post.others[0]
+    assert post.send(key).status_code == post.status
+    served.clock.advance(24 * 3600 - 60)
+    assert post.send(key, path, body).status_code == 422
+    served.clock.advance(61)
+    assert post.send(key, path, body).status_code == post.status
+
+
+@every_post
+def test_without_a_key_nothing_is_stored_for_it(served: Served, make: MakePost) -> None:
+    post = make(served)
+    before = {str(item["idempotency_key"]) for item in records(served)}
+    assert post.send(None).status_code == post.status
+    assert {str(item["idempotency_key"]) for item in records(served)} <= before
+    post.count()
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_every_post_says_that_it_takes_a_key(served: Served, name: str) -> None:
+def test_every_post_says_whether_it_takes_a_key(served: Served, name: str) -> None:
     description = served.client().get(f"/{name}/openapi.json").json()
-    posts = {path: methods["post"] for path, methods in description["paths"].items() if "post" in methods}
-    assert posts
-    for path, post in posts.items():
-        assert "Idempotency-Key" in [each["name"] for each in post.get("parameters", ())], path
-        assert {"409", "422"} <= post["responses"].keys(), path
+    found = {path: methods["post"] for path, methods in description["paths"].items() if "post" in methods}
+    without = {
+        path
+        for path, post in found.items()
+        if "Idempotency-Key" not in [each["name"] for each in post.get("parameters", ())]
+    }
+    assert without == WITHOUT_KEY.get(name, set())
+    for path in found.keys() - without:
+        assert {"409", "422"} <= found[path]["responses"].keys(), path
 
 
-@pytest.mark.requirement("SD4")
-def test_a_comment_that_is_sent_again_is_there_once_and_others_between_them_stay(served: Served) -> None:
-    post, key = a_comment(served), uuid4().hex
-    first = post.send(key).json()
-    assert first["masked"]
-    assert len(post.send(None).json()["comments"]) == 2
-    again = post.send(key).json()
-    assert (len(again["comments"]), again["masked"]) == (2, first["masked"])
-    other = served.client("somebody-else", "Services", path="/servicedesk")
-    assert len(replace(post, client=other).send(key).json()["comments"]) == 3
+# -- what a replay shows when the world has changed since -------------------------------------------------------------
 
 
-@pytest.mark.requirement("SD4")
-def test_many_comments_under_keys_of_their_own_are_all_kept(served: Served) -> None:
+@pytest.mark.requirement("SD2", "SD4")
+def test_a_replay_shows_nothing_that_happened_since(served: Served) -> None:
     agent = served.client("voice-agent", "Services", path="/servicedesk")
-    path = f"/tickets/{open_ticket(agent)['ticket_id']}/comments"
+    opened, commented = posts.a_ticket(served), posts.a_comment(served)
+    keys = uuid4().hex, uuid4().hex
+    first, second = opened.send(keys[0]), commented.send(keys[1])
+    assert second.json()["masked"]
+    agent.post(f"/tickets/{first.json()['ticket_id']}/comments", json={"comment_text": "Checked the cable"})
+    assert len(commented.send(None).json()["comments"]) == 2
+    assert opened.send(keys[0]).content == first.content
+    assert commented.send(keys[1]).content == second.content
+    # Nor does it need what it is about to be readable.
+    raw.spoil(served, tickets, {"ticket_id": {"S": first.json()["ticket_id"]}}, created_at={"S": "yesterday"})
+    assert opened.send(keys[0]).content == first.content
 
-    def comment(number: int) -> int:
-        body, headers = {"comment_text": f"comment {number}"}, {"Idempotency-Key": f"{path}/{number}"}
-        return agent.post(path, json=body, headers=headers).status_code
 
-    assert at_once(40, comment) == [201] * 40
-    comments = agent.get(path.removesuffix("/comments")).json()["comments"]
-    assert sorted(each["comment_text"] for each in comments) == sorted(f"comment {number}" for number in range(40))
+@pytest.mark.requirement("TM4")
+def test_what_was_undone_is_not_done_again_by_a_replay(served: Served) -> None:
+    post, key = posts.an_assignment(served), uuid4().hex
+    first, client = post.send(key), post.client()
+    place = f"{post.path.removesuffix('assign')}assignments/{first.json()['userId']}"
+    assert client.delete(place).status_code == 204
+    assert (post.send(key).content, post.count()) == (first.content, 0)
+    assert (post.send(None).status_code, post.count()) == (200, 1)
+
+    post, key = posts.a_deactivation(served), uuid4().hex
+    first = post.send(key)
+    assert post.send(None, post.path.replace("deactivate", "reactivate")).json()["status"] == "ACTIVE"
+    assert (post.send(key).content, post.count()) == (first.content, 0)
+
+
+@pytest.mark.requirement("CA1")
+def test_a_call_that_was_cancelled_is_not_scheduled_again_by_a_replay(served: Served) -> None:
+    post, key = posts.a_named_call(served), uuid4().hex
+    first, client = post.send(key), post.client()
+    call = changed(client, first.json(), "provider", providerId="p-3")
+    assert post.send(key).content == first.content
+    gone = client.delete(f"/calls/{call['callId']}", params={"version": call["version"]})
+    assert gone.status_code == 204
+    assert (post.send(key).content, post.count()) == (first.content, 0)
+
+
+@pytest.mark.requirement("CA1", "TM4")
+def test_an_id_of_ones_own_does_what_it_does_without_a_key(served: Served) -> None:
+    call = posts.a_named_call(served)
+    first = call.send(None).json()
+    assert call.send(uuid4().hex).json() == first
+    taken = call.send(uuid4().hex, "/calls", {**(call.body or {}), "providerId": "p-9"})
+    assert (taken.status_code, taken.json()["type"]) == (409, "/problems/already-exists")
+    for post in (posts.an_assignment(served), posts.a_user(served)):
+        assert post.send(uuid4().hex).status_code == post.status
+        taken = post.send(uuid4().hex)
+        assert (taken.status_code, taken.json()["type"]) == (409, "/problems/already-exists")
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("SD7")
@@ -176,50 +297,36 @@ def test_what_is_refused_leaves_the_key_free(served: Served) -> None:
     assert agent.post(f"/tickets/{ticket_id}/comments", json={"comment_text": "y"}, headers=key).status_code == 201
 
 
-@pytest.mark.requirement("TM4")
-def test_what_was_done_under_a_key_is_not_done_again_after_it_was_undone(served: Served) -> None:
-    post, key = an_assignment(served), uuid4().hex
-    post.send(key)
-    grace = post.body["userId"] if post.body else ""
-    place = post.path.replace("assign", f"assignments/{grace}")
-    assert post.client.delete(place).status_code == 204
-    again = post.send(key)
-    assert (again.status_code, "taken away since" in again.json()["detail"]) == (409, True)
-    assert post.send(None).status_code == 200
+@pytest.mark.requirement("SD4")
+def test_many_comments_under_keys_of_their_own_are_all_kept(served: Served) -> None:
+    agent = served.client("voice-agent", "Services", path="/servicedesk")
+    path = f"/tickets/{open_ticket(agent)['ticket_id']}/comments"
 
-    deactivation, key = a_deactivation(served), uuid4().hex
-    deactivation.send(key)
-    back = deactivation.client.post(deactivation.path.replace("deactivate", "reactivate")).json()
-    assert (back["status"], deactivation.send(key).json()) == ("ACTIVE", back)
+    def comment(number: int) -> int:
+        body, headers = {"comment_text": f"comment {number}"}, {"Idempotency-Key": f"{path}/{number}"}
+        return agent.post(path, json=body, headers=headers).status_code
 
-    call, key = a_named_call(served), uuid4().hex
-    made = call.send(key).json()
-    made = changed(call.client, made, "provider", providerId="p-3")
-    assert call.send(key).json() == made
-    gone = call.client.delete(f"/calls/{made['callId']}", params={"version": made["version"]})
-    assert gone.status_code == 204
-    again = call.send(key)
-    assert (again.status_code, "not there any more" in again.json()["detail"]) == (409, True)
-    assert call.client.get(f"/calls/{made['callId']}").status_code == 404
+    assert at_once(40, comment) == [201] * 40
+    comments = agent.get(path.removesuffix("/comments")).json()["comments"]
+    assert sorted(each["comment_text"] for each in comments) == sorted(f"comment {number}" for number in range(40))
 
 
-def test_a_natural_key_does_what_it_did(served: Served) -> None:
-    call = a_named_call(served)
-    first = call.send(None).json()
-    assert call.send(uuid4().hex).json() == first
-    taken = call.send(uuid4().hex, "/calls", {**(call.body or {}), "providerId": "p-9"})
-    assert (taken.status_code, taken.json()["type"]) == (409, "/problems/already-exists")
-    for post in (an_assignment(served), a_user(served)):
-        assert post.send(uuid4().hex).status_code == post.status
-        taken = post.send(uuid4().hex)
-        assert (taken.status_code, taken.json()["type"]) == (409, "/problems/already-exists")
+# -- what is stored ---------------------------------------------------------------------------------------------------
 
 
-def test_what_is_remembered_of_a_key_says_nothing_of_it(served: Served) -> None:
-    post, key = a_comment(served), uuid4().hex
-    post.send(key)
-    kept = [item for item in raw.items(served, notes_table) if item["kind"] == {"S": KeyedRequest.__name__}]
-    assert kept
-    for word in (key, "voice-agent", "hums", "hunter2"):
-        assert not any(word in str(item) for item in kept)
-    assert all("ttl" in item for item in kept)
+def records(served: Served) -> list[raw.Item]:
+    """The records of all keys."""
+    own = [item for item in raw.items(served, support.tickets) if item.get("entity_type") == {"S": "idempotency"}]
+    return [*own, *(item for item in raw.items(served, notes_table) if item["kind"] == {"S": KeyedRequest.__name__})]
+
+
+@pytest.mark.requirement("SU9", "SD6")
+def test_a_record_tells_neither_key_nor_caller_nor_secrets(served: Served) -> None:
+    key = uuid4().hex
+    for make in (posts.a_comment, posts.a_support_ticket, posts.a_task):
+        assert make(served).send(key).is_success
+    stored = records(served)
+    assert stored
+    for word in (key, "voice-agent", "hunter2"):
+        assert not any(word in str(item) for item in stored)
+    assert all({"request_digest", "response", "ttl"} <= item.keys() for item in stored)

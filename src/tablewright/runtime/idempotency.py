@@ -1,69 +1,133 @@
-"""Requests that are carried out once, however often they come.
+"""Idempotency keys: the one mechanism behind ``Idempotency-Key``, for every system and every route that takes one.
 
-    answer = await once(store, Once, key, request, work)                       by a record of a system's own
-    answer = await under_key(store, "comment", caller, key, request, work)     by one in the runtime's notes
+    Idempotency-Key ──▶ digest of system, operation, caller and key ──▶ record: digest of the request, response, ttl
 
-A request that is sent again while its first copy is being carried out waits for that one's answer.
+The first request stores its response in the transaction that has its effect (``store.execute_once``). For a day, the
+same request of the same caller gets that response word for word, and does nothing; another request under the key gets
+``KeyMismatch``. A request that fails stores nothing, and leaves its key free.
+
+A route makes a ``Responder``, and the service decides what is written:
+
+    responder = Responder(ticket_view, caller.user_id, idempotency_key)
+    return await desk.create(body.caller_id, body.issue_description, responder)
+
+Without a key nothing is looked up and nothing is stored.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tablewright.model import Keys
 from tablewright.runtime.internal_tables import notes_table
-from tablewright.store import AsyncStore, Cancelled, IdempotencyRecord, InProgress, KeyMismatch, Outcome
+from tablewright.store import AsyncStore, Cancelled, IdempotencyRecord, InProgress, KeyMismatch, Outcome, Store
 
-__all__ = ["KeyedRequest", "once", "under_key"]
+__all__ = ["UNKEYED", "Idempotency", "KeyedRequest", "Responder"]
 
-_PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0)
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class KeyedRequest(IdempotencyRecord, table=notes_table):
-    """What was asked for under an idempotency key, for a day; the key itself is a digest here."""
+    """The response to a request with an idempotency key, of a system whose own tables have no such record."""
 
     keys = Keys(PK="REQUEST#{idempotency_key}", SK="REQUEST")
 
 
-async def once(
-    store: AsyncStore,
-    record: type[IdempotencyRecord],
-    key: str,
-    request: Any,
-    work: Callable[[], Awaitable[Outcome]],
-) -> Any:
-    """``store.execute_once``, patient with a copy of the request that was faster; InProgress after some seconds."""
-    for pause in _PAUSES:
-        try:
-            return await store.execute_once(record, key, request, work)
-        except InProgress:
-            await asyncio.sleep(pause)
-    return await store.execute_once(record, key, request, work)
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
-async def under_key(
-    store: AsyncStore,
-    what: str,
-    caller: str,
-    key: str,
-    request: Any,
-    work: Callable[[], Awaitable[Outcome]],
-) -> Any:
-    """Carry a caller's request out once under a key of his own; ``what`` says what kind of request it is.
+@dataclass(frozen=True, slots=True)
+class Responder(Generic[T, R]):
+    """How a request is answered: the response to its result, and the idempotency key that it came with, if any.
 
-    KeyMismatch if he used the key for another request of that kind. What fails leaves the key free, and fails as it
-    would without one: a single write by its own error.
+    A response is anything that JSON has. One that is more than that, such as a model, is made of stored JSON by
+    ``load``.
     """
-    name = sha256(f"{what}\x00{caller}\x00{key}".encode()).hexdigest()
+
+    view: Callable[[T], R]
+    caller: str = ""
+    key: str | None = None
+    load: Callable[[Any], R] = _as_it_is
+
+
+UNKEYED: Responder[Any, Any] = Responder(_as_it_is)
+"""For callers other than routes: the result itself, without a key."""
+
+
+class Idempotency:
+    """Executes the keyed requests of one system.
+
+    ``record`` is the entity to store responses in, where the system's own tables have one.
+    """
+
+    def __init__(self, system: str, record: type[IdempotencyRecord] = KeyedRequest) -> None:
+        self._system = system
+        self._record = record
+
+    async def execute(
+        self,
+        store: AsyncStore,
+        operation: str,
+        request: Any,
+        responder: Responder[Any, R],
+        work: Callable[[], Awaitable[Outcome]],
+    ) -> R:
+        """The response to a request: that of its work, or the stored one.
+
+        ``operation`` is what the request makes, as in "another ticket"; each operation has keys of its own. ``request``
+        is all that the outcome depends on. KeyMismatch, InProgress, or what the work raises; a single write is refused
+        by its own error, not by ``Cancelled``.
+        """
+        key = _key(responder)
+        with _errors_for(operation, key):
+            name = self._name(operation, responder.caller, key)
+            return responder.load(await store.execute_once(self._record, name, request, work))
+
+    def execute_blocking(
+        self,
+        store: Store,
+        operation: str,
+        request: Any,
+        responder: Responder[Any, R],
+        work: Callable[[], Outcome],
+        *,
+        scope: tuple[str, ...] = (),
+    ) -> R:
+        """The same with a synchronous store, for work that runs in threads.
+
+        ``scope`` keeps the parts of one request apart that are transactions of their own.
+        """
+        key = _key(responder)
+        with _errors_for(operation, key):
+            name = self._name(operation, responder.caller, key, *scope)
+            return responder.load(store.execute_once(self._record, name, request, work))
+
+    def _name(self, *scope: str) -> str:
+        """What a key is called in the table: a digest, as caller and key are nobody's business there."""
+        return sha256("\x00".join((self._system, *scope)).encode()).hexdigest()
+
+
+def _key(responder: Responder[Any, Any]) -> str:
+    if responder.key is None:
+        raise ValueError("a request without an idempotency key is executed without this")
+    return responder.key
+
+
+@contextmanager
+def _errors_for(operation: str, key: str) -> Iterator[None]:
+    """Errors that name the key as it was sent, and the error of a single write as it would be without a key."""
     try:
-        return await once(store, KeyedRequest, name, request, work)
+        yield
     except KeyMismatch:
-        raise KeyMismatch(f"the idempotency key {key} was used before, for another {what}") from None
+        raise KeyMismatch(f"the idempotency key {key} was used before, for another {operation}") from None
     except InProgress:
-        raise InProgress(f"the {what} with the idempotency key {key} is being carried out; ask again") from None
+        raise InProgress(f"another {operation} with the idempotency key {key} is being executed; try again") from None
     except Cancelled as cancelled:
         first, *others = cancelled.reasons
         raise cancelled if others or first is None else first from None

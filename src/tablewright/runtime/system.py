@@ -178,10 +178,6 @@ class Runtime:
         """The key that signs webhooks."""
         return _secret(self.settings.webhook_secret, self.secrets, "webhook_secret")
 
-    def changes(self) -> int | None:
-        """A number that stays the same while nothing is written; None on an endpoint, where others write as well."""
-        return None if self._engine is None else self._engine.changes
-
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.clock(), UTC)
 

@@ -291,25 +291,23 @@ class AsyncStore(BaseStore):
         return await self.run_flow(batch_write.write_many(self.context, entities, delete=delete))
 
     async def execute_once(
-        self,
-        record: type[IdempotencyRecord],
-        key: str,
-        request: Any,
-        work: Callable[[], Awaitable[Outcome]],
-        *,
-        lease: timedelta = idempotent_write.LEASE,
+        self, record: type[IdempotencyRecord], key: str, request: Any, work: Callable[[], Awaitable[Outcome]]
     ) -> Any:
         """Execute a request once, however often it is sent; a repeated one gets the response of the first.
 
         ``record`` is the entity that stores the response under the idempotency key ``key``; ``work`` is called to
         execute the request, and returns an ``Outcome``.
         """
-        claim = await self.run_flow(idempotent_write.begin(self.context, record, key, request, lease=lease))
-        if isinstance(claim, idempotent_write.Answered):
-            return claim.response
+        attempt = idempotent_write.IdempotentRequest(record, key, request)
+        found = await self.run_flow(attempt.find(self.context))
+        if found is not None:
+            return found.response
         try:
             outcome = await call_async(work)
-            return await self.run_flow(idempotent_write.complete(self.context, claim, outcome))
-        except BaseException:
-            await self.run_flow(idempotent_write.abandon(self.context, claim))
-            raise
+            return await self.run_flow(attempt.commit(self.context, outcome))
+        except Exception:
+            # A duplicate may have been faster, and the reason why this one failed.
+            found = await self.run_flow(attempt.find(self.context))
+            if found is None:
+                raise
+            return found.response

@@ -291,26 +291,22 @@ class Store(BaseStore):
         """Put and delete any number of items, each on its own."""
         return self.run_flow(batch_write.write_many(self.context, entities, delete=delete))
 
-    def execute_once(
-        self,
-        record: type[IdempotencyRecord],
-        key: str,
-        request: Any,
-        work: Callable[[], Outcome],
-        *,
-        lease: timedelta = idempotent_write.LEASE,
-    ) -> Any:
+    def execute_once(self, record: type[IdempotencyRecord], key: str, request: Any, work: Callable[[], Outcome]) -> Any:
         """Execute a request once, however often it is sent; a repeated one gets the response of the first.
 
         ``record`` is the entity that stores the response under the idempotency key ``key``; ``work`` is called to
         execute the request, and returns an ``Outcome``.
         """
-        claim = self.run_flow(idempotent_write.begin(self.context, record, key, request, lease=lease))
-        if isinstance(claim, idempotent_write.Answered):
-            return claim.response
+        attempt = idempotent_write.IdempotentRequest(record, key, request)
+        found = self.run_flow(attempt.find(self.context))
+        if found is not None:
+            return found.response
         try:
             outcome = call(work)
-            return self.run_flow(idempotent_write.complete(self.context, claim, outcome))
-        except BaseException:
-            self.run_flow(idempotent_write.abandon(self.context, claim))
-            raise
+            return self.run_flow(attempt.commit(self.context, outcome))
+        except Exception:
+            # A duplicate may have been faster, and the reason why this one failed.
+            found = self.run_flow(attempt.find(self.context))
+            if found is None:
+                raise
+            return found.response

@@ -8,6 +8,7 @@ import pytest
 from tablewright.design import iam
 from tablewright.design.design_loading import load
 from tablewright.design.iam.policy_evaluation import is_allowed
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.tokens import Caller
 from tablewright.store import AsyncStore
 from tablewright.systems.calls.model import Status as CallStatus
@@ -24,11 +25,10 @@ NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 async def use_service_desk(store: AsyncStore) -> None:
     desk = ServiceDesk(store, b"secret", NOW.timestamp)
-    written = await desk.create("caller", "it does not start", agent="a", idempotency_key="k")
-    assert (await desk.create("caller", "it does not start", agent="a", idempotency_key="k")).ticket == written.ticket
+    written = await desk.create("caller", "it does not start", UNKEYED)
     ticket_id: UUID = written.ticket.ticket_id
     await desk.get(ticket_id)
-    await desk.add_comment(ticket_id, "restarted")
+    await desk.add_comment(ticket_id, "restarted", UNKEYED)
     await desk.of_caller("caller")
     await desk.of_caller("caller", open_only=True)
     await desk.change_status(ticket_id, TicketStatus.IN_PROGRESS)
@@ -36,8 +36,8 @@ async def use_service_desk(store: AsyncStore) -> None:
 
 async def use_calls(store: AsyncStore) -> None:
     calls = Calls(store, NOW.timestamp)
-    call = await calls.create("u-1", "p-1", NOW + timedelta(hours=1), call_id="c-1")
-    await calls.create("u-1", "p-1", NOW + timedelta(hours=1), call_id="c-1")
+    call = await calls.create("u-1", "p-1", NOW + timedelta(hours=1), UNKEYED, call_id="c-1")
+    await calls.create("u-1", "p-1", NOW + timedelta(hours=1), UNKEYED, call_id="c-1")
     await calls.get("c-1")
     await calls.of_user("u-1")
     await calls.of_provider("p-1")
@@ -53,14 +53,13 @@ async def use_calls(store: AsyncStore) -> None:
 
 
 async def use_tasks(store: AsyncStore) -> None:
-    tasks = Tasks(store)
+    tasks = Tasks(store, NOW.timestamp)
     admin = Caller("boss", "boss@example.com", frozenset({"Admins"}))
     member = Caller("sam", "sam@example.com", frozenset({"Members"}))
-    await tasks.create_user("sam", "sam@example.com", frozenset({Group("Members")}))
+    await tasks.create_user("sam", "sam@example.com", frozenset({Group("Members")}), UNKEYED)
     await tasks.admit(member)
-    task = await tasks.create("title", "description", Priority("HIGH"), admin=admin, idempotency_key="k")
-    await tasks.create("title", "description", Priority("HIGH"), admin=admin, idempotency_key="k")
-    await tasks.assign(task.task_id, "sam", admin=admin)
+    task = await tasks.create("title", "description", Priority("HIGH"), UNKEYED, admin=admin)
+    await tasks.assign(task.task_id, "sam", UNKEYED, admin=admin)
     await tasks.full(task.task_id)
     await tasks.assignments(task.task_id)
     await tasks.of_user("sam")
@@ -71,7 +70,7 @@ async def use_tasks(store: AsyncStore) -> None:
     await tasks.unassign(task.task_id, "sam")
     await tasks.user("sam", caller=member)
     await tasks.users(UserStatus("ACTIVE"))
-    await tasks.change_user("sam", {"email": "samuel@example.com"})
+    await tasks.change_user("sam", {"email": "samuel@example.com"}, UNKEYED)
 
 
 USES = {"servicedesk": use_service_desk, "calls": use_calls, "tasks": use_tasks}

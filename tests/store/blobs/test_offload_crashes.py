@@ -34,7 +34,7 @@ from tablewright.store.flow.driver import Flow, Request, Response, Sleep, Work
 from tablewright.store.maintenance.verify_repair import repair
 from tablewright.store.write.batch_write import write_many
 from tablewright.store.write.delete import delete
-from tablewright.store.write.idempotent_write import begin, complete
+from tablewright.store.write.idempotent_write import IdempotentRequest
 from tablewright.store.write.put import create, put
 from tablewright.store.write.transaction import transact
 from tablewright.store.write.update import update
@@ -67,8 +67,9 @@ def prepare(shelf: Shelf) -> tuple[Paper, Contract]:
 
 
 def once(context: Context, paper: Paper) -> Flow[Any]:
-    claim = yield from begin(context, Once, "key", {})
-    return (yield from complete(context, claim, Outcome({}, Put(paper))))  # type: ignore[arg-type]
+    request = IdempotentRequest(Once, "key", {})
+    assert (yield from request.find(context)) is None
+    return (yield from request.commit(context, Outcome({}, Put(paper))))
 
 
 Write = Callable[[Context, Paper, Contract], Flow[Any]]

@@ -1,8 +1,9 @@
-"""Idempotent execution: a request that comes twice is carried out once, and answered twice."""
+"""Idempotent execution: a request that arrives twice is executed once, and gets the same response twice."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -14,16 +15,16 @@ from tablewright.store import (
     AlreadyExists,
     AsyncStore,
     Cancelled,
-    Conflict,
     Create,
     InProgress,
     KeyMismatch,
     Outcome,
+    ServiceError,
     Update,
 )
 from tablewright.store.context import Context
-from tablewright.store.flow.driver import run
-from tablewright.store.write.idempotent_write import Answered, Claim, abandon, begin, complete, fingerprint
+from tablewright.store.flow.driver import Sleep, run
+from tablewright.store.write.idempotent_write import IdempotentRequest, StoredResponse, digest
 from tests.store.bench import Bench
 from tests.store.members import Line, Once, Player, Slot, everything, people
 from tests.store.models import Event, Ticket
@@ -49,7 +50,7 @@ def tickets(bench: Bench) -> list[Ticket]:
     return bench.store.query(Ticket.of_customer(customer_id="c-1")).items
 
 
-def test_the_same_request_is_answered_from_memory(written: Bench) -> None:
+def test_the_same_request_gets_the_stored_response(written: Bench) -> None:
     desk = Desk()
     first = written.store.execute_once(Once, "k-1", REQUEST, desk.open)
     assert first == {"ticket_id": "t-1", "at": "2026-01-01T00:00:00Z"}
@@ -61,7 +62,7 @@ def test_the_same_request_is_answered_from_memory(written: Bench) -> None:
 def test_another_request_under_the_same_key_is_refused(written: Bench) -> None:
     desk = Desk()
     written.store.execute_once(Once, "k-1", REQUEST, desk.open)
-    with pytest.raises(KeyMismatch, match="k-1 was used before, for another request"):
+    with pytest.raises(KeyMismatch, match="k-1 was used for another request"):
         written.store.execute_once(Once, "k-1", {**REQUEST, "subject": "screen"}, desk.open)
     assert len(tickets(written)) == 1
 
@@ -89,18 +90,38 @@ def test_an_answer_may_be_nothing(written: Bench) -> None:
     assert written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome(1)) is None
 
 
-def test_while_it_is_being_carried_out_the_others_are_told_so(written: Bench) -> None:
+def test_of_duplicates_at_the_same_time_one_commits_and_the_others_get_its_response(written: Bench) -> None:
     desk = Desk()
 
-    def slowly() -> Outcome:
-        with pytest.raises(InProgress):
-            written.store.execute_once(Once, "k-1", REQUEST, desk.open)
-        with pytest.raises(KeyMismatch):
-            written.store.execute_once(Once, "k-1", {"other": 1}, desk.open)
+    def overtaken() -> Outcome:
+        outcome = desk.open()
+        assert written.store.execute_once(Once, "k-1", REQUEST, desk.open)["ticket_id"] == "t-2"
+        return outcome
+
+    assert written.store.execute_once(Once, "k-1", REQUEST, overtaken)["ticket_id"] == "t-2"
+    assert [ticket.ticket_id for ticket in tickets(written)] == ["t-2"]
+
+
+def test_of_different_requests_at_the_same_time_the_later_one_is_refused(written: Bench) -> None:
+    desk = Desk()
+
+    def overtaken() -> Outcome:
+        written.store.execute_once(Once, "k-1", {"other": 1}, desk.open)
         return desk.open()
 
-    written.store.execute_once(Once, "k-1", REQUEST, slowly)
-    assert desk.opened == 1
+    with pytest.raises(KeyMismatch):
+        written.store.execute_once(Once, "k-1", REQUEST, overtaken)
+    assert [ticket.ticket_id for ticket in tickets(written)] == ["t-1"]
+
+
+def test_work_that_fails_because_a_duplicate_was_faster_gets_the_response(written: Bench) -> None:
+    desk = Desk()
+
+    def finds_it_done() -> Outcome:
+        written.store.execute_once(Once, "k-1", REQUEST, desk.open)
+        raise RuntimeError("there is a ticket already")
+
+    assert written.store.execute_once(Once, "k-1", REQUEST, finds_it_done)["ticket_id"] == "t-1"
 
 
 def test_work_that_fails_can_be_tried_again_at_once(written: Bench) -> None:
@@ -125,60 +146,55 @@ def test_a_refused_write_leaves_no_answer(written: Bench) -> None:
     assert [ticket.ticket_id for ticket in tickets(written)] == ["t-2"]
 
 
-def test_who_outlives_his_lease_writes_nothing(written: Bench) -> None:
-    desk = Desk()
-
-    def too_slowly() -> Outcome:
-        written.clock.now += 61
-        written.store.execute_once(Once, "k-1", REQUEST, desk.open)
-        return desk.open()
-
-    with pytest.raises(Conflict, match="took longer than its lease"):
-        written.store.execute_once(Once, "k-1", REQUEST, too_slowly)
-    assert [ticket.ticket_id for ticket in tickets(written)] == ["t-1"]
-    assert written.store.execute_once(Once, "k-1", REQUEST, desk.open)["ticket_id"] == "t-1"
-
-
-def test_a_claim_that_was_taken_over_is_worth_nothing(written: Bench) -> None:
-    context = Context(clock=written.clock, table_names=written.names)
-    first = run(begin(context, Once, "k-1", REQUEST), written.backend)
-    written.clock.now += 61
-    second = run(begin(context, Once, "k-1", REQUEST), written.backend)
-    assert isinstance(first, Claim)
-    assert isinstance(second, Claim)
-    with pytest.raises(Conflict):
-        run(complete(context, first, Outcome("first", Create(Player(player_id="1", team="red")))), written.backend)
-    run(abandon(context, first), written.backend)
-    assert run(complete(context, second, Outcome("second")), written.backend) == "second"
-    run(abandon(context, second), written.backend)
-    assert run(begin(context, Once, "k-1", REQUEST), written.backend) == Answered("second")
-    assert len(everything(written, people)) == 1
-
-
 def test_a_process_that_dies_leaves_all_or_nothing(written: Bench) -> None:
-    """The driver stops after each request in turn; the request is sent again when the lease is over."""
+    """The driver stops after each request in turn; then the request is sent again."""
     context = Context(clock=written.clock, table_names=written.names)
 
     def work(key: str) -> Outcome:
         return Outcome(key, Create(Player(player_id=key, team="red")), Create(Line(order_id="o-1")))
 
     def executed(key: str) -> Any:
-        claim = yield from begin(context, Once, key, REQUEST)
-        assert isinstance(claim, Claim)
-        return (yield from complete(context, claim, work(key)))
+        attempt = IdempotentRequest(Once, key, REQUEST)
+        assert (yield from attempt.find(context)) is None
+        return (yield from attempt.commit(context, work(key)))
 
     for requests in range(3):
         key = f"k-{requests}"
         flow = executed(key)
         step = next(flow)
-        for _ in range(requests):
-            step = flow.send(written.backend.call(step))
+        with suppress(StopIteration):
+            for _ in range(requests):
+                step = flow.send(written.backend.call(step))
         flow.close()
-        written.clock.now += 61
         assert written.store.execute_once(Once, key, REQUEST, partial(work, key)) == key
-        assert run(begin(context, Once, key, REQUEST), written.backend) == Answered(key)
+        assert run(IdempotentRequest(Once, key, REQUEST).find(context), written.backend) == StoredResponse(key)
     players = written.store.query(Player.of_team(team="red")).items
     assert sorted(player.player_id for player in players) == ["k-0", "k-1", "k-2"]
+
+
+def test_a_response_can_show_the_times_that_are_stored(written: Bench) -> None:
+    at = JANUARY + timedelta(microseconds=345_678)
+    store = written.store
+    player = Player(player_id="p-1", team="red")
+    store.execute_once(Once, "k-1", REQUEST, lambda: Outcome(str(at), Create(player), at=at))
+    (found,) = store.query(Player.of_team(team="red")).items
+    assert (found.created_at, found.updated_at) == (at, at)
+
+
+def test_conflicts_that_do_not_end_say_that_it_can_be_tried_again(written: Bench) -> None:
+    context = Context(clock=written.clock, table_names=written.names)
+    outcome = Outcome("done", Create(Player(player_id="p-1", team="red")))
+    flow = IdempotentRequest(Once, "k-1", REQUEST).commit(context, outcome)
+    reasons = [{"Code": "None"}, {"Code": "TransactionConflict", "Message": "busy"}]
+    busy = ServiceError("TransactionCanceledException", "busy", {"CancellationReasons": reasons})
+
+    def driven() -> None:
+        step = next(flow)
+        while True:
+            step = flow.send(None) if isinstance(step, Sleep) else flow.throw(busy)
+
+    with pytest.raises(InProgress, match="k-1 is being executed; try again"):
+        driven()
 
 
 def test_any_operation_can_be_part_of_it(written: Bench) -> None:
@@ -213,9 +229,9 @@ def test_the_asynchronous_store_says_so_of_work_that_cannot_be_awaited(written: 
         asyncio.run(store.execute_once(Once, "k-1", REQUEST, work))
 
 
-def test_a_fingerprint_is_of_what_is_asked_and_not_of_how() -> None:
-    assert fingerprint({"a": 1, "b": [timedelta(seconds=1)]}) == fingerprint({"b": [timedelta(seconds=1)], "a": 1})
-    assert fingerprint({"a": 1}) != fingerprint({"a": "1"})
+def test_a_digest_does_not_depend_on_the_order_of_members() -> None:
+    assert digest({"a": 1, "b": [timedelta(seconds=1)]}) == digest({"b": [timedelta(seconds=1)], "a": 1})
+    assert digest({"a": 1}) != digest({"a": "1"})
 
 
 def test_the_record_is_an_item_of_the_table(written: Bench) -> None:
@@ -226,17 +242,17 @@ def test_the_record_is_an_item_of_the_table(written: Bench) -> None:
     assert item["ttl"] == {"N": str(int(written.clock()) + 24 * 3600)}
 
 
-def test_what_is_no_outcome_is_refused_and_gives_the_key_back(written: Bench) -> None:
+def test_what_is_no_outcome_is_refused_and_leaves_the_key_free(written: Bench) -> None:
     work: Any = lambda: {"ticket_id": "t-1"}  # noqa: E731
-    with pytest.raises(ModelError, match=r"its work gives an Outcome\(response, \.\.\.\), not a dict"):
+    with pytest.raises(ModelError, match=r"work has to return Outcome\(response, \*operations\), not dict"):
         written.store.execute_once(Once, "k-1", REQUEST, work)
     assert written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome("done")) == "done"
 
 
-def test_what_json_does_not_have_is_told_of(written: Bench) -> None:
-    with pytest.raises(ModelError, match="execute_once: the request has to be something that JSON has"):
+def test_a_request_and_a_response_have_to_be_json(written: Bench) -> None:
+    with pytest.raises(ModelError, match="execute_once: the request has to be JSON"):
         written.store.execute_once(Once, "k-1", object(), lambda: Outcome("done"))
-    with pytest.raises(ModelError, match="execute_once: the response has to be something that JSON has"):
+    with pytest.raises(ModelError, match="execute_once: the response has to be JSON"):
         written.store.execute_once(Once, "k-1", REQUEST, lambda: Outcome(object()))
 
 

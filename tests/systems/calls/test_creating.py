@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 from urllib.parse import quote
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import httpx
 import pytest
@@ -86,31 +86,14 @@ def test_many_who_send_the_same_call_at_once_get_the_same_answer(staff: httpx.Cl
 
 
 @pytest.mark.requirement("CA1")
-def test_without_an_id_an_idempotency_key_makes_one_call(staff: httpx.Client) -> None:
-    user = new_id("u")
-    body = {"userId": user, "providerId": "p", "scheduledFor": NOON}
-    key = {"Idempotency-Key": uuid4().hex}
-    answers = at_once(8, lambda _: staff.post("/calls", json=body, headers=key))
-    assert {answer.status_code for answer in answers} == {201}
-    (call_id,) = {answer.json()["callId"] for answer in answers}
-    assert ids(staff.get(f"/users/{user}/calls")) == [call_id]
-    other = staff.post("/calls", json={**body, "scheduledFor": NOON + 1}, headers=key)
-    assert refused(other) == (422, "idempotency-mismatch")
-
-
-@pytest.mark.requirement("CA1")
-@pytest.mark.parametrize("named", [True, False])
-def test_a_retry_gives_the_call_as_it_is_by_then(staff: httpx.Client, named: bool) -> None:
-    """By its own id as by an idempotency key: the answer was lost, and others went on with the call."""
-    body = {"userId": new_id("u"), "providerId": "p", "scheduledFor": NOON}
-    if named:
-        body["callId"] = new_id("c")
-    headers = {} if named else {"Idempotency-Key": uuid4().hex}
-    call = staff.post("/calls", json=body, headers=headers).json()
+def test_a_retry_by_its_own_id_gives_the_call_as_it_is_by_then(staff: httpx.Client) -> None:
+    """The response was lost, and others went on with the call."""
+    body = {"userId": new_id("u"), "providerId": "p", "scheduledFor": NOON, "callId": new_id("c")}
+    call = staff.post("/calls", json=body).json()
     call = changed(staff, call, "provider", providerId="p-2")
     call = changed(staff, call, "schedule", scheduledFor=NOON + HOUR)
     call = changed(staff, call, "user", userId=new_id("u"))
-    again = staff.post("/calls", json=body, headers=headers)
+    again = staff.post("/calls", json=body)
     assert (again.status_code, again.json()) == (201, call)
 
 
@@ -122,15 +105,6 @@ def test_a_customer_whose_call_was_given_to_somebody_else_does_not_get_it_by_a_r
     body = {"callId": new_id("c"), "userId": customer, "providerId": "p", "scheduledFor": NOON}
     changed(staff, schedule(client, **body), "user", userId=new_id("u"))
     assert refused(client.post("/calls", json=body)) == (409, "already-exists")
-
-
-def test_an_idempotency_key_is_the_callers_own(staff: httpx.Client, served: Served) -> None:
-    user = new_id("u")
-    body = {"userId": user, "providerId": "p", "scheduledFor": NOON}
-    other = served.client("somebody-else", "Members", path="/calls")
-    for client in (staff, other):
-        assert client.post("/calls", json=body, headers={"Idempotency-Key": "monday"}).status_code == 201
-    assert len(ids(staff.get(f"/users/{user}/calls"))) == 2
 
 
 def test_without_an_id_and_a_key_every_call_is_a_new_one(staff: httpx.Client) -> None:

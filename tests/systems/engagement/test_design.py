@@ -102,7 +102,7 @@ def _use(workshop: Workshop, service: Engagement) -> None:
     runs.execute(held)
     runs.free_slots()
     reactive = Reactive(workshop.pipeline())
-    reactive.react(made, Event("c-9", None, {"points": 1}, {}), "key")
+    reactive.react(made, Event("c-9", None, {"points": 1}, {}))
     post.instead = lambda message: "no" if message.candidate.customer_id == "c-9" else None
     deliveries.deliver(made)
     asyncio.run(looked_at())

@@ -138,17 +138,6 @@ def test_there_is_one_run_of_a_program_at_a_time(served: Served, admin: httpx.Cl
 
 
 @pytest.mark.requirement("CE8")
-def test_the_same_request_begins_one_run(served: Served, admin: httpx.Client) -> None:
-    made = Programme(served, admin, people(3))
-    headers = {"Idempotency-Key": uuid4().hex}
-    first = admin.post(f"{made.path}/runs", headers=headers)
-    made.ended(first.json()["runId"])
-    again = admin.post(f"{made.path}/runs", headers=headers)
-    assert again.json()["runId"] == first.json()["runId"]
-    assert len(admin.get(f"{made.path}/runs").json()["runs"]) == 1
-
-
-@pytest.mark.requirement("CE8")
 def test_a_run_is_stopped_and_resumed_where_it_was(served: Served, admin: httpx.Client, gate: Gate) -> None:
     made = Programme(served, admin, people(150), scoringModels=GATED)
     run_id = admin.post(f"{made.path}/runs").json()["runId"]
@@ -345,24 +334,6 @@ def test_an_event_goes_through_the_same_filters_and_models(
     right = machine.post("/events", json={**event, "attributes": {"points": 1, "country": "IT"}})
     assert right.json()["reactions"][0]["outcome"] == "candidate"
     assert made.top() == ["c-1"]
-
-
-@pytest.mark.requirement("CE9")
-def test_an_event_that_is_sent_again_counts_once(served: Served, admin: httpx.Client, machine: httpx.Client) -> None:
-    made = Programme(served, admin, reactiveEnabled=True)
-    headers = {"Idempotency-Key": uuid4().hex}
-    event = {
-        "marketplaceId": "US",
-        "programId": made.id,
-        "customerId": "c-1",
-        "attributes": {"points": 1},
-        "context": {"event": "visit"},
-    }
-    first = machine.post("/events", json=event, headers=headers)
-    assert machine.post("/events", json=event, headers=headers).json() == first.json()
-    assert made.candidate("c-1").json()["context"] == [{"event": "visit"}]
-    other = machine.post("/events", json={**event, "customerId": "c-2"}, headers=headers)
-    assert other.json()["type"] == "/problems/idempotency-mismatch"
 
 
 @pytest.mark.requirement("CE9")

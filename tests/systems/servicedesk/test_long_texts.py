@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.store import AsyncStore
 from tablewright.systems.servicedesk.model import tickets
 from tablewright.systems.servicedesk.service import ServiceDesk
@@ -23,8 +24,8 @@ def test_others_go_on_while_secrets_are_looked_for() -> None:
         async with AsyncStore.open() as store:
             await store.ensure_tables(tickets)
             desk = ServiceDesk(store, b"secret", time.time)
-            ticket = (await desk.create(f"caller-{uuid4()}", "short", agent="agent")).ticket
-            adding = asyncio.create_task(desk.add_comment(ticket.ticket_id, _LONG))
+            ticket = (await desk.create(f"caller-{uuid4()}", "short", UNKEYED)).ticket
+            adding = asyncio.create_task(desk.add_comment(ticket.ticket_id, _LONG, UNKEYED))
             counted = 0
             while not adding.done():
                 await asyncio.sleep(0)

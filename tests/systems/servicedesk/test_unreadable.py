@@ -75,10 +75,3 @@ def test_a_time_that_has_no_utc_is_shown_as_it_is(served: Served, agent: httpx.C
     assert agent.get(f"/tickets/{ticket['ticket_id']}").json()["created_at"] == time
     listed = agent.get("/tickets", params={"caller": ticket["caller_id"]}).json()["tickets"]
     assert [each["created_at"] for each in listed] == [time]
-
-
-@pytest.mark.requirement("SD2")
-def test_a_retry_of_the_request_that_opened_it_is_refused_as_well(served: Served, agent: httpx.Client) -> None:
-    body, key = {"caller_id": "c", "issue_description": "no sound"}, {"Idempotency-Key": uuid4().hex}
-    spoil(served, agent.post("/tickets", json=body, headers=key).json())
-    assert agent.post("/tickets", json=body, headers=key).status_code == 409

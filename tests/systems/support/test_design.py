@@ -9,8 +9,9 @@ import pytest
 
 from tablewright.design import iam
 from tablewright.design.iam.policy_evaluation import is_allowed
+from tablewright.runtime.idempotency import UNKEYED, Responder
 from tablewright.store import AsyncStore
-from tablewright.systems.support.model import Status, design
+from tablewright.systems.support.model import Status, Ticket, design
 from tablewright.systems.support.service import Support
 from tests.design.iam.permissions import ARN, asked_by
 
@@ -18,10 +19,10 @@ from tests.design.iam.permissions import ARN, asked_by
 async def _use(store: AsyncStore) -> None:
     """Everything that there is to do."""
     support = Support(store, time.time)
-    ticket = await support.create_ticket("c-1", "It hums", idempotency_key="k")
-    await support.create_ticket("c-1", "It hums", idempotency_key="k")
-    await support.create_ticket("c-1", "It hums")
-    ticket_id = ticket.ticket_id
+    keyed: Responder[Ticket, str] = Responder(lambda ticket: ticket.ticket_id, "c-1", "k")
+    ticket_id = await support.create_ticket("c-1", "It hums", keyed)
+    assert await support.create_ticket("c-1", "It hums", keyed) == ticket_id
+    await support.create_ticket("c-1", "It hums", UNKEYED)
     await support.change_status(ticket_id, Status.PROCESSING, expected=Status.NEW, by="op_1")
     await support.escalate(ticket_id, reason="r", engineer="eng_7", by="op_1")
     await support.attach(ticket_id, "a log")

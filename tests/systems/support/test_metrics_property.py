@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablewright.engine import Engine
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.internal_tables import notes_table
 from tablewright.store import (
     AsyncStore,
@@ -80,7 +81,7 @@ class Office:
         """Something happens to a ticket, by the use cases of the service."""
         self.clock[0] += self.chance.random() * 100
         if event == "create" or not self.tickets:
-            ticket = self._runner.run(self.support.create_ticket("cust", "It hums"))
+            ticket = self._runner.run(self.support.create_ticket("cust", "It hums", UNKEYED))
             self.tickets[ticket.ticket_id] = ticket.status
             return
         ticket_id = self.chance.choice(list(self.tickets))

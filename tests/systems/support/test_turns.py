@@ -9,6 +9,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.runtime.errors import Clash
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.store import AsyncStore
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.systems.support import ticket_lock
@@ -24,7 +25,7 @@ def test_writers_of_several_processes_all_get_in() -> None:
         await stores[0].ensure_tables(*design.tables)
         # Each has turns of its own, as each process has.
         desks = [Support(store, time.time) for store in stores]
-        ticket = await desks[0].create_ticket("c", "It hums")
+        ticket = await desks[0].create_ticket("c", "It hums", UNKEYED)
         writes = [
             desk.add_event(ticket.ticket_id, "customer_called", {}, by=f"op_{number}")
             for desk in desks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from tablewright.design.lint import lint
 from tablewright.engine import Engine
 from tablewright.runtime.events.event_log import Event
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.tokens import Caller
 from tablewright.store import AsyncStore, Store, TolerantReader
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
@@ -130,9 +132,9 @@ def test_checks_are_strongly_consistent_and_listings_are_not() -> None:
             found[name] = list(seen)
             return result
 
-        await tasks.create_user("grace", "grace@example.org", frozenset({Group.MEMBERS}))
-        task = await tasks.create("Deploy", "Now.", Priority.LOW, admin=ada)
-        await watch("assign", tasks.assign(task.task_id, "grace", admin=ada))
+        await tasks.create_user("grace", "grace@example.org", frozenset({Group.MEMBERS}), UNKEYED)
+        task = await tasks.create("Deploy", "Now.", Priority.LOW, UNKEYED, admin=ada)
+        await watch("assign", tasks.assign(task.task_id, "grace", UNKEYED, admin=ada))
         await watch("move", tasks.change_status(task.task_id, Status.IN_PROGRESS, caller=grace))
         await watch("admit", tasks.admit(grace))
         await watch("by status", tasks.by_status(Status.IN_PROGRESS))
@@ -147,7 +149,7 @@ def test_checks_are_strongly_consistent_and_listings_are_not() -> None:
         Store.on(engine).ensure_tables(task_management)
         backend = Watched(engine, owned=False)
         backend.requests = []
-        found = asyncio.run(work(Tasks(AsyncStore(backend)), backend.requests))
+        found = asyncio.run(work(Tasks(AsyncStore(backend), time.time), backend.requests))
 
     # An assignment is one transaction: it reads nothing before, and checks everything in it.
     (transaction,) = found["assign"]

@@ -72,22 +72,6 @@ def test_only_admins_create_tasks(team: Team) -> None:
     assert (answer.status_code, answer.json()["type"]) == (403, "/problems/forbidden")
 
 
-def test_the_same_idempotency_key_gives_the_first_task(team: Team) -> None:
-    headers = {"Idempotency-Key": uuid4().hex}
-    answers = at_once(8, lambda _: team.admin.post("/tasks", json=TASK, headers=headers))
-    assert {answer.status_code for answer in answers} == {201}
-    assert len({answer.json()["taskId"] for answer in answers}) == 1
-
-    task_id = answers[0].json()["taskId"]
-    team.admin.patch(f"/tasks/{task_id}", json={"title": "Changed since"})
-    assert team.admin.post("/tasks", json=TASK, headers=headers).json()["taskId"] == task_id
-
-    other = team.admin.post("/tasks", json={**TASK, "title": "Something else"}, headers=headers)
-    assert (other.status_code, other.json()["type"]) == (422, "/problems/idempotency-mismatch")
-    colleague = team.client(team.member("alan", "Admins"), "Admins")
-    assert colleague.post("/tasks", json=TASK, headers=headers).json()["taskId"] != task_id
-
-
 @pytest.mark.requirement("TM1")
 def test_a_task_is_found_by_its_id_or_not_at_all(team: Team) -> None:
     created = team.admin.post("/tasks", json=TASK).json()

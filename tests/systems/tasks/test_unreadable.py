@@ -14,7 +14,7 @@ from tablewright.systems.tasks.model import task_management
 from tests.runtime.mail_server import MailServer
 from tests.systems import raw
 from tests.systems.harness import Served, serving, wait_for
-from tests.systems.tasks.team import TASK, Team
+from tests.systems.tasks.team import Team
 from tests.systems.tasks.test_events import settled, told
 
 SPOILT = {"S": "SOMEWHAT secret"}
@@ -194,10 +194,3 @@ def test_mail_reaches_the_others_and_the_one_who_cannot_be_read_when_mended(mail
         assert subjects(grace) == subjects(other) == ["Assigned to you: Deploy", "In progress: Deploy"]
         assert len(subjects(linus)) == 2
         assert root.get(dead).json()["dead_letters"] == []
-
-
-@pytest.mark.requirement("TM3")
-def test_a_task_that_was_created_under_a_key_is_refused_as_well(team: Team) -> None:
-    headers = {"Idempotency-Key": team.mark}
-    spoil_task(team.served, team.admin.post("/tasks", json=TASK, headers=headers).json()["taskId"])
-    refused(team.admin.post("/tasks", json=TASK, headers=headers))

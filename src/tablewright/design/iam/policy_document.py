@@ -72,4 +72,5 @@ def document(grants: Iterable[Grant], arn: Callable[[Resource], Any]) -> dict[st
 
 
 def words(text: str) -> list[str]:
+    """The words of a name that may stand in the name of a policy."""
     return re.findall(r"[A-Za-z0-9]+", text) or ["Policy"]

@@ -42,9 +42,9 @@ def _actions(schema: Schema, item_write: ItemWrite, in_batch: bool) -> Iterator[
     """The actions that a store takes for an item write, each with the reason where it is not the write itself."""
     name = item_write.entity.__name__
     if _is_record(schema):
-        # ``execute_once`` claims a key, reads whose it is, notes the answer, and gives the key back after a failure.
-        for action in ("PutItem", "GetItem", "UpdateItem", "DeleteItem"):
-            yield action, f"what is carried out once, by {name}"
+        # ``execute_once`` looks for the response of a duplicate, and stores the response with the effect.
+        for action in ("PutItem", "GetItem"):
+            yield action, f"requests that are executed once, by {name}"
     elif in_batch:
         yield "BatchWriteItem", ""
         if schema.large:
@@ -108,4 +108,4 @@ def _actions_of_update(schema: Schema, item_write: ItemWrite) -> Iterator[tuple[
         yield "PutItem", f"guards of unique fields of {name}"
         yield "DeleteItem", f"guards of unique fields of {name}"
     if schema.upgrades is not None:
-        yield "PutItem", f"items of an older shape of {name}"
+        yield "PutItem", f"items of an older schema version of {name}"

@@ -26,9 +26,13 @@ import jwt
 from tablewright.runtime.errors import Forbidden, Unauthenticated, Unready
 
 ADMINS = "Admins"
+"""The group of those who may do everything."""
 MEMBERS = "Members"
+"""The group of those who work with a system."""
 SERVICES = "Services"
+"""The group of programs: tokens with the scope of a service are in it."""
 CUSTOMERS = "Customers"
+"""The group of those who see what is their own."""
 
 _ALGORITHM = "RS256"
 _LEEWAY = 60

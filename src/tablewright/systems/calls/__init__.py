@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tablewright.runtime.errors import Missing
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, MEMBERS
 from tablewright.runtime.system import DemoUser, Runtime, System, Tell
 from tablewright.systems.calls.api import router
@@ -37,7 +38,7 @@ async def _demo(runtime: Runtime, service: Calls, tell: Tell) -> None:
         try:
             call = await service.get(call_id, consistent=True)
         except Missing:
-            call = await service.create(user, provider, now + timedelta(hours=hours), call_id=call_id)
+            call = await service.create(user, provider, now + timedelta(hours=hours), UNKEYED, call_id=call_id)
         if hours < 0 and call.status is Status.SCHEDULED:
             await service.change_status(call_id, Status.COMPLETED, version=call.version)
         tell("calls", number, len(_CALLS))

@@ -22,6 +22,7 @@ from typing_extensions import TypedDict
 from tablewright.runtime.errors import Forbidden
 from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.http.problems import documented
+from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, MEMBERS, SERVICES, Caller
 from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import MOST_VERSIONS, Call, Status
@@ -157,21 +158,19 @@ async def create_call(
 ) -> CallView:
     """Schedule a call.
 
-    The same request again (by `callId` or by `Idempotency-Key`) is answered with the call as it is by then. Either with
-    other content is refused.
+    The same request again under its `Idempotency-Key` gets the same response for 24 hours; the same `callId` without a
+    key, the call as it is by then. Either with other content is refused.
     """
     if _owner(caller) not in (None, body.user_id):
         raise Forbidden("customers schedule calls for themselves only")
-    call = await service.create(
+    return await service.create(
         body.user_id,
         body.provider_id,
         _moment(body.scheduled_for),
+        Responder(_view, caller.user_id, idempotency_key),
         call_id=body.call_id,
-        agent=caller.user_id,
-        idempotency_key=idempotency_key,
         owner=_owner(caller),
     )
-    return _view(call)
 
 
 @router.get("/calls/{callId}", responses=documented(404, 409), tags=["calls"])

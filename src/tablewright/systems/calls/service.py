@@ -16,18 +16,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any
-from uuid import UUID, uuid4, uuid5
+from typing import Any, TypeVar
+from uuid import uuid4
 
 from tablewright.runtime.errors import Clash, Forbidden, Missing
-from tablewright.runtime.idempotency import under_key
+from tablewright.runtime.idempotency import Idempotency, Responder
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
     AsyncTolerantReader,
     Conflict,
+    Create,
     InvalidCursor,
-    KeyMismatch,
     NotFound,
     NotUnique,
     Outcome,
@@ -39,10 +39,10 @@ from tablewright.systems.key_times import EPOCH
 from tablewright.systems.unreadable_items import Notes
 
 _MILLISECOND = timedelta(milliseconds=1)
-# Calls that are created under an idempotency key have an id that follows from it.
-_NAMESPACE = UUID("0b0e7f2a-64c0-5a0c-8f0f-5b3f4d9a7c21")
 # How often a create goes round between a call that is there and one that is being cancelled.
 _ATTEMPTS = 3
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ class Calls:
         self._store = store
         self._reader = AsyncTolerantReader(store, self.notes.add)
         self._clock = clock
+        self._idempotency = Idempotency("calls")
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -138,63 +139,52 @@ class Calls:
         user_id: str,
         provider_id: str,
         scheduled_for: datetime,
+        responder: Responder[Call, R],
         *,
         call_id: str | None = None,
-        agent: str = "",
-        idempotency_key: str | None = None,
         owner: str | None = None,
-    ) -> Call:
-        """Schedule a call. The same request again is answered with the call, as it is by then.
+    ) -> R:
+        """Schedule a call; the response to it. Without an id the call gets one.
 
-        It is the same by its own id, or by an idempotency key of an agent. Without an id the call gets one.
+        The same request again, by an id of the caller's own and without a key, gets the call as it is by then.
         """
-        if idempotency_key is None:
-            call = _new_call(call_id or str(uuid4()), user_id, provider_id, scheduled_for, is_named=call_id is not None)
-            return await self._created(call, owner)
-        # Under a key always the same, so that whoever takes over from a process that died creates no other call.
-        known = call_id or str(uuid5(_NAMESPACE, f"{agent}\x00{idempotency_key}"))
-        call = _new_call(known, user_id, provider_id, scheduled_for)
-        created: list[Call] = []
-
-        async def work() -> Outcome:
-            try:
-                created.append(await self._created(call, owner))
-            except Clash as clash:
-                if call_id is None and clash.kind == "already-exists":
-                    raise KeyMismatch("another call has the id that follows from the key") from None
-                raise
-            return Outcome(None)
-
+        call = _new_call(call_id or str(uuid4()), user_id, provider_id, scheduled_for, is_named=call_id is not None)
         request = {"user_id": user_id, "provider_id": provider_id, "at": scheduled_for, "call_id": call_id}
-        await under_key(self._store, "call", agent, idempotency_key, request, work)
-        if created:
-            return created[0]
-        try:
-            return await self.get(known, owner=owner, consistent=True)
-        except Missing:
-            told = f"the call that was scheduled under the idempotency key {idempotency_key} is not there any more"
-            raise Clash(told) from None
-
-    async def _created(self, call: Call, owner: str | None) -> Call:
-        """A new call, or the one of the same request that is there."""
-        taken = Clash(f"there is a call {call.call_id} already, with other content", kind="already-exists")
         for _ in range(_ATTEMPTS):
             try:
-                return await self._store.create(call.model_copy())
+                return await self._respond(responder, request, call, is_new=True)
             except (AlreadyExists, NotUnique):
-                lookup = Call.by_id(call_id=call.call_id)
-            try:
-                first = await self._store.get(lookup, consistent=True)
-            except Unreadable:
-                if owner is None:
-                    raise
-                raise taken from None
+                first = await self._first(call, owner)
             # None if it was cancelled in between: the id is free again.
             if first is not None:
-                if owner in (None, first.user_id) and _is_of_request(first, call):
-                    return first
-                raise taken
+                return await self._respond(responder, request, first, is_new=False)
         raise Clash(f"call {call.call_id} is being created and cancelled at the same time; send it again")
+
+    async def _respond(self, responder: Responder[Call, R], request: Any, call: Call, *, is_new: bool) -> R:
+        """The response to a call, which is written first if it is new."""
+        if responder.key is None:
+            return responder.view(await self._store.create(call.model_copy()) if is_new else call)
+
+        async def work() -> Outcome:
+            if not is_new:
+                return Outcome(responder.view(call))
+            # Writing it counts its version up.
+            return Outcome(responder.view(call.model_copy(update={"version": 1})), Create(call.model_copy()))
+
+        return await self._idempotency.execute(self._store, "call", request, responder, work)
+
+    async def _first(self, call: Call, owner: str | None) -> Call | None:
+        """The call that has the id of another one, if the same request made it; Clash if it did not."""
+        taken = Clash(f"there is a call {call.call_id} already, with other content", kind="already-exists")
+        try:
+            first = await self._store.get(Call.by_id(call_id=call.call_id), consistent=True)
+        except Unreadable:
+            if owner is None:
+                raise
+            raise taken from None
+        if first is not None and not (owner in (None, first.user_id) and _is_of_request(first, call)):
+            raise taken
+        return first
 
     async def change_status(self, call_id: str, status: Status, *, version: int) -> Call:
         """Complete a scheduled call, or set a completed one back to scheduled."""

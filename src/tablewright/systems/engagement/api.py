@@ -14,6 +14,7 @@ from fastapi import Depends, Query
 
 from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.http.problems import documented
+from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES, Caller
 from tablewright.systems.engagement import views
 from tablewright.systems.engagement.configuration import Name
@@ -266,7 +267,8 @@ async def begin_run(
 ) -> views.RunView:
     """Begin a batch run; there is one of a program at a time."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
-    return views.RunView.of(await asyncio.to_thread(here.begin_run, program, idempotency_key, by=caller.user_id))
+    responder = Responder(views.RunView.of, caller.user_id, idempotency_key, views.RunView.model_validate)
+    return await asyncio.to_thread(here.begin_run, program, responder)
 
 
 @router.get(_PROGRAM + "/runs", tags=["runs"], responses=documented(400))

@@ -6,7 +6,6 @@ Candidates
                                                DELIVERY#<channel>#SUBJECT#...          Delivery, what was sent
     CUSTOMER#<c>                               PREFERENCES, CONTACTS                   Preferences, Contacts
     QUOTA#PROGRAM#<p>#MARKETPLACE#<m>          CHANNEL#<channel>#<day>                 Quota, sent in a day
-    IDEMPOTENCY#<key>                          METADATA                                Once
 
     ProgramChannelIndex   candidates of a program and channel, best score first
     ProgramDateIndex      candidates of a program by the day they were made; its deliveries by the day they were sent
@@ -47,7 +46,6 @@ from tablewright.systems.engagement.entities.delivery_entities import (
     Contacts,
     Delivery,
     DeliveryState,
-    Once,
     Preferences,
     QuietHours,
     Quota,
@@ -86,7 +84,6 @@ __all__ = [
     "DeliveryState",
     "Metadata",
     "ModelScore",
-    "Once",
     "Preferences",
     "Program",
     "ProgramVersion",
@@ -127,7 +124,6 @@ design = Design(
             "refresh candidate",
             ItemWrite(Candidate, "put"),
             ItemWrite(ChannelEntry, "put", count=MOST_CHANNELS),
-            ItemWrite(Once, "update", sets=["response"]),
         ),
         Write(
             "reject",
@@ -159,7 +155,6 @@ design = Design(
             ItemWrite(Run, "create"),
             ItemWrite(Slot, "create"),
             ItemWrite(Schedule, "update", sets=["due"]),
-            ItemWrite(Once, "update", sets=["response"]),
         ),
         Write("take run over", ItemWrite(Slot, "update", sets=["owner", "until", "taken_over"])),
         Write("ask run to end", ItemWrite(Run, "update", sets=["requested"])),

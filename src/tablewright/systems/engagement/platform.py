@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 from tablewright.runtime.errors import Clash, Invalid
+from tablewright.runtime.idempotency import Idempotency, Responder
 from tablewright.runtime.system import Runtime
 from tablewright.store import Cancelled, Outcome, TolerantReader
 from tablewright.systems.engagement.configuration import Configuration, FilesConnector
@@ -12,11 +14,10 @@ from tablewright.systems.engagement.delivery.channels import adapters
 from tablewright.systems.engagement.delivery.deliveries import Deliveries
 from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal
 from tablewright.systems.engagement.model import Program, Run, RunState
-from tablewright.systems.engagement.once import carried_out_once
 from tablewright.systems.engagement.reactive import Reactive
 from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.batch_run import Runs
-from tablewright.systems.engagement.runs.run_records import Held
+from tablewright.systems.engagement.runs.run_records import LEASE, Held
 from tablewright.systems.engagement.scoring.filter_chain import Chain
 from tablewright.systems.engagement.scoring.http_models import Endpoints
 from tablewright.systems.engagement.scoring.pipeline import Pipeline
@@ -24,6 +25,8 @@ from tablewright.systems.engagement.scoring.scores import Scorer
 from tablewright.systems.engagement.service import Engagement
 from tablewright.systems.engagement.sources.connectors import Sources
 from tablewright.systems.unreadable_items import Notes
+
+R = TypeVar("R")
 
 
 class Platform:
@@ -40,6 +43,7 @@ class Platform:
         self.pipeline = Pipeline(store, self._scorer, runtime.now, self.notes)
         carried_by = adapters(store, runtime.mailer, self.outbound, runtime.webhook_secret, runtime.clock)
         self.deliveries = Deliveries(store, carried_by, runtime.now, self.notes)
+        self._idempotency = Idempotency("engagement")
         self.reactive = Reactive(self.pipeline)
         self.runs = Runs(self.pipeline, self.sources, runtime.now)
         self.runner = Runner(store, self.runs, self.deliveries, runtime.now, alone=settings.is_embedded)
@@ -66,32 +70,29 @@ class Platform:
         except Refusal as refusal:
             raise Invalid(f"endpoint: {refusal}", kind="invalid-request", field="scoringModels.endpoint") from None
 
-    def begin_run(self, program: Program, key: str | None = None, *, by: str = "") -> Run:
-        """Begin a run in the background; with a key, once for all requests of the same sender that have it."""
-        if key is None:
+    def begin_run(self, program: Program, responder: Responder[Run, R]) -> R:
+        """Begin a run in the background; the response to it."""
+        if responder.key is None:
             self.runner.require_room()
-            return self.runner.launch(self.runs.begin(program))
+            return responder.view(self.runner.launch(self.runs.begin(program)))
         begun: list[Held] = []
 
         def work() -> Outcome:
             # Not before: one that has begun needs no room.
             self.runner.require_room()
             held, operations = self.runs.opening(program, "manual")
-            begun[:] = [held]
-            return Outcome({"run_id": held.run.run_id}, *operations)
+            begun.append(held)
+            return Outcome(responder.view(held.run), *operations)
 
-        place = {"program": program.program_id, "marketplace": program.marketplace_id}
+        request = {"program_id": program.program_id, "marketplace_id": program.marketplace_id}
         try:
-            answer = carried_out_once(self._store, "run", program, key, by, place, work)
+            response = self._idempotency.execute_blocking(self._store, "run", request, responder, work)
         except Cancelled as cancelled:
             raise self.runs.busy(cancelled, program.program_id, program.marketplace_id) from None
-        if begun and begun[0].run.run_id == answer["run_id"]:
-            return self.runner.launch(begun[0])
-        return self.runs.get(
-            Run.model_construct(
-                program_id=program.program_id, marketplace_id=program.marketplace_id, run_id=answer["run_id"]
-            )
-        )
+        # If a duplicate was faster, it is its run that has begun.
+        if begun and self.runs.renewed(begun[0], LEASE):
+            self.runner.launch(begun[0])
+        return response
 
     def resume_run(self, run: Run) -> Run:
         """Take up a run in the background."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tablewright.runtime.errors import Clash, Invalid
+from tablewright.runtime.idempotency import Idempotency, Responder
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -28,7 +29,6 @@ from tablewright.store import (
     VersionConflict,
 )
 from tablewright.systems.engagement.model import Candidate, Program, Subject
-from tablewright.systems.engagement.once import carried_out_once
 from tablewright.systems.engagement.scoring.pipeline import Assessment, Pipeline, Plan, is_rejected_by_hand
 from tablewright.systems.engagement.scoring.prospects import Prospect, plain
 from tablewright.systems.unreadable_items import told
@@ -63,14 +63,6 @@ class Reaction:
     reason: str | None
     score: str | None
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "program_id": self.program_id,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "score": self.score,
-        }
-
 
 class _Failed(Exception):
     def __init__(self, reaction: Reaction) -> None:
@@ -90,6 +82,7 @@ class Reactive:
         entropy: random.Random | None = None,
     ) -> None:
         self._pipeline = pipeline
+        self._idempotency = Idempotency("engagement")
         self._random = entropy or random.Random()
         self._budget = budget
         self._clock = clock
@@ -138,6 +131,9 @@ class Reactive:
         plan = Plan(program.program_id, program.marketplace_id, program.configuration)
         subject = event.subject or Subject(type="program", id=program.program_id)
         store = self._pipeline.store
+        responder: Responder[Reaction, Reaction] = Responder(
+            lambda made: made, by, key, lambda stored: Reaction(**stored)
+        )
         end = self._clock() + self._budget if deadline is None else deadline
         for attempt in range(_ATTEMPTS):
             if attempt:
@@ -158,11 +154,13 @@ class Reactive:
                 def work() -> Outcome:
                     reaction, operations = self._assessed(plan, subject, event, end)
                     if reaction.outcome == "failed":
-                        # Not an answer to keep: the same event may be sent again.
+                        # No response to keep: the same event may be sent again.
                         raise _Failed(reaction)
-                    return Outcome(reaction.as_json(), *operations)
+                    return Outcome(responder.view(reaction), *operations)
 
-                return Reaction(**carried_out_once(store, "event", program, key, by, request, work))
+                # An event is a transaction in each of its programs.
+                scope = program.program_id, program.marketplace_id
+                return self._idempotency.execute_blocking(store, "event", request, responder, work, scope=scope)
             except Cancelled as cancelled:
                 passing = (AlreadyExists, VersionConflict, Conflict)
                 if not any(isinstance(reason, passing) for reason in cancelled.reasons):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
+from tablewright.runtime.idempotency import UNKEYED, Responder
 from tablewright.runtime.identity.tokens import MEMBERS, SERVICES
 from tablewright.runtime.system import DemoUser, Runtime, System, Tell
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.model import Status, design
-from tablewright.systems.servicedesk.service import ServiceDesk
+from tablewright.systems.servicedesk.service import ServiceDesk, Written
 from tablewright.systems.unreadable_items import Notes
 
 __all__ = ["system"]
@@ -24,11 +27,16 @@ def _service(runtime: Runtime) -> ServiceDesk:
     return ServiceDesk(runtime.store, runtime.privacy_secret, runtime.clock, notes)
 
 
+def _ticket_id(written: Written) -> str:
+    return str(written.ticket.ticket_id)
+
+
 async def _demo(runtime: Runtime, desk: ServiceDesk, tell: Tell) -> None:
     for number, (caller, issue, comments) in enumerate(_ISSUES, 1):
-        ticket = (await desk.create(caller, issue, agent="demo", idempotency_key=f"demo-{number}")).ticket
+        made = await desk.create(caller, issue, Responder(_ticket_id, "demo", f"demo-{number}"))
+        ticket = await desk.get(UUID(made), consistent=True)
         for comment in comments[len(ticket.comments) :]:
-            await desk.add_comment(ticket.ticket_id, comment)
+            await desk.add_comment(ticket.ticket_id, comment, UNKEYED)
         if number == 2 and ticket.status is Status.OPEN:
             await desk.change_status(ticket.ticket_id, Status.IN_PROGRESS)
         tell("tickets", number, len(_ISSUES))

@@ -15,9 +15,10 @@ from tablewright.model.values.attribute_codec import time_text
 from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.http.json_values import SEEN
 from tablewright.runtime.http.problems import documented
+from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES, Caller
 from tablewright.systems.servicedesk.model import Comment, Status, Ticket
-from tablewright.systems.servicedesk.service import ServiceDesk
+from tablewright.systems.servicedesk.service import ServiceDesk, Written
 from tablewright.systems.unreadable_items import NoteList, TellingRouter, UnreadableItem, shown
 
 router = TellingRouter("desk")
@@ -99,10 +100,8 @@ async def create_ticket(
     body: NewTicket, desk: Desk, agent: Agent, idempotency_key: IdempotencyKey = None
 ) -> TicketView:
     """Open a ticket. Secrets in the description are taken out before anything is kept."""
-    written = await desk.create(
-        body.caller_id, body.issue_description, agent=agent.user_id, idempotency_key=idempotency_key
-    )
-    return _view(written.ticket, written.masked)
+    responder = Responder(_written, agent.user_id, idempotency_key)
+    return await desk.create(body.caller_id, body.issue_description, responder)
 
 
 @router.get("/tickets/{ticket_id}", responses=documented(404, 409), tags=["tickets"])
@@ -116,8 +115,8 @@ async def add_comment(
     ticket_id: UUID, body: NewComment, desk: Desk, agent: Agent, idempotency_key: IdempotencyKey = None
 ) -> TicketView:
     """Add a comment to a ticket."""
-    written = await desk.add_comment(ticket_id, body.comment_text, agent=agent.user_id, idempotency_key=idempotency_key)
-    return _view(written.ticket, written.masked)
+    responder = Responder(_written, agent.user_id, idempotency_key)
+    return await desk.add_comment(ticket_id, body.comment_text, responder)
 
 
 @router.get("/tickets", responses=documented(400), tags=["tickets"])
@@ -148,6 +147,10 @@ async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Agen
 async def unreadable(desk: Desk, _: Admin) -> NoteList:
     """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
     return NoteList.of(desk.notes)
+
+
+def _written(written: Written) -> TicketView:
+    return _view(written.ticket, written.masked)
 
 
 def _view(ticket: Ticket, masked: Sequence[str] = ()) -> TicketView:

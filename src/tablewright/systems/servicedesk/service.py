@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from uuid import UUID, uuid4, uuid5
+from typing import TypeVar
+from uuid import UUID, uuid4
 
 from tablewright.runtime.errors import Clash, Missing, TooLarge
-from tablewright.runtime.idempotency import under_key
+from tablewright.runtime.idempotency import Idempotency, Responder
 from tablewright.store import (
-    AlreadyExists,
     AsyncStore,
     AsyncTolerantReader,
     ConditionFailed,
-    KeyMismatch,
+    Create,
     LimitExceeded,
     NotFound,
     Outcome,
@@ -26,8 +26,8 @@ from tablewright.systems.servicedesk.model import FOLLOWING, Comment, Status, Ti
 from tablewright.systems.servicedesk.privacy import Masked, caller_id, mask
 from tablewright.systems.unreadable_items import Notes
 
-# Tickets that are created under an idempotency key have an id that follows from it.
-_NAMESPACE = UUID("6f1c2c61-3b0f-5d5a-9d5e-6f0a2b7f3f11")
+R = TypeVar("R")
+
 # Longer texts are looked through beside other requests: the longest can take more than a second.
 _SHORT = 2_000
 
@@ -51,19 +51,22 @@ class ServiceDesk:
         self._reader = AsyncTolerantReader(store, self.notes.add)
         self._secret = secret
         self._clock = clock
+        self._idempotency = Idempotency("servicedesk")
 
-    async def create(self, caller: str, issue: str, *, agent: str, idempotency_key: str | None = None) -> Written:
-        """Open a ticket. The same key of the same agent again gives the ticket that it gave before."""
+    async def create(self, caller: str, issue: str, responder: Responder[Written, R]) -> R:
+        """Open a ticket; the response to it."""
         cleaned = await _cleaned(issue)
-        ticket_id = uuid4() if idempotency_key is None else uuid5(_NAMESPACE, f"{agent}\x00{idempotency_key}")
-        ticket = Ticket(ticket_id=ticket_id, caller_id=caller_id(caller, self._secret), issue_description=cleaned.text)
-        try:
-            return Written(await self._store.create(ticket), cleaned.kinds)
-        except AlreadyExists:
-            first = await self.get(ticket_id, consistent=True)
-        if (first.caller_id, first.issue_description) != (ticket.caller_id, ticket.issue_description):
-            raise KeyMismatch(f"the idempotency key {idempotency_key} was used before, for another ticket")
-        return Written(first, cleaned.kinds)
+        ticket = Ticket(ticket_id=uuid4(), caller_id=caller_id(caller, self._secret), issue_description=cleaned.text)
+        if responder.key is None:
+            return responder.view(Written(await self._store.create(ticket), cleaned.kinds))
+
+        async def work() -> Outcome:
+            ticket.created_at = ticket.updated_at = now = self._now()
+            return Outcome(responder.view(Written(ticket, cleaned.kinds)), Create(ticket), at=now)
+
+        # Neither a phone number nor a secret: a digest of few digits can be found by trying.
+        request = {"caller_id": ticket.caller_id, "issue_description": ticket.issue_description}
+        return await self._idempotency.execute(self._store, "ticket", request, responder, work)
 
     async def get(self, ticket_id: UUID, *, consistent: bool = False) -> Ticket:
         ticket = await self._store.get(Ticket.by_id(ticket_id=ticket_id), consistent=consistent)
@@ -71,24 +74,29 @@ class ServiceDesk:
             raise Missing(f"ticket {ticket_id} is not there")
         return ticket
 
-    async def add_comment(
-        self, ticket_id: UUID, text: str, *, agent: str = "", idempotency_key: str | None = None
-    ) -> Written:
-        """Append a comment, to a ticket that is there. The same key of the same agent again appends nothing."""
+    async def add_comment(self, ticket_id: UUID, text: str, responder: Responder[Written, R]) -> R:
+        """Append a comment to a ticket that is there; the response to both.
+
+        Under a key, the response has the comments that were there a moment before, and this one.
+        """
         cleaned = await _cleaned(text)
-        # An update would find out that a ticket cannot be read when it is done.
-        await self.get(ticket_id, consistent=True)
-        comment = Comment(comment_text=cleaned.text, added_at=datetime.fromtimestamp(self._clock(), UTC))
-        lookup, added = Ticket.by_id(ticket_id=ticket_id), {"comments": [comment]}
+        lookup = Ticket.by_id(ticket_id=ticket_id)
 
         async def work() -> Outcome:
-            return Outcome(None, Update(lookup, append=added))
+            ticket, comment = await self.get(ticket_id, consistent=True), self._comment(cleaned)
+            added = {"comments": [comment]}
+            update = {"comments": [*ticket.comments, comment], "updated_at": comment.added_at}
+            written = Written(ticket.model_copy(update=update), cleaned.kinds)
+            return Outcome(responder.view(written), Update(lookup, append=added), at=comment.added_at)
 
         try:
-            if idempotency_key is None:
-                return Written(await self._store.update(lookup, append=added), cleaned.kinds)
+            if responder.key is None:
+                # An update would find out that a ticket cannot be read when it is done.
+                await self.get(ticket_id, consistent=True)
+                ticket = await self._store.update(lookup, append={"comments": [self._comment(cleaned)]})
+                return responder.view(Written(ticket, cleaned.kinds))
             request = {"ticket_id": ticket_id, "comment_text": cleaned.text}
-            await under_key(self._store, "comment", agent, idempotency_key, request, work)
+            return await self._idempotency.execute(self._store, "comment", request, responder, work)
         except NotFound:
             raise Missing(f"ticket {ticket_id} is not there") from None
         except LimitExceeded:
@@ -96,7 +104,12 @@ class ServiceDesk:
                 f"ticket {ticket_id} is full: with this comment it would have more than 400 KB; "
                 "open another ticket and refer to this one"
             ) from None
-        return Written(await self.get(ticket_id, consistent=True), cleaned.kinds)
+
+    def _comment(self, cleaned: Masked) -> Comment:
+        return Comment(comment_text=cleaned.text, added_at=self._now())
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
 
     async def of_caller(
         self, caller: str, *, open_only: bool = False, limit: int = 10, cursor: str | None = None

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from tablewright.runtime.consumer_threads import Consuming
+from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS
 from tablewright.runtime.system import Background, DemoUser, Runtime, System, Tell
 from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
 from tablewright.systems.support.facade import Desk
 from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
 from tablewright.systems.support.metric_counters import COUNTED, count
-from tablewright.systems.support.model import Priority, Status, design, tickets
+from tablewright.systems.support.model import Priority, Status, Ticket, design, tickets
 from tablewright.systems.support.service import Support
 from tablewright.systems.support.training_export import BATCH_SIZE, EXPORTED, Export, FirstExport
 from tablewright.systems.support.training_export import WINDOW as EXPORT_WINDOW
@@ -75,10 +76,16 @@ def _background(runtime: Runtime, desk: Desk) -> Sequence[Background]:
     return found
 
 
+def _ticket_id(ticket: Ticket) -> str:
+    return ticket.ticket_id
+
+
 async def _demo(runtime: Runtime, desk: Desk, tell: Tell) -> None:
     support = desk.support
     for number, (customer, symptom, priority) in enumerate(_SYMPTOMS, 1):
-        ticket = await support.create_ticket(customer, symptom, priority=priority, idempotency_key=f"demo-{number}")
+        responder = Responder(_ticket_id, "demo", f"demo-{number}")
+        made = await support.create_ticket(customer, symptom, responder, priority=priority)
+        ticket = await support.ticket(made, consistent=True)
         if ticket.status is Status.NEW and number < 5:
             ticket = await support.change_status(ticket.ticket_id, Status.PROCESSING, expected=Status.NEW, by="op_9")
             if number == 1:

@@ -23,6 +23,7 @@ from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit,
 from tablewright.runtime.http.json_values import Shown
 from tablewright.runtime.http.path_ids import Id, is_id
 from tablewright.runtime.http.problems import documented
+from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, SERVICES, Caller
 from tablewright.store import Unreadable
 from tablewright.systems.support import views
@@ -84,14 +85,13 @@ async def create_ticket(
     body: views.NewTicket, desk: Here, caller: Anyone, idempotency_key: IdempotencyKey = None
 ) -> views.TicketView:
     """Open a ticket; its first event is written with it."""
-    ticket = await desk.support.create_ticket(
+    return await desk.support.create_ticket(
         _customer(caller, body.customer_id),
         body.symptom_text,
+        Responder(views.ticket_view, caller.user_id, idempotency_key),
         priority=body.priority,
         data=body.data,
-        idempotency_key=idempotency_key,
     )
-    return views.ticket_view(ticket)
 
 
 @router.get("/tickets/{ticket_id}", tags=["tickets"], responses=documented(404))

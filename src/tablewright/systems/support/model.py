@@ -5,7 +5,7 @@
                       FEEDBACK#<time>#<id>            Feedback of the customer, one on each helper
                       HELPER#<person>                 Helper, who worked on it and may be given feedback
     SESSION#<id>      METADATA                        Session, for 24 hours
-    IDEMPOTENCY#<key> METADATA                        Once, for 24 hours
+    IDEMPOTENCY#<key> METADATA                        TicketIdempotency, for 24 hours
     CACHE#<key>       DATA                            CacheEntry, for 15 minutes
 
     GSI1-customer-index      a customer's tickets of one status, newest first
@@ -261,8 +261,8 @@ class Session(Entity, table=tickets, type_name="session"):
     by_id = Get()
 
 
-class Once(IdempotencyRecord, table=tickets, type_name="idempotency"):
-    """A request that was carried out, and its answer."""
+class TicketIdempotency(IdempotencyRecord, table=tickets, type_name="idempotency"):
+    """A request that was executed under an idempotency key, and its response."""
 
     keys = Keys(PK="IDEMPOTENCY#{idempotency_key}", SK="METADATA")
 
@@ -310,7 +310,7 @@ design = Design(
             "create ticket",
             ItemWrite(Ticket, "create"),
             ItemWrite(Event, "create"),
-            ItemWrite(Once, "update", sets=["response"]),
+            ItemWrite(TicketIdempotency, "create"),
         ),
         Write(
             "change status",

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from tablewright.runtime.errors import Clash, Forbidden, Invalid, Missing
-from tablewright.runtime.idempotency import once
+from tablewright.runtime.idempotency import Idempotency, Responder
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,
@@ -19,8 +19,6 @@ from tablewright.store import (
     ConditionFailed,
     Conflict,
     Create,
-    InProgress,
-    KeyMismatch,
     NotFound,
     NotUnique,
     Operation,
@@ -39,11 +37,11 @@ from tablewright.systems.support.model import (
     Feedback,
     Helper,
     Metric,
-    Once,
     Priority,
     Session,
     Status,
     Ticket,
+    TicketIdempotency,
 )
 from tablewright.systems.support.ticket_lock import Turns
 from tablewright.systems.unreadable_items import Notes
@@ -52,6 +50,8 @@ _LONGEST_SESSION = timedelta(days=30)
 _LONGEST_CACHED = timedelta(days=1)
 # How often an event is tried that others keep crowding out; the store tries each time for a while.
 _ATTEMPTS = 5
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ class Support:
         self._reader = AsyncTolerantReader(store, (notes or Notes("support")).add)
         self._clock = clock
         self._turns = Turns()
+        self._idempotency = Idempotency("support", TicketIdempotency)
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
@@ -83,12 +84,12 @@ class Support:
         self,
         customer_id: str,
         symptom_text: str,
+        responder: Responder[Ticket, R],
         *,
         priority: Priority = Priority.MEDIUM,
         data: str = "",
-        idempotency_key: str | None = None,
-    ) -> Ticket:
-        """A ticket and its first event; with a key, once for all requests that have it."""
+    ) -> R:
+        """Open a ticket and write its first event, in one transaction; the response to it."""
         now = self.now()
         ticket = Ticket(
             ticket_id=f"tkt_{uuid4()}",
@@ -99,25 +100,17 @@ class Support:
             created_at=now,
         )
         created = self._event(ticket.ticket_id, "ticket_created", at=now, new_status=ticket.status)
-        if idempotency_key is None:
-            await self._store.transact(Create(ticket), Create(created))
-            return ticket
-        request = {"customer_id": customer_id, "symptom_text": symptom_text, "priority": priority, "data": data}
+        writes = Create(ticket), Create(created)
+        if responder.key is None:
+            await self._store.transact(*writes)
+            return responder.view(ticket)
 
         async def work() -> Outcome:
-            return Outcome({"ticket_id": ticket.ticket_id}, Create(ticket), Create(created))
+            ticket.updated_at = now
+            return Outcome(responder.view(ticket), *writes, at=now)
 
-        # A key belongs to the customer who chose it, whatever characters are in either.
-        name = f"{len(customer_id)}/{customer_id}/{idempotency_key}"
-        try:
-            answer = await once(self._store, Once, name, request, work)
-        except KeyMismatch:
-            told = f"the idempotency key {idempotency_key} was used before, for another ticket"
-            raise KeyMismatch(told) from None
-        except InProgress:
-            told = f"the ticket with the idempotency key {idempotency_key} is being opened; ask again"
-            raise InProgress(told) from None
-        return await self.ticket(answer["ticket_id"], consistent=True)
+        request = {"customer_id": customer_id, "symptom_text": symptom_text, "priority": priority, "data": data}
+        return await self._idempotency.execute(self._store, "ticket", request, responder, work)
 
     async def ticket(self, ticket_id: str, *, consistent: bool = False) -> Ticket:
         """A ticket, without data that is outside of its item."""

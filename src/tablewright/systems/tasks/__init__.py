@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 
 from tablewright.runtime.errors import Clash
+from tablewright.runtime.idempotency import UNKEYED, Responder
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
 from tablewright.runtime.system import DemoUser, Runtime, System, Tell
 from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
-from tablewright.systems.tasks.model import Group, Priority, Status, design
+from tablewright.systems.tasks.model import Group, Priority, Status, Task, design
 from tablewright.systems.tasks.service import Tasks
 from tablewright.systems.unreadable_items import Notes
 
@@ -28,7 +29,11 @@ _TASKS = (
 
 
 def _service(runtime: Runtime) -> Tasks:
-    return Tasks(runtime.store, runtime.changes, Notes("tasks", runtime.metrics, runtime.now))
+    return Tasks(runtime.store, runtime.clock, Notes("tasks", runtime.metrics, runtime.now))
+
+
+def _task_id(task: Task) -> str:
+    return task.task_id
 
 
 async def _demo(runtime: Runtime, tasks: Tasks, tell: Tell) -> None:
@@ -36,14 +41,16 @@ async def _demo(runtime: Runtime, tasks: Tasks, tell: Tell) -> None:
     total = len(_USERS) + len(_TASKS)
     for number, user in enumerate(_USERS, 1):
         with suppress(Clash):
-            await tasks.create_user(user.user_id, user.email or "", frozenset(Group(group) for group in user.groups))
+            groups = frozenset(Group(group) for group in user.groups)
+            await tasks.create_user(user.user_id, user.email or "", groups, UNKEYED)
         tell("users and tasks", number, total)
     ada = Caller("ada", "ada@example.org", frozenset({ADMINS}))
     for number, (title, text, priority, assignees, status) in enumerate(_TASKS, 1):
-        task = await tasks.create(title, text, priority, admin=ada, idempotency_key=f"demo-{number}")
+        responder = Responder(_task_id, ada.user_id, f"demo-{number}")
+        task = await tasks.get(await tasks.create(title, text, priority, responder, admin=ada), consistent=True)
         for user_id in assignees:
             with suppress(Clash):
-                await tasks.assign(task.task_id, user_id, admin=ada)
+                await tasks.assign(task.task_id, user_id, UNKEYED, admin=ada)
         if task.status is not status:
             await tasks.change_status(task.task_id, status, caller=ada)
         tell("users and tasks", len(_USERS) + number, total)

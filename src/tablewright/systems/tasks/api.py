@@ -14,6 +14,7 @@ from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit,
 from tablewright.runtime.http.json_values import SEEN
 from tablewright.runtime.http.path_ids import no_way
 from tablewright.runtime.http.problems import documented
+from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
 from tablewright.runtime.mail.event_mail import ADDRESS, LONGEST_ADDRESS
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
@@ -203,9 +204,8 @@ class UserPage(TypedDict):
 @tasks_router.post("/tasks", status_code=201, responses=documented(409))
 async def create_task(body: NewTask, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None) -> TaskView:
     """Create a task. Admins only. Its status is OPEN, and nobody has it yet."""
-    return _task(
-        await tasks.create(body.title, body.description, body.priority, admin=admin, idempotency_key=idempotency_key)
-    )
+    responder = Responder(_task, admin.user_id, idempotency_key)
+    return await tasks.create(body.title, body.description, body.priority, responder, admin=admin)
 
 
 @tasks_router.get("/tasks", responses=documented(400))
@@ -271,7 +271,8 @@ async def assign_task(
     404 without the task, 400 if there is no such user or a deactivated one, 409 if the user has the task already, or
     if it is CLOSED.
     """
-    return _assignment(await tasks.assign(task_id, body.user_id, admin=admin, idempotency_key=idempotency_key))
+    responder = Responder(_assignment, admin.user_id, idempotency_key)
+    return await tasks.assign(task_id, body.user_id, responder, admin=admin)
 
 
 @tasks_router.get("/tasks/{taskId}/assignments", responses=documented(400, 404, 409))
@@ -313,8 +314,8 @@ async def create_user(body: NewUser, tasks: Service, admin: Admin, idempotency_k
 
     What a user may do needs a group in the token and in the profile: taking it away here takes effect at once.
     """
-    user = await tasks.create_user(body.user_id, body.email, body.groups, admin=admin, idempotency_key=idempotency_key)
-    return _user(user)
+    responder = Responder(_user, admin.user_id, idempotency_key)
+    return await tasks.create_user(body.user_id, body.email, body.groups, responder)
 
 
 @users_router.get("/users", responses=documented(400))
@@ -340,7 +341,7 @@ async def get_user(user_id: UserId, tasks: Service, caller: Member) -> UserView:
 @users_router.patch("/users/{userId}", responses=documented(404, 409))
 async def change_user(user_id: UserId, body: UserChanges, tasks: Service, _: Admin) -> UserView:
     """Change the address or the groups of a user. Admins only."""
-    return _user(await tasks.change_user(user_id, body.model_dump(exclude_none=True)))
+    return await tasks.change_user(user_id, body.model_dump(exclude_none=True), Responder(_user))
 
 
 @users_router.post("/users/{userId}/deactivate", responses=documented(404, 409))
@@ -352,7 +353,7 @@ async def deactivate_user(
     Admins only. Tasks that are assigned to the user stay so.
     """
     changes = {"user_status": UserStatus.DEACTIVATED}
-    return _user(await tasks.change_user(user_id, changes, admin=admin, idempotency_key=idempotency_key))
+    return await tasks.change_user(user_id, changes, Responder(_user, admin.user_id, idempotency_key))
 
 
 @users_router.post("/users/{userId}/reactivate", responses=documented(404, 409))
@@ -361,7 +362,7 @@ async def reactivate_user(
 ) -> UserView:
     """Let a user who was deactivated back in. Admins only."""
     changes = {"user_status": UserStatus.ACTIVE}
-    return _user(await tasks.change_user(user_id, changes, admin=admin, idempotency_key=idempotency_key))
+    return await tasks.change_user(user_id, changes, Responder(_user, admin.user_id, idempotency_key))
 
 
 @upkeep_router.get("/unreadable")

@@ -101,8 +101,6 @@ class Task(Entity, table=task_management, naming=pascal_case, type_name="TASK"):
     updated_by: str
     created_at: Annotated[KeyMillis | None, Stamp("created")] = None
     updated_at: Annotated[EpochMillis | None, Stamp("updated")] = None
-    # What was asked for under an idempotency key, so that another request under the same key can be told.
-    request_digest: str | None = None
 
     # A partition bears 1,000 writes a second, and a team's tasks change a few times a second (see ``traffic``). Should
     # that be too little one day: sharded("STATUS#{status}", 8), and reads merge the shards again.

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from typing import Any
-from uuid import UUID, uuid4, uuid5
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from uuid import uuid4
 
 from tablewright.runtime.errors import Clash, Forbidden, Invalid, Missing
-from tablewright.runtime.idempotency import under_key
+from tablewright.runtime.idempotency import Idempotency, Responder
 from tablewright.runtime.identity.tokens import ADMINS, Caller
 from tablewright.runtime.mail.event_mail import is_address
 from tablewright.store import (
@@ -30,9 +30,7 @@ from tablewright.store import (
     Check,
     ConditionFailed,
     Create,
-    KeyMismatch,
     NotFound,
-    Operation,
     Outcome,
     TolerantPage,
     Unreadable,
@@ -51,9 +49,8 @@ from tablewright.systems.tasks.model import (
 )
 from tablewright.systems.unreadable_items import Notes
 
-# Tasks that are created under an idempotency key have an id that follows from it.
-_NAMESPACE = UUID("0c7b7a52-5be5-4a55-8a43-3d1f4f9a7c04")
-_MOST_PROFILES = 1_000
+R = TypeVar("R")
+
 _NOT_CLOSED = [status for status in Status if status is not Status.CLOSED]
 
 
@@ -68,21 +65,17 @@ class Assigned:
 class Tasks:
     """Tasks, their assignments, and users."""
 
-    def __init__(
-        self, store: AsyncStore, changes: Callable[[], int | None] = lambda: None, notes: Notes | None = None
-    ) -> None:
-        """``changes`` gives a number that stays the same while nothing is written, or None where nobody knows."""
+    def __init__(self, store: AsyncStore, clock: Callable[[], float], notes: Notes | None = None) -> None:
         self.notes = notes or Notes("tasks")
         self._store = store
+        self._clock = clock
         self._reader = AsyncTolerantReader(store, self.notes.add)
-        self._changes = changes
-        # Profiles of callers, and how many changes there had been before each was read.
-        self._profiles: dict[str, tuple[int, User | None]] = {}
+        self._idempotency = Idempotency("tasks")
 
     async def admit(self, caller: Caller) -> Caller:
         """The caller with the groups that count here; Forbidden for one who was deactivated."""
         try:
-            profile = await self._profile(caller.user_id)
+            profile = await self._store.get(User.by_id(user_id=caller.user_id), consistent=True)
         except Unreadable as error:
             self.notes.add(error)
             raise Forbidden("your profile cannot be read, so you have no role here; ask an admin to mend it") from None
@@ -92,25 +85,12 @@ class Tasks:
             raise Forbidden("your account is deactivated; ask an admin")
         return replace(caller, groups=caller.groups & profile.groups)
 
-    async def _profile(self, user_id: str, *, consistent: bool = True) -> User | None:
-        """A profile as it is now. It is read once as long as nothing at all is written, which would be seen at once."""
-        changes = self._changes()
-        known = self._profiles.get(user_id)
-        if known is not None and known[0] == changes:
-            return known[1]
-        profile = await self._store.get(User.by_id(user_id=user_id), consistent=consistent)
-        if changes is not None:
-            if len(self._profiles) >= _MOST_PROFILES:
-                self._profiles.clear()
-            self._profiles[user_id] = changes, profile
-        return profile
-
     # -- tasks --------------------------------------------------------------------------------------------------
 
     async def create(
-        self, title: str, description: str, priority: Priority, *, admin: Caller, idempotency_key: str | None = None
-    ) -> Task:
-        """Create a task. The same key of the same admin again gives the task that it gave before."""
+        self, title: str, description: str, priority: Priority, responder: Responder[Task, R], *, admin: Caller
+    ) -> R:
+        """Create a task; the response to it."""
         await self._remember(admin)
         task = Task(
             task_id=str(uuid4()),
@@ -120,17 +100,15 @@ class Tasks:
             created_by=admin.user_id,
             updated_by=admin.user_id,
         )
-        if idempotency_key is None:
-            return await self._store.create(task)
-        task.task_id = str(uuid5(_NAMESPACE, f"{admin.user_id}\x00{idempotency_key}"))
-        task.request_digest = sha256(f"{title}\x00{description}\x00{priority}".encode()).hexdigest()
-        try:
-            return await self._store.create(task)
-        except AlreadyExists:
-            first = await self.get(task.task_id, consistent=True)
-        if first.request_digest != task.request_digest:
-            raise KeyMismatch(f"the idempotency key {idempotency_key} was used before, for another task")
-        return first
+        if responder.key is None:
+            return responder.view(await self._store.create(task))
+
+        async def work() -> Outcome:
+            task.created_at = task.updated_at = now = self._now()
+            return Outcome(responder.view(task), Create(task), at=now)
+
+        request = {"title": title, "description": description, "priority": priority}
+        return await self._idempotency.execute(self._store, "task", request, responder, work)
 
     async def get(self, task_id: str, *, consistent: bool = False) -> Task:
         task = await self._store.get(Task.by_id(task_id=task_id), consistent=consistent)
@@ -193,25 +171,25 @@ class Tasks:
 
     # -- assignments --------------------------------------------------------------------------------------------
 
-    async def assign(
-        self, task_id: str, user_id: str, *, admin: Caller, idempotency_key: str | None = None
-    ) -> Assignment:
-        """Assign a task to an active user who does not have it yet: all checks and the write are one transaction.
-
-        The same key of the same admin again gives the assignment that it gave before.
-        """
+    async def assign(self, task_id: str, user_id: str, responder: Responder[Assignment, R], *, admin: Caller) -> R:
+        """Assign a task to an active user who does not have it yet: all checks and the write are one transaction."""
         assignment = Assignment(task_id=task_id, assigned_to=user_id, assigned_by=admin.user_id)
         writes = (
             Check(Task.by_id(task_id=task_id), status=_NOT_CLOSED),
             Check(User.by_id(user_id=user_id), user_status=UserStatus.ACTIVE),
             Create(assignment),
         )
+
+        async def work() -> Outcome:
+            assignment.assigned_at = now = self._now()
+            return Outcome(responder.view(assignment), *writes, at=now)
+
         try:
-            if idempotency_key is None:
+            if responder.key is None:
                 await self._store.transact(*writes)
-                return assignment
+                return responder.view(assignment)
             request = {"task_id": task_id, "user_id": user_id}
-            await self._once("assignment", admin, idempotency_key, request, *writes)
+            return await self._idempotency.execute(self._store, "assignment", request, responder, work)
         except Cancelled as cancelled:
             task, user, existing = cancelled.reasons
             if isinstance(task, NotFound):
@@ -228,10 +206,6 @@ class Tasks:
                 await self.get(task_id, consistent=True)
                 raise _closed(task_id) from None
             raise
-        found = await self._store.get(Assignment.by_id(task_id=task_id, assigned_to=user_id), consistent=True)
-        if found is None:
-            raise Clash(f"task {task_id} was assigned to {user_id} under this key, and taken away since")
-        return found
 
     async def unassign(self, task_id: str, user_id: str) -> None:
         if not await self._store.delete(Assignment.by_id(task_id=task_id, assigned_to=user_id)):
@@ -266,20 +240,22 @@ class Tasks:
         user_id: str,
         email: str,
         groups: frozenset[Group],
-        *,
-        admin: Caller | None = None,
-        idempotency_key: str | None = None,
-    ) -> User:
-        """Create a user. The same key of the same admin again gives the user that it gave before."""
+        responder: Responder[User, R],
+    ) -> R:
+        """Create a user; the response to it."""
         user = User(user_id=user_id, email=email, groups=groups)
+
+        async def work() -> Outcome:
+            user.created_at = user.updated_at = now = self._now()
+            return Outcome(responder.view(user), Create(user), at=now)
+
         try:
-            if admin is None or idempotency_key is None:
-                return await self._store.create(user)
+            if responder.key is None:
+                return responder.view(await self._store.create(user))
             request = {"user_id": user_id, "email": email, "groups": sorted(groups)}
-            await self._once("user", admin, idempotency_key, request, Create(user))
+            return await self._idempotency.execute(self._store, "user", request, responder, work)
         except AlreadyExists:
             raise Clash(f"there is a user {user_id} already", kind="already-exists") from None
-        return await self._user(user_id)
 
     async def user(self, user_id: str, *, caller: Caller) -> User:
         """A profile, for its owner and for Admins."""
@@ -290,26 +266,24 @@ class Tasks:
     async def users(self, status: UserStatus, *, limit: int = 25, cursor: str | None = None) -> TolerantPage[User]:
         return await self._reader.page(User.by_status(user_status=status), limit=limit, cursor=cursor)
 
-    async def change_user(
-        self,
-        user_id: str,
-        changes: dict[str, Any],
-        *,
-        admin: Caller | None = None,
-        idempotency_key: str | None = None,
-    ) -> User:
-        """Change address, groups or status of a user; under a key of an admin's once."""
-        # An update would find out that a profile cannot be read when it is done.
-        await self._user(user_id)
+    async def change_user(self, user_id: str, changes: dict[str, Any], responder: Responder[User, R]) -> R:
+        """Change address, groups or status of a user; the response to it."""
         lookup = User.by_id(user_id=user_id)
+
+        async def work() -> Outcome:
+            user, now = await self._user(user_id), self._now()
+            changed = user.model_copy(update={**changes, "updated_at": now})
+            return Outcome(responder.view(changed), Update(lookup, **changes), at=now)
+
         try:
-            if admin is None or idempotency_key is None:
-                return await self._store.update(lookup, **changes)
+            if responder.key is None:
+                # An update would find out that a profile cannot be read when it is done.
+                await self._user(user_id)
+                return responder.view(await self._store.update(lookup, **changes))
             request = {"user_id": user_id, "changes": changes}
-            await self._once("change of a user", admin, idempotency_key, request, Update(lookup, **changes))
+            return await self._idempotency.execute(self._store, "change of a user", request, responder, work)
         except NotFound:
             raise _no_user(user_id) from None
-        return await self._user(user_id)
 
     async def _user(self, user_id: str, *, consistent: bool = True) -> User:
         user = await self._store.get(User.by_id(user_id=user_id), consistent=consistent)
@@ -317,21 +291,16 @@ class Tasks:
             raise _no_user(user_id)
         return user
 
-    async def _once(self, what: str, admin: Caller, key: str, request: Any, *writes: Operation) -> None:
-        """Write something once, under a key of an admin's own."""
-
-        async def work() -> Outcome:
-            return Outcome(None, *writes)
-
-        await under_key(self._store, what, admin.user_id, key, request, work)
+    def _now(self) -> datetime:
+        # Times are stored as whole milliseconds.
+        return datetime.fromtimestamp(int(self._clock() * 1000) / 1000, UTC)
 
     async def _remember(self, admin: Caller) -> None:
         """Give an admin whom only the token tells of a profile, so that mail about the task finds its way."""
         if admin.email is None or not is_address(admin.email):
             return
-        # One that is not seen yet is there all the same when it is to be created. Where changes are counted, every read
-        # is of what is there, and the profile has just been read to admit the admin.
-        if await self._profile(admin.user_id, consistent=False) is not None:
+        # One that is not seen yet is there all the same when it is to be created.
+        if await self._store.get(User.by_id(user_id=admin.user_id)) is not None:
             return
         groups = frozenset(Group(group) for group in admin.groups if group in set(Group))
         try:

@@ -9,7 +9,6 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from tablewright.model import Entity, EpochMillis, EpochSeconds, ExpiresAt, Get, Keys, Query, Version, camel_case
-from tablewright.store import IdempotencyRecord
 from tablewright.systems.engagement.entities.candidate_entities import Subject
 from tablewright.systems.engagement.entities.engagement_tables import CustomerId, Stored, candidates
 from tablewright.systems.engagement.runs.cron_schedule import check_time_zone
@@ -105,9 +104,3 @@ class Quota(Entity, table=candidates, naming=camel_case):
     keys = Keys(PK="QUOTA#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="CHANNEL#{channel_id}#{day}")
 
     of_day = Get(consistent=True)
-
-
-class Once(IdempotencyRecord, table=candidates):
-    """A request that was carried out, and its answer."""
-
-    keys = Keys(PK="IDEMPOTENCY#{idempotency_key}", SK="METADATA")

@@ -1,8 +1,8 @@
 """The process in which a query runs: DuckDB with limits that the system keeps, which can be killed at any moment.
 
-DuckDB has limits of its own and can be asked to stop, but some of what it does heeds neither. So ``files`` starts this
-file as a program (not as a module: what the package imports takes longer than most queries), which is sent requests on
-its standard input and answers each on its standard output. A message is its length and a pickle:
+DuckDB has limits of its own and can be asked to stop, but some of what it does heeds neither. So ``file_connector``
+starts this file as a program (not as a module: importing the package takes longer than most queries), which is sent
+requests on its standard input and responds on its standard output. A message is its length and a pickle:
 
     ("path", where modules are)             None, once it is ready; the first request
     ("open", configuration, statements)     None
@@ -60,8 +60,8 @@ class _Queries:
 
         self.errors = duckdb.Error
         self._connect = duckdb.connect
-        self._reading = _beside("columns").reading
-        self._in_order = _beside("rows").IN_ORDER
+        self._reading = _beside("column_values").reading
+        self._in_order = _beside("row_chunks").IN_ORDER
         self._connection: Any = None
         self._cursor: Any = None
         self._reads: dict[int, Any] = {}
