@@ -65,7 +65,7 @@ def test_metrics_are_rebuilt_by_the_process_that_has_the_folder(
     command = ["support", "rebuild-metrics", "--data", str(data)]
     assert main(command) == 2
     assert "is in use by another engine" in (error := capsys.readouterr().err)
-    assert "say --url http://127.0.0.1:8080" in error
+    assert "add --url http://127.0.0.1:8080" in error
     assert main([*command, "--url", served.url]) == 0
     assert capsys.readouterr().out.startswith("the metrics are counted anew from ")
     staff = served.client("op_1", "Operators", path="/support")
