@@ -133,7 +133,9 @@ def test_a_declaration_that_is_refused_is_told_from_a_broken_module(folder: Path
     with pytest.raises(RefusedError) as refusal:
         load(written(folder, "refused.py", text))
     assert refusal.value.where == "refused.py:4"
-    assert str(refusal.value.error).startswith("Row does not say what its PK is")
+    assert str(refusal.value.error).startswith(
+        "Row does not define the key attribute PK; add it to keys, or store a field in it"
+    )
 
 
 def test_a_module_that_ends_the_program_is_no_design(folder: Path) -> None:
@@ -164,7 +166,7 @@ def test_two_designs_of_one_name_are_refused(folder: Path) -> None:
 
 def test_two_tables_of_one_name_are_refused(folder: Path) -> None:
     text = "from tablewright.model import *\none = Table('rows', 'id')\nother = Table('rows', 'id')\n"
-    with pytest.raises(RefusedError, match="has two tables of the name 'rows'"):
+    with pytest.raises(RefusedError, match="has two tables named 'rows', and names must be unique"):
         load(written(folder, "rows.py", text))
 
 

@@ -70,7 +70,7 @@ def _diff(options: argparse.Namespace) -> int:
         change
         for changes in found.values()
         for change in changes
-        if change.kind != "free" and change.place not in accepted
+        if change.impact != "free" and change.place not in accepted
     ]
     if options.json:
         print(_as_json(found, accepted, ok=not waiting))
@@ -124,7 +124,7 @@ def _as_json(found: dict[str, list[DesignChange]], accepted: set[str], *, ok: bo
     designs = {
         name: [
             {
-                "kind": change.kind,
+                "impact": change.impact,
                 "place": change.place,
                 "what": change.what,
                 "steps": list(change.steps),
@@ -146,8 +146,10 @@ def _show(found: dict[str, list[DesignChange]], accepted: set[str]) -> None:
 
     for name, changes in found.items():
         for change in changes:
-            head = Text.assemble((change.kind, _STYLES[change.kind]), "  ", (change.place, "bold"), f"  {change.what}")
-            if change.place in accepted and change.kind != "free":
+            head = Text.assemble(
+                (change.impact, _STYLES[change.impact]), "  ", (change.place, "bold"), f"  {change.what}"
+            )
+            if change.place in accepted and change.impact != "free":
                 head.append("  (accepted)", style="dim")
             screen.print(head, soft_wrap=True)
             for number, step in enumerate(change.steps, 1):
@@ -158,7 +160,7 @@ def _show(found: dict[str, list[DesignChange]], accepted: set[str]) -> None:
 def _summary(changes: list[DesignChange]) -> str:
     counts: dict[str, int] = {}
     for change in changes:
-        counts[change.kind] = counts.get(change.kind, 0) + 1
+        counts[change.impact] = counts.get(change.impact, 0) + 1
     return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "no changes"
 
 

@@ -1,4 +1,4 @@
-"""Items that cannot be read: an older shape, or the work of another program.
+"""Items that cannot be read: an older schema version, or the work of another program.
 
 They are noted (``Notes``): logged once, by the entity alone, as a key may name a customer; counted each time; and shown
 to Admins with the key. What does not need them reads around them (the store's ``TolerantReader``). Whoever needs the

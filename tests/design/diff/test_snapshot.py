@@ -54,9 +54,9 @@ def test_what_a_store_declares_for_itself_is_no_part_of_a_design() -> None:
     ("content", "message"),
     [
         ("", "is not JSON; write one with: tablewright diff --snapshot MODEL"),
-        ("[]", "is no snapshot"),
-        ('{"designs": []}', "is no snapshot"),
-        ('{"tablewright-snapshot": 1}', "is no snapshot"),
+        ("[]", "is not a snapshot"),
+        ('{"designs": []}', "is not a snapshot"),
+        ('{"tablewright-snapshot": 1}', "is not a snapshot"),
         ('{"tablewright-snapshot": 1, "designs": []}', "has snapshot format 1, and this version of tablewright reads"),
         ('{"tablewright-snapshot": 99, "designs": []}', "has snapshot format 99"),
         ('{"tablewright-snapshot": 2, "designs": [{}]}', "is damaged"),

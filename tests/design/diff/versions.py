@@ -61,7 +61,7 @@ def _annotation(given: Any) -> Any:
 
 
 def difference(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(change.kind, change.place) for change in changes(old, new)]
+    return [(change.impact, change.place) for change in changes(old, new)]
 
 
 def only(old: dict[str, Any], new: dict[str, Any]) -> DesignChange:

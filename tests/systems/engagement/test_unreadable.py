@@ -75,7 +75,7 @@ def in_marketplace(admin: httpx.Client, served: Served, number: int) -> tuple[st
 
 EVENT = {"customerId": "c-1", "attributes": {"points": 7}}
 
-# What can be wrong with a program: an older shape, a part that nobody knows, something that is not there.
+# What can be wrong with a program: an older schema version, a part that nobody knows, something that is not there.
 BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("scoringModels", {"S": "propensity-v0"}),
     ("channels", {"L": [{"M": {"name": {"S": "fax"}}}]}),

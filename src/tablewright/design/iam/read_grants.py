@@ -56,13 +56,13 @@ def _batches(owner: Schema | type[Collection], pattern: Get | Query | Collection
 
 
 def _written_back(owner: Schema | type[Collection]) -> Iterator[tuple[str, str]]:
-    """What a read writes, of entities whose items it stores in their present shape.
+    """What a read writes, of entities whose items it stores in the newest schema version.
 
     It does without where it may not, so a tenant is not granted it.
     """
     for schema in [owner] if isinstance(owner, Schema) else [member.schema for member in owner.members_]:
         if schema.upgrades is not None and schema.upgrades.write_back:
-            reason = f"items of an older shape of {schema.entity.__name__}, written back"
+            reason = f"items of an older schema version of {schema.entity.__name__}, written back"
             # With the guards of unique values that an upgrade has changed.
             for action in ("UpdateItem", "PutItem", "DeleteItem") if schema.unique else ("UpdateItem",):
                 yield action, reason

@@ -108,4 +108,4 @@ def _actions_of_update(schema: Schema, item_write: ItemWrite) -> Iterator[tuple[
         yield "PutItem", f"guards of unique fields of {name}"
         yield "DeleteItem", f"guards of unique fields of {name}"
     if schema.upgrades is not None:
-        yield "PutItem", f"items of an older shape of {name}"
+        yield "PutItem", f"items of an older schema version of {name}"

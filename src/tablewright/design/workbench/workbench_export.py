@@ -82,7 +82,7 @@ def _lost(schema: Schema) -> list[str]:
     found = [f"that {' and '.join(spec.name for spec in specs)} {what}" for what, specs in marked.items() if specs]
     found += [f"in which states {attribute} is there" for attribute, rule in schema.key_rules.items() if rule.when]
     found += [f"that {attribute} is sharded" for attribute, rule in schema.key_rules.items() if rule.is_spread]
-    return found + (["its older shapes"] if schema.upgrades is not None else [])
+    return found + (["its older schema versions"] if schema.upgrades is not None else [])
 
 
 def _table(table: Table) -> dict[str, Any]:

@@ -98,7 +98,7 @@ class Reading(ABC):
     def whole(self, items: list[Item]) -> Flow[list[Item]]:
         """Items that were taken, with the values that are outside; without those that have gone since.
 
-        Those of an older shape are written back, if their entity says so.
+        Those of an older schema version are written back, if their entity says so.
         """
         plan, scope, context = self.plan, self.scope, self._context
         if scope.is_large:

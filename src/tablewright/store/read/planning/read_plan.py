@@ -42,7 +42,7 @@ class Scope:
     schemas: tuple[Schema, ...] = field(init=False)
     # Whether items may have values outside of them that are wanted.
     is_large: bool = field(init=False)
-    # Whether items of an older shape are to be stored in the present one.
+    # Whether items of an older schema version are to be stored in the present one.
     writes_back: bool = field(init=False)
     # Whether something is to be done with items before they are entities.
     is_special: bool = field(init=False)
