@@ -36,7 +36,7 @@ from tablewright.cli import build_parser
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools.public_names import PublicModule, public_modules, read_module  # noqa: E402
+from tools.public_names import PublicModule, bases, public_modules, read_module  # noqa: E402
 
 REPOSITORY = "https://github.com/tablewright/tablewright/blob/main"
 # Pages of the site that are kept where GitHub looks for them.
@@ -249,12 +249,15 @@ def _overview(module: PublicModule, rooms: dict[str, list[str]]) -> str:
 
 def _entries(module: PublicModule, names: list[str], level: int) -> list[str]:
     modules = {each.name for each in public_modules()}
-    return [
-        line
-        for name in names
-        if f"{module.name}.{name}" not in modules
-        for line in (f"::: {module.name}.{name}", "    options:", f"      heading_level: {level}", "")
-    ]
+    lines: list[str] = []
+    for name in names:
+        if f"{module.name}.{name}" not in modules:
+            lines += [f"::: {module.name}.{name}", "    options:", f"      heading_level: {level}"]
+            # What a public base has is on its own entry; what an internal one has is nowhere else.
+            if bases(module.origins[name], name) - set(module.names):
+                lines.append("      inherited_members: true")
+            lines.append("")
+    return lines
 
 
 def _room_introduction(module: PublicModule, names: list[str]) -> list[str]:
