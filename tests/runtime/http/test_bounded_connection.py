@@ -181,7 +181,7 @@ def test_a_body_that_is_here_is_not_larger_than_allowed_either(reader: str, is_c
         )
         answer = connection.recv(65536)
     assert answer.startswith(b"HTTP/1.1 413")
-    assert b"a body has at most 50000 bytes" in answer
+    assert b"a request body may have at most 50000 bytes" in answer
 
 
 def test_trailers_without_end_are_cut_off(url: str) -> None:

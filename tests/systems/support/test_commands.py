@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tablewright.cli import main
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import FolderBlobStore, Store
 from tablewright.store.flow.driver import Request
 from tablewright.systems import load
@@ -27,7 +27,7 @@ def data(tmp_path: Path) -> Path:
     """A data folder with five tickets, and metrics that are wrong."""
     folder = tmp_path / "data"
     with Store.open(folder) as store:
-        store.ensure_tables(notes_table, *design.tables)
+        store.ensure_tables(internal_table, *design.tables)
         for number in range(5):
             store.create(Ticket(ticket_id=f"t-{number}", customer_id="c", symptom_text="It hums"))
         store.put(Metric(metric_name="tickets_by_status#NEW", count_value=-7))
