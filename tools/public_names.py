@@ -30,12 +30,6 @@ MODULES: dict[str, tuple[str, ...] | None] = {
     "tablewright.design.infra.table_requests": ("AwsRequest", "Deployment", "ProvisionedCapacity", "requests"),
     "tablewright.design.table_names": ("table_name",),
     "tablewright.pytest_plugin": None,
-    "tablewright.runtime.errors": None,
-    "tablewright.runtime.http.application": ("application",),
-    "tablewright.runtime.http.dependencies": ("Cursor", "IdempotencyKey", "Limit", "allow", "runtime_of", "service_of"),
-    "tablewright.runtime.identity.tokens": ("ADMINS", "CUSTOMERS", "MEMBERS", "SERVICES", "Caller"),
-    "tablewright.runtime.settings": ("Settings", "SettingsError"),
-    "tablewright.runtime.system": ("Background", "DemoUser", "Runtime", "System"),
     "tablewright.wire.boto": None,
 }
 # Packages with an __all__ for the parts around them, not for users.
