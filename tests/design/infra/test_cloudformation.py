@@ -219,9 +219,9 @@ def many(number: int, **settings: Any) -> Design:
 
 def test_a_template_has_no_more_than_cloudformation_takes() -> None:
     assert len(template(many(100), Deployment())["Outputs"]) == 200
-    with pytest.raises(DesignError, match="would have 202 outputs, and CloudFormation takes 200; make several designs"):
+    with pytest.raises(DesignError, match="would have 202 outputs, and CloudFormation allows 200; split the design"):
         template(many(101), Deployment())
-    with pytest.raises(DesignError, match="would have 505 resources, and CloudFormation takes 500"):
+    with pytest.raises(DesignError, match="would have 505 resources, and CloudFormation allows 500"):
         template(many(101), Deployment(capacity=ProvisionedCapacity(5, 5, 50, 50)))
 
 

@@ -148,13 +148,13 @@ def test_an_environment_begins_a_name(name: str, environment: str, bare: str, in
 
 @pytest.mark.parametrize("environment", ["", "a b", "-dev", "dev/", "${x}", "é"])
 def test_an_environment_is_a_word(environment: str) -> None:
-    with pytest.raises(DesignError, match="an environment is a word"):
+    with pytest.raises(DesignError, match="is not an environment"):
         Deployment(environment=environment)
 
 
 @pytest.mark.parametrize("capacity", [(0, 1, 1, 1), (2, 1, 1, 1), (1, 5, 1, 4)])
 def test_capacity_that_makes_no_sense_is_refused(capacity: tuple[int, int, int, int]) -> None:
-    with pytest.raises(DesignError, match="capacity is at least 1"):
+    with pytest.raises(DesignError, match="capacity must be at least 1"):
         ProvisionedCapacity(*capacity)
 
 
@@ -319,16 +319,16 @@ def test_the_program_shows_help_and_says_in_a_line_what_is_missing(tmp_path: Pat
     assert (done.returncode, "Creates the tables of calls." in done.stdout) == (0, True)
     done = run()
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "tables are not created: Unable to locate credentials\n"
+    assert done.stderr == "cannot create the tables: Unable to locate credentials\n"
 
 
 @pytest.mark.parametrize(
     ("settings", "refusal"),
     [
-        ({"region": "Frankfurt"}, "a region is one of Amazon's"),
-        ({"region": "us-east-1; rm"}, "a region is one of Amazon's"),
-        ({"kms_key": "my key"}, "a key is named by its ARN"),
-        ({"environment": "a b"}, "an environment is a word"),
+        ({"region": "Frankfurt"}, "is not an AWS region"),
+        ({"region": "us-east-1; rm"}, "is not an AWS region"),
+        ({"kms_key": "my key"}, "is not the ARN of a KMS key"),
+        ({"environment": "a b"}, "is not an environment"),
     ],
 )
 def test_where_tables_are_made_is_checked(settings: dict[str, str], refusal: str) -> None:
@@ -350,10 +350,10 @@ def test_a_name_is_not_made_too_long_by_its_environment() -> None:
 @pytest.mark.parametrize(
     ("tags", "refusal"),
     [
-        ({"aws:team": "x"}, "begins with aws:, which is AWS's own; rename it"),
+        ({"aws:team": "x"}, "begins with aws:, which is reserved for AWS; rename it"),
         ({"": "x"}, "a name of 1 to 128 characters"),
         ({"Team": "x" * 257}, "a value of at most 256"),
-        ({str(number): "x" for number in range(51)}, "has 51 tags, and AWS takes 50"),
+        ({str(number): "x" for number in range(51)}, "has 51 tags, and AWS allows 50"),
     ],
 )
 def test_tags_that_aws_refuses_are_refused_before(tags: dict[str, str], refusal: str) -> None:

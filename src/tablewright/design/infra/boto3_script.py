@@ -1,4 +1,4 @@
-"""The requests that make a design's tables as a Python program that uses boto3."""
+"""The requests that create a design's tables as a Python program that uses boto3."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def script(design: Design, deployment: Deployment) -> str:
         "    try:",
         f"        create_tables({clients})",
         "    except (BotoCoreError, ClientError) as error:",
-        "        # No credentials, no permission, a table that is there: one line says it.",
-        '        sys.exit(f"tables are not created: {error}")',
+        "        # No credentials, no permission, or an existing table: one line.",
+        '        sys.exit(f"cannot create the tables: {error}")',
         "",
         "",
         'if __name__ == "__main__":',
