@@ -1,4 +1,4 @@
-"""What routes ask for: who is calling, the system's service, an idempotency key, a page.
+"""Dependencies of routes: the caller, the system's service, an idempotency key, a page.
 
     @router.get("/tickets/{ticket_id}")
     async def get_ticket(ticket_id: str, desk: Desk, caller: Annotated[Caller, allow(MEMBERS, ADMINS)]) -> Ticket: ...
