@@ -25,7 +25,6 @@ MODULES: dict[str, tuple[str, ...] | None] = {
     "tablewright.design.cost.hot_keys": ("HotKey", "hot_keys"),
     "tablewright.design.cost.monthly_bill": ("Bill", "BillLine", "CostOptions", "CostPlan", "break_even", "plan_costs"),
     "tablewright.design.design_loading": ("DesignError", "RefusedError", "load"),
-    "tablewright.design.diff.snapshot": ("Snapshot", "read", "snapshot", "text"),
     "tablewright.design.iam.policy_evaluation": ("is_allowed",),
     "tablewright.design.infra.table_requests": ("AwsRequest", "Deployment", "ProvisionedCapacity", "requests"),
     "tablewright.design.table_names": ("table_name",),
