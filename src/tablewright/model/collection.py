@@ -1,8 +1,8 @@
-"""Collections: several kinds of entities that share a partition, read by one query.
+"""Collections: several entities that share a partition, read by one query.
 
     class TaskWithAssignments(Collection):
-        task: Task                                    the one; without it there is no collection
-        profile: Profile | None                       one, or none
+        task: Task                                    required: without it there is no collection
+        profile: Profile | None                       optional
         assignments: list[Assignment]                 all of them, in the order of the sort key
 
         of_task = CollectionQuery()                            the partition of the table
@@ -10,8 +10,8 @@
 
     store.collect(TaskWithAssignments.of_task(task_id="t-1"))
 
-A pattern is called with the fields that the partition key is made of, as the first member names them. What else is in
-the partition is left out.
+A pattern is called with the fields of the partition key, as the first member names them. Items of other entities are
+left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ C = TypeVar("C", bound="Collection")
 
 @dataclass(frozen=True, slots=True)
 class CollectionSelection(Generic[C]):
-    """A collection to read."""
+    """A collection to read: ``TaskWithAssignments.of_task(task_id="t-1")``."""
 
     collection: type[C]
     name: str
@@ -48,12 +48,17 @@ class CollectionSelection(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class CollectionQuery:
-    """A pattern that reads a collection: a partition of the table, or of an index."""
+    """An access pattern that reads a collection: a partition of the table, or of an index.
+
+        of_task = CollectionQuery()                     store.collect(TaskWithAssignments.of_task(task_id="t-1"))
+
+    ``expected`` is the usual number of items of a read, for estimates of cost.
+    """
 
     index: str | None = None
     newest_first: bool = False
     consistent: bool = False
-    # Whether large values that are outside of items are read along; otherwise ``store.load`` fetches them.
+    # Whether large values that are in blobs are read as well; otherwise ``store.load`` fetches them.
     load_large: bool = True
     expected: int | None = None
     name: str = field(default="", init=False)
@@ -72,7 +77,7 @@ class CollectionQuery:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A field of a collection: the entity in it, and whether there may be many of it, or none."""
+    """A field of a collection: its entity, and whether it is a list, or optional."""
 
     name: str
     schema: Schema
@@ -85,7 +90,15 @@ def _decoded(schema: Schema[Entity], item: Item) -> Entity:
 
 
 class Collection(BaseModel):
-    """The base of all collections."""
+    """The base class of collections; the type of each member says how many items of its entity there are.
+
+    class Case(Collection):
+        ticket: Ticket                     required
+        feedback: Feedback | None          optional
+        events: list[Event]                all of them, in the order of the sort key
+
+        of_ticket = CollectionQuery()
+    """
 
     model_config = ConfigDict(ignored_types=(CollectionQuery,), extra="forbid", revalidate_instances="never")
 
@@ -112,7 +125,7 @@ class Collection(BaseModel):
 
     @classmethod
     def of(cls, items: Iterable[Item], decode: Callable[[Schema, Item], Entity] = _decoded) -> Self | None:
-        """The collection that items make up; None when a member is missing that has to be there."""
+        """The collection that items make up; None when a required member is missing."""
         found: dict[str, list[Entity]] = {member.name: [] for member in cls.members_}
         for item in items:
             member = next((member for member in cls.members_ if member.schema.matches(item)), None)
@@ -140,7 +153,7 @@ def _member(place: str, name: str, info: FieldInfo) -> Member:
 
 
 def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) -> None:
-    """All members have the same partition key."""
+    """Check that all members have the same partition key."""
     table = members[0].schema.table
     try:
         index = None if pattern.index is None else table.index(pattern.index)

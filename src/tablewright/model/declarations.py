@@ -31,7 +31,7 @@ from pydantic import Field
 
 from tablewright.dynamo import AttributeValue
 from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.keys.key_template import SEPARATOR, Segments, Template, meet
+from tablewright.model.keys.key_template import SEPARATOR, Segments, Template, can_overlap
 from tablewright.model.values.attribute_codec import EpochSeconds, encode
 
 # -- markers on fields ----------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class KeyRule:
 
     def overlaps(self, other: KeyRule) -> bool:
         """Whether a key can match both; may say so of rules where none can, as templates do."""
-        return meet(self._segments(), other._segments())
+        return can_overlap(self._segments(), other._segments())
 
     def _segments(self) -> list[Segments]:
         """The segments of the template, and the shard."""

@@ -42,7 +42,7 @@ from tablewright.model import (
 )
 from tablewright.model.declarations import Numbered
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.values.attribute_codec import named
+from tablewright.model.values.attribute_codec import resolve_alias
 
 __all__ = ["USUAL_ITEMS", "Actions", "CapacityEstimate", "Units", "actions", "is_transaction"]
 
@@ -360,7 +360,7 @@ def _choices(schema: Schema, path: str) -> int | None:
 
 
 def _members(annotation: Any) -> int | None:
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     if get_origin(annotation) is Literal:
         return len(get_args(annotation))
     if annotation is bool:

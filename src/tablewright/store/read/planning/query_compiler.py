@@ -28,7 +28,7 @@ from tablewright.dynamo.expressions.builder import (
 )
 from tablewright.model import ModelError
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.model.items.field_layout import encoded
+from tablewright.model.items.field_layout import encode_value
 from tablewright.model.keys.fast_keys import AttributeBuilder, attribute_builder
 from tablewright.model.keys.key_template import PAST, Field, Part, Template
 from tablewright.store.read.planning.key_range import Check
@@ -186,7 +186,7 @@ class _Outliner:
             self._use(template, None if open_field is None else open_field.name)
             if open_field is None:
                 straight = self._straight(attribute, template.parts + template.optional)
-                self._place(compare(attribute, "=", _BLANK), _text(template.beginning()), straight=straight)
+                self._place(compare(attribute, "=", _BLANK), _text(template.prefix_renderer()), straight=straight)
                 continue
             if target == open_field.name:
                 self._bounded(attribute, template, open_field)
@@ -218,7 +218,7 @@ class _Outliner:
         else:
             parts = template.parts + template.optional
             straight = self._straight(attribute, parts[: parts.index(open_field)])
-            make = _text(template.beginning(open_field))
+            make = _text(template.prefix_renderer(open_field))
             self._place(begins_with(attribute, _BLANK), make, straight=straight)
 
     def _bounded(self, attribute: str, template: Template | None = None, part: Field | None = None) -> None:
@@ -256,7 +256,7 @@ class _Outliner:
             several = isinstance(wanted, list | tuple | set | frozenset)
             choices = wanted if several else [wanted]
             where = f"{self.way.pattern}, where {name}"
-            options = [None if value is None else encoded(place, value, where) for value in choices]
+            options = [None if value is None else encode_value(place, value, where) for value in choices]
             if not options:
                 self.result.nothing = True
             elif self.way.has is not None and place.parts[0] not in self.way.has:

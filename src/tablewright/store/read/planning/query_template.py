@@ -17,9 +17,9 @@ from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import Placeholders, render
 from tablewright.model import Entity, Query, schema_of
 from tablewright.model.declarations import KeyRule
-from tablewright.model.items.field_layout import encoded
+from tablewright.model.items.field_layout import encode_value
 from tablewright.model.items.field_spec import FieldLocation
-from tablewright.model.keys.fast_keys import AttributeBuilder, made
+from tablewright.model.keys.fast_keys import AttributeBuilder, build_attributes
 from tablewright.model.keys.key_template import Field, Template
 from tablewright.model.schema import Schema
 from tablewright.store.context import Context
@@ -108,7 +108,7 @@ class Outline:
         """The plan for these values of fields, if it can be made without an item of them."""
         if self.straight is None:
             return None
-        found = made(self.straight, values, dict(self.placeholders.values))
+        found = build_attributes(self.straight, values, dict(self.placeholders.values))
         if found is None:
             return None
         table = context.name_of(self.scope.schema.table)
@@ -223,7 +223,7 @@ class Bounded:
             if type(value) is date and datetime in self.place.coercion.bound_encoders:
                 edge = time.min if bound in ("since", "before") else time.max
                 value = datetime.combine(value, edge, UTC)
-            stored = encoded(self.place, value, f"{self._name}, {bound}", is_bound=True)
+            stored = encode_value(self.place, value, f"{self._name}, {bound}", is_bound=True)
             assert stored is not None
             if bound in ("since", "after"):
                 within.low = (stored, bound == "since")
