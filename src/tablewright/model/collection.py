@@ -17,7 +17,7 @@ left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import UnionType
 from typing import Any, ClassVar, Generic, Self, TypeVar, Union, get_args, get_origin
 
@@ -28,6 +28,7 @@ from tablewright.dynamo import Item
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import Field, Literal
+from tablewright.model.patterns import Pattern
 from tablewright.model.schema import Schema, schema_of
 
 C = TypeVar("C", bound="Collection")
@@ -47,7 +48,7 @@ class CollectionSelection(Generic[C]):
 
 
 @dataclass(frozen=True, slots=True)
-class CollectionQuery:
+class CollectionQuery(Pattern):
     """An access pattern that reads a collection: a partition of the table, or of an index.
 
         of_task = CollectionQuery()                     store.collect(TaskWithAssignments.of_task(task_id="t-1"))
@@ -61,10 +62,6 @@ class CollectionQuery:
     # Whether large values that are in blobs are read as well; otherwise ``store.load`` fetches them.
     load_large: bool = True
     expected: int | None = None
-    name: str = field(default="", init=False)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        object.__setattr__(self, "name", name)
 
     def __get__(self, instance: object, owner: type[C]) -> Callable[..., CollectionSelection[C]]:
         def gather(**values: Any) -> CollectionSelection[C]:
@@ -92,12 +89,14 @@ def _decoded(schema: Schema[Entity], item: Item) -> Entity:
 class Collection(BaseModel):
     """The base class of collections; the type of each member says how many items of its entity there are.
 
-    class Case(Collection):
-        ticket: Ticket                     required
-        feedback: Feedback | None          optional
-        events: list[Event]                all of them, in the order of the sort key
+        class Case(Collection):
+            ticket: Ticket                     required
+            feedback: Feedback | None          optional
+            events: list[Event]                all of them, in the order of the sort key
 
-        of_ticket = CollectionQuery()
+            of_ticket = CollectionQuery()
+
+    ``store.collect(Case.of_ticket(ticket_id="t-1"))`` reads one, or None if a required member is missing.
     """
 
     model_config = ConfigDict(ignored_types=(CollectionQuery,), extra="forbid", revalidate_instances="never")

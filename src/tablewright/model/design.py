@@ -55,7 +55,9 @@ def _check_figure(place: str, figure: object, most: int, *, whole: bool = False)
 class ItemWrite:
     """What a write does to one item, or to several items of the same entity.
 
-    ItemWrite(Call, "update", sets=["status"])        ItemWrite(Event, "put", count=25, conditional=False)
+        ItemWrite(Call, "update", sets=["status"])        ItemWrite(Event, "put", count=25, conditional=False)
+
+    ``sets`` and ``appends`` are the fields that an update changes.
     """
 
     entity: type[Entity]
@@ -84,7 +86,9 @@ class ItemWrite:
 class Write:
     """A named write: of one item, of several in one transaction, or of many in batches.
 
-    Write("reschedule", ItemWrite(Call, "delete"), ItemWrite(Call, "create"))
+        Write("reschedule", ItemWrite(Call, "delete"), ItemWrite(Call, "create"))
+
+    It is named in roles and in traffic, and ``store.transact`` or ``store.write_many`` runs it.
     """
 
     name: str
@@ -126,7 +130,9 @@ class Write:
 class RequiredRead:
     """A read that the application needs, and the fields that are known then; lint looks for a key that serves it.
 
-    RequiredRead("calls of a day", Call, by=["scheduled_for"])
+        RequiredRead("calls of a day", Call, by=["scheduled_for"])
+
+    It is listed in the design document, and runs nowhere.
     """
 
     name: str
@@ -138,7 +144,9 @@ class RequiredRead:
 class Reaction:
     """What happens because of a write: a counter, an event, a mail, an export.
 
-    Reaction("call_booked", Call, events=frozenset(["INSERT"]), effect="notify")
+        Reaction("call_booked", Call, events=frozenset(["INSERT"]), effect="notify")
+
+    ``events`` are those of the stream record: INSERT, MODIFY, REMOVE; by default all of them.
     """
 
     name: str

@@ -80,11 +80,23 @@ class Selection(Generic[E_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Get:
+class Pattern:
+    """What access patterns have in common: the name that they are declared with."""
+
+    name: str = field(default="", init=False)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        object.__setattr__(self, "name", name)
+
+
+@dataclass(frozen=True, slots=True)
+class Get(Pattern):
     """An access pattern that reads one item, by the primary key or by an index.
 
-    by_id = Get()                    store.get(Ticket.by_id(ticket_id="t-1"))
-    by_call = Get("byCallId")        store.get(Call.by_call(call_id="c-9"))
+        by_id = Get()                    store.get(Ticket.by_id(ticket_id="t-1"))
+        by_call = Get("byCallId")        store.get(Call.by_call(call_id="c-9"))
+
+    Called with the fields of the key, it returns a ``Lookup``.
     """
 
     index: str | None = None
@@ -94,10 +106,6 @@ class Get:
     many: bool = False
     # Whether large values that are in blobs are read as well; otherwise ``store.load`` fetches them.
     load_large: bool = True
-    name: str = field(default="", init=False)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        object.__setattr__(self, "name", name)
 
     def __get__(self, instance: object, owner: type[E]) -> Callable[..., Lookup[E]]:
         def lookup(**values: Any) -> Lookup[E]:
@@ -107,7 +115,7 @@ class Get:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(Pattern):
     """An access pattern that reads items in the order of the sort key.
 
         upcoming = Query("byUserStatus", fixed={"status": SCHEDULED}, range="scheduled_for")
@@ -129,10 +137,6 @@ class Query:
     consistent: bool = False
     load_large: bool = True
     expected: int | None = None
-    name: str = field(default="", init=False)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        object.__setattr__(self, "name", name)
 
     def __get__(self, instance: object, owner: type[E]) -> Callable[..., Selection[E]]:
         def select(**values: Any) -> Selection[E]:

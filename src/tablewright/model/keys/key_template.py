@@ -196,9 +196,11 @@ def _tag(value: AttributeValue) -> str:
 class Template:
     """A key template: how a key attribute is made of fields, and back.
 
-    template = Template("EVENT#{day}#{sequence:04}")
-    template.render({"day": {"S": "2025-11-18"}, "sequence": {"N": "7"}})      "EVENT#2025-11-18#0007"
-    template.parse("EVENT#2025-11-18#0007")                                    the values again
+        template = Template("EVENT#{day}#{sequence:04}")
+        template.render({"day": {"S": "2025-11-18"}, "sequence": {"N": "7"}})      "EVENT#2025-11-18#0007"
+        template.parse("EVENT#2025-11-18#0007")                                    the values again
+
+    The module's docstring has the syntax and the laws.
     """
 
     text: str
@@ -288,7 +290,7 @@ class Template:
         return render
 
     def require_complete(self, elsewhere: AbstractSet[str]) -> None:
-        """From now on, reject an optional part that lacks some of its values, unless those are ``elsewhere`` in the key."""
+        """From now on, reject an optional part with only some of its values, unless they are ``elsewhere`` as well."""
         object.__setattr__(self, "_complete_with", frozenset(elsewhere))
 
     # The argument of ``require_complete``; None if that was not called.
@@ -300,9 +302,8 @@ class Template:
         lost = [name for name in fields if name not in absent and name not in elsewhere]
         if lost:
             raise TemplateError(
-                f"{' and '.join(lost)} would be left out of the primary key, as {' and '.join(absent)} has "
-                "no value, and two "
-                "items could have the same key; give values for all of them, or for none"
+                f"{' and '.join(lost)} would be left out of the primary key, as {' and '.join(absent)} has no value, "
+                "and two items could have the same key; give values for all of them, or for none"
             )
 
     def prefix_renderer(self, until: Field | None = None) -> Callable[[Mapping[str, AttributeValue]], str | None]:
