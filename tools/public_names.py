@@ -84,6 +84,14 @@ def read_module(name: str, source: Path = SOURCE, only: tuple[str, ...] | None =
     return PublicModule(name, path, tuple(names), origins, ast.get_docstring(tree) or "")
 
 
+def bases(module: str, name: str, source: Path = SOURCE) -> set[str]:
+    """The names of the bases of a class, as it is written."""
+    for node in ast.parse(_file(module, source).read_text("utf-8")).body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return {ast.unparse(base).partition("[")[0] for base in node.bases}
+    return set()
+
+
 def _file(name: str, source: Path) -> Path:
     path = source.joinpath(*name.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -85,8 +85,8 @@ def test_policies_come_with_the_template(capsys: pytest.CaptureFixture[str]) -> 
     [
         (["infra", "no.such.module"], "there is no module 'no'"),
         (["infra", DESK, "--format", "yaml"], "invalid choice: 'yaml'"),
-        (["infra", DESK, "--environment", "a b"], "an environment is a word such as dev or prod"),
-        (["infra", DESK, "--provisioned", "0", "1"], "read capacity is at least 1"),
+        (["infra", DESK, "--environment", "a b"], "'a b' is not an environment, which is a word such as dev or prod"),
+        (["infra", DESK, "--provisioned", "0", "1"], "read capacity must be at least 1"),
         (["infra", DESK, "--max-capacity", "5", "5"], "--max-capacity needs --provisioned READ WRITE"),
         (["infra", DESK, "--policies", "--format", "cli"], "--policies needs --format cloudformation"),
         (["infra", DESK, "--design", "Desk"], "has no design 'Desk'; it has Service Desk"),

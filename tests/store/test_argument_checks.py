@@ -60,7 +60,7 @@ MISTAKES: list[tuple[Callable[[Store, Any], Any], Any, str]] = [
     (Store.get, Book.by_id, f"{GET}, not a pattern that is not called"),
     (Store.get, Book, f"{GET}, not the class Book"),
     (Store.get, BOOK, f"{GET}, not a Book"),
-    (lambda store, wanted: store.get_many(wanted), ONE, "get_many takes several of them: get_many([...])"),
+    (lambda store, wanted: store.get_many(wanted), ONE, "get_many takes a list of lookups: get_many([...])"),
     (lambda store, wanted: store.get_many([wanted]), SOME, "not what Book.of_shelf gives"),
     (Store.query, ONE, f"query {QUERY}, not what Book.by_id gives"),
     (Store.query, Book.of_shelf, f"query {QUERY}, not a pattern that is not called"),

@@ -102,6 +102,8 @@ class Collection(BaseModel):
     model_config = ConfigDict(ignored_types=(CollectionQuery,), extra="forbid", revalidate_instances="never")
 
     members_: ClassVar[tuple[Member, ...]]
+    # What the store compiles from the access patterns; kept here, so that it lives as long as the collection.
+    query_templates_: ClassVar[dict[Any, Any]]
     patterns_: ClassVar[Mapping[str, CollectionQuery]]
 
     @classmethod
@@ -109,6 +111,7 @@ class Collection(BaseModel):
         super().__pydantic_init_subclass__(**kwargs)
         if not cls.model_fields:
             raise ModelError(f"{cls.__name__} has no members; declare at least one, such as `task: Task`")
+        cls.query_templates_ = {}
         cls.members_ = tuple(_member(f"{cls.__name__}.{name}", name, info) for name, info in cls.model_fields.items())
         cls.patterns_ = {name: member for name, member in vars(cls).items() if isinstance(member, CollectionQuery)}
         tables = {member.schema.table.name for member in cls.members_}

@@ -18,7 +18,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, Str
 from typing_extensions import TypeAliasType, TypedDict
 
 from tablewright.design.diff import Impact, changes, most_severe
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.model import Design, Entity, EpochMillis, EpochSeconds, Table, schema_of
 
 DAY, NOON = date(2026, 1, 15), datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tablewright.design.design_loading import DesignError
-from tablewright.design.diff.snapshot import declared_entities
+from tablewright.design.diff.design_snapshot import declared_entities
 from tablewright.design.sample_entities import samples
 from tablewright.dynamo import Item
 from tablewright.model import Design, Index, Schema, Table, schemas_of
