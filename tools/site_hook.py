@@ -11,14 +11,17 @@ mkdocs.yml names this file under `hooks`.
 
 from __future__ import annotations
 
+import argparse
 import base64
 import hashlib
 import io
+import os
 import posixpath
 import re
 import sys
 import tarfile
 import urllib.request
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -28,10 +31,12 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
+from tablewright.cli import build_parser
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools.public_names import PublicModule, public_modules, read_module  # noqa: E402
+from tools.public_names import PublicModule, bases, public_modules, read_module  # noqa: E402
 
 REPOSITORY = "https://github.com/tablewright/tablewright/blob/main"
 # Pages of the site that are kept where GitHub looks for them.
@@ -123,6 +128,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     return _TITLED.sub(r'```\2 title="\1"' + "\n", "".join([*parts, linked(markdown[done:])]))
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Some docstrings end a sentence with the `::` of reStructuredText before a block of code."""
+    return html.replace("::</p>", ":</p>") if page.file.src_uri.startswith("api/") else html
+
+
 def on_post_page(output: str, page: Any, config: Any) -> str:
     if 'class="mermaid"' not in output:
         return output
@@ -154,7 +164,7 @@ def _with_reference(entry: Any) -> Any:
 
 def _reference_nav() -> list[Any]:
     """The pages of the reference, those of one package below it."""
-    nav: list[Any] = ["api/index.md"]
+    nav: list[Any] = ["api/index.md", {"the command line": "api/commands.md"}]
     for package, group in groupby(public_modules(), key=lambda module: _short(module.name).partition(".")[0]):
         modules = list(group)
         entries: list[Any] = []
@@ -170,7 +180,7 @@ def _reference_nav() -> list[Any]:
 def reference_pages() -> dict[str, str]:
     """The Markdown of every page of the reference."""
     modules = public_modules()
-    pages = {"api/index.md": _index(modules)}
+    pages = {"api/index.md": _index(modules), "api/commands.md": _commands()}
     for module in modules:
         rooms = _rooms(module)
         if _is_split(module):
@@ -194,7 +204,8 @@ def _index(modules: list[PublicModule]) -> str:
         "# API reference",
         "",
         "Every public name: what a package has in its `__all__`, and what the guides import. All else is internal, and",
-        "may change without notice. The pages are made from the source.",
+        "may change without notice. The pages are made from the source. [The command line](commands.md) has a page of",
+        "its own.",
         "",
         "| module | |",
         "|---|---|",
@@ -203,6 +214,28 @@ def _index(modules: list[PublicModule]) -> str:
         f"| [`{module.name}`]({posixpath.relpath(_uri(module), 'api')}) | {module.summary} |" for module in modules
     ]
     return "\n".join(lines) + "\n"
+
+
+def _commands() -> str:
+    """Every command with its options, as `--help` prints them."""
+    os.environ["COLUMNS"] = "100"
+    lines = [
+        "# The command line",
+        "",
+        "As `tablewright COMMAND --help` prints it. The guides show the commands at work.",
+        "",
+    ]
+    for name, parser in _subcommands(build_parser(), "tablewright"):
+        lines += [f"## {name}", "", "```text", parser.format_help().rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def _subcommands(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    yield name, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, inner in action.choices.items():
+                yield from _subcommands(inner, f"{name} {word}")
 
 
 def _overview(module: PublicModule, rooms: dict[str, list[str]]) -> str:
@@ -216,12 +249,15 @@ def _overview(module: PublicModule, rooms: dict[str, list[str]]) -> str:
 
 def _entries(module: PublicModule, names: list[str], level: int) -> list[str]:
     modules = {each.name for each in public_modules()}
-    return [
-        line
-        for name in names
-        if f"{module.name}.{name}" not in modules
-        for line in (f"::: {module.name}.{name}", "    options:", f"      heading_level: {level}", "")
-    ]
+    lines: list[str] = []
+    for name in names:
+        if f"{module.name}.{name}" not in modules:
+            lines += [f"::: {module.name}.{name}", "    options:", f"      heading_level: {level}"]
+            # What a public base has is on its own entry; what an internal one has is nowhere else.
+            if bases(module.origins[name], name) - set(module.names):
+                lines.append("      inherited_members: true")
+            lines.append("")
+    return lines
 
 
 def _room_introduction(module: PublicModule, names: list[str]) -> list[str]:
