@@ -249,7 +249,7 @@ def test_a_role_that_may_do_nothing_has_no_policy_and_the_others_have() -> None:
     assert [name for name in resources if name.endswith("Policy")] == ["ApiPolicy"]
 
 
-def test_tables_that_are_told_apart_by_the_environment_alone_are_refused() -> None:
+def test_tables_that_are_distinct_by_the_environment_alone_are_refused() -> None:
     design = Design("Orders", tables=[Table("dev-orders", "id"), Table("prod-orders", "id")])
     with pytest.raises(DesignError, match="dev-orders and prod-orders would have the same name in another environment"):
         cloudformation_template(design, Deployment())
