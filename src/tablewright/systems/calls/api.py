@@ -28,9 +28,10 @@ from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import MOST_VERSIONS, Call, Status
 from tablewright.systems.calls.service import Bounds, Calls
 from tablewright.systems.key_times import EPOCH, LAST_MILLIS
-from tablewright.systems.unreadable_items import NoteList, TellingRouter, UnreadableItem, shown
+from tablewright.systems.system_router import SystemRouter, UnreadableList
+from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
-router = TellingRouter("service")
+router = SystemRouter("service")
 
 Service = Annotated[Calls, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, MEMBERS, SERVICES, ADMINS)]
@@ -293,9 +294,9 @@ async def calls_of_provider(
 
 
 @router.get("/unreadable", tags=["upkeep"])
-async def unreadable(service: Service, _: Admin) -> NoteList:
+async def unreadable(service: Service, _: Admin) -> UnreadableList:
     """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
-    return NoteList.of(service.notes)
+    return UnreadableList.of(service.unreadable_log)
 
 
 def _owner(caller: Caller) -> str | None:
@@ -324,4 +325,4 @@ def _view(call: Call) -> CallView:
 
 def _page(page: TolerantPage[Call]) -> CallPage:
     found = [_view(call) for call in page.items]
-    return {"calls": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
+    return {"calls": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}

@@ -36,7 +36,7 @@ from tablewright.store import (
 )
 from tablewright.systems.calls.model import Call, Status
 from tablewright.systems.key_times import EPOCH
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 _MILLISECOND = timedelta(milliseconds=1)
 # How often a create goes round between a call that is there and one that is being cancelled.
@@ -59,10 +59,12 @@ ANY_TIME = Bounds()
 class Calls:
     """Calls of users with providers."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float], notes: Notes | None = None) -> None:
-        self.notes = notes or Notes("calls")
+    def __init__(
+        self, store: AsyncStore, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
+    ) -> None:
+        self.unreadable_log = unreadable_log or UnreadableLog("calls")
         self._store = store
-        self._reader = AsyncTolerantReader(store, self.notes.add)
+        self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._clock = clock
         self._idempotency = Idempotency("calls")
 

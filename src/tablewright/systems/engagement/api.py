@@ -21,13 +21,14 @@ from tablewright.systems.engagement.configuration import Name
 from tablewright.systems.engagement.model import Program, Subject
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.reactive import Event, Reaction
-from tablewright.systems.unreadable_items import NoteList, TellingRouter, shown, told
+from tablewright.systems.system_router import SystemRouter, UnreadableList
+from tablewright.systems.unreadable_log import describe, unreadable_items
 
 # Seconds that a request to deliver takes; what is left is delivered by the next.
 _DELIVER_WITHIN = 20.0
 
 _AGAIN = "put it again"
-router = TellingRouter(
+router = SystemRouter(
     "here",
     {
         "Program": _AGAIN,
@@ -81,7 +82,7 @@ async def programs(
     return views.ProgramPage(
         programs=[views.ProgramView.of(each) for each in page.items],
         cursor=page.cursor,
-        unreadable=shown(page.unreadable),
+        unreadable=unreadable_items(page.unreadable),
     )
 
 
@@ -108,7 +109,7 @@ async def versions(
     return views.VersionPage(
         versions=[views.VersionView.of(each) for each in page.items],
         cursor=page.cursor,
-        unreadable=shown(page.unreadable),
+        unreadable=unreadable_items(page.unreadable),
     )
 
 
@@ -124,7 +125,7 @@ async def top(
     return views.EntryPage(
         candidates=[views.EntryView.of(each) for each in page.items],
         cursor=page.cursor,
-        unreadable=shown(page.unreadable),
+        unreadable=unreadable_items(page.unreadable),
     )
 
 
@@ -140,7 +141,7 @@ async def of_day(
     """Candidates of a program that were made on a day, in that order."""
     page = await here.engagement.of_day(program_id, day, limit=limit, cursor=cursor)
     found = [views.CandidateView.of(each) for each in page.items]
-    return views.CandidatePage(candidates=found, cursor=page.cursor, unreadable=shown(page.unreadable))
+    return views.CandidatePage(candidates=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
 
 
 @router.get(_CANDIDATE, tags=["candidates"], responses=documented(404))
@@ -200,7 +201,7 @@ async def scores(customer_id: views.Id, subject_id: views.SubjectId, here: Here,
     """The scores of a customer and subject that have not expired."""
     found = await here.engagement.scores(customer_id, subject_id)
     scores = [views.ScoreView.of(each) for each in found.items]
-    return views.ScoreList(scores=scores, unreadable=shown(found.unreadable))
+    return views.ScoreList(scores=scores, unreadable=unreadable_items(found.unreadable))
 
 
 @router.get(
@@ -248,7 +249,7 @@ async def _concerned(here: Platform, body: views.EventBody) -> tuple[list[Progra
     # Their keys begin with "program_id <name>,".
     names = [str(error.key).partition(",")[0].removeprefix("program_id ") for error in found.unreadable]
     failed = [
-        Reaction(name, "failed", f"{told(error)}: {_AGAIN}", None)
+        Reaction(name, "failed", f"{describe(error)}: {_AGAIN}", None)
         for name, error in zip(names, found.unreadable, strict=True)
     ]
     return found.items, failed
@@ -278,7 +279,9 @@ async def runs(
     """The runs of a program, latest first."""
     page = await here.engagement.runs(program_id, marketplace_id, limit=limit, cursor=cursor)
     return views.RunPage(
-        runs=[views.RunView.of(each) for each in page.items], cursor=page.cursor, unreadable=shown(page.unreadable)
+        runs=[views.RunView.of(each) for each in page.items],
+        cursor=page.cursor,
+        unreadable=unreadable_items(page.unreadable),
     )
 
 
@@ -340,7 +343,7 @@ async def deliveries(
     """What a program has sent on a day, in that order."""
     page = await here.engagement.deliveries(program_id, day, limit=limit, cursor=cursor)
     found = [views.DeliveryView.of(each) for each in page.items]
-    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=shown(page.unreadable))
+    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
 
 
 @router.get(_PROGRAM + "/customers/{customer_id}/deliveries", tags=["deliveries"], responses=documented(400))
@@ -356,13 +359,13 @@ async def deliveries_to(
     """What a program has sent to a customer."""
     page = await here.engagement.deliveries_to(customer_id, program_id, marketplace_id, limit=limit, cursor=cursor)
     found = [views.DeliveryView.of(each) for each in page.items]
-    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=shown(page.unreadable))
+    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
 
 
 # -- what cannot be read ------------------------------------------------------------------------------------------
 
 
 @router.get("/unreadable", tags=["upkeep"])
-async def unreadable(here: Here, _: Admin) -> NoteList:
+async def unreadable(here: Here, _: Admin) -> UnreadableList:
     """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
-    return NoteList.of(here.notes)
+    return UnreadableList.of(here.unreadable_log)

@@ -43,7 +43,7 @@ from tablewright.systems.engagement.model import (
 from tablewright.systems.engagement.runs.cron_schedule import is_schedule, next_due
 from tablewright.systems.engagement.scoring.filter_chain import MANUAL
 from tablewright.systems.engagement.scoring.pipeline import entry_of
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 _ATTEMPTS = 6
 _PAGE = 100
@@ -57,9 +57,11 @@ Check = Callable[[Configuration], None]
 class Engagement:
     """Programs, candidates, scores, preferences, and what became of runs and deliveries."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float], check: Check, notes: Notes | None = None) -> None:
+    def __init__(
+        self, store: AsyncStore, clock: Callable[[], float], check: Check, unreadable_log: UnreadableLog | None = None
+    ) -> None:
         self._store = store
-        self._reader = AsyncTolerantReader(store, (notes or Notes("engagement")).add)
+        self._reader = AsyncTolerantReader(store, (unreadable_log or UnreadableLog("engagement")).add)
         self._clock = clock
         self._check = check
 

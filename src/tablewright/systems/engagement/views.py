@@ -33,7 +33,7 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.reactive import Reaction
 from tablewright.systems.json_numbers import Whole
-from tablewright.systems.unreadable_items import UnreadableItem
+from tablewright.systems.unreadable_log import UnreadableItem
 
 # Customers and subjects are named by others.
 Id = Annotated[path_ids.Id, Field(examples=["12345"])]

@@ -19,9 +19,10 @@ from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES, Caller
 from tablewright.systems.servicedesk.model import Comment, Status, Ticket
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
-from tablewright.systems.unreadable_items import NoteList, TellingRouter, UnreadableItem, shown
+from tablewright.systems.system_router import SystemRouter, UnreadableList
+from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
-router = TellingRouter("desk")
+router = SystemRouter("desk")
 
 Desk = Annotated[ServiceDesk, Depends(service_of)]
 Agent = Annotated[Caller, allow(SERVICES, MEMBERS, ADMINS)]
@@ -134,7 +135,7 @@ async def list_tickets(
         caller = f"+{caller[1:]}"
     page = await desk.of_caller(caller, open_only=open_only, limit=limit, cursor=cursor)
     found = [_view(ticket) for ticket in page.items]
-    return {"tickets": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
+    return {"tickets": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
 
 
 @router.patch("/tickets/{ticket_id}", responses=documented(404, 409), tags=["tickets"])
@@ -144,9 +145,9 @@ async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Agen
 
 
 @router.get("/unreadable", tags=["upkeep"])
-async def unreadable(desk: Desk, _: Admin) -> NoteList:
+async def unreadable(desk: Desk, _: Admin) -> UnreadableList:
     """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
-    return NoteList.of(desk.notes)
+    return UnreadableList.of(desk.unreadable_log)
 
 
 def _written(written: Written) -> TicketView:

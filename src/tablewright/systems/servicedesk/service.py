@@ -24,7 +24,7 @@ from tablewright.store import (
 )
 from tablewright.systems.servicedesk.model import FOLLOWING, Comment, Status, Ticket
 from tablewright.systems.servicedesk.privacy import Masked, caller_id, mask
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
 
@@ -44,11 +44,11 @@ class ServiceDesk:
     """Tickets of callers."""
 
     def __init__(
-        self, store: AsyncStore, secret: bytes, clock: Callable[[], float], notes: Notes | None = None
+        self, store: AsyncStore, secret: bytes, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
     ) -> None:
-        self.notes = notes or Notes("servicedesk")
+        self.unreadable_log = unreadable_log or UnreadableLog("servicedesk")
         self._store = store
-        self._reader = AsyncTolerantReader(store, self.notes.add)
+        self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._secret = secret
         self._clock = clock
         self._idempotency = Idempotency("servicedesk")

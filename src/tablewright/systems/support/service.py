@@ -43,8 +43,8 @@ from tablewright.systems.support.model import (
     Ticket,
     TicketIdempotency,
 )
-from tablewright.systems.support.ticket_lock import Turns
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.support.ticket_lock import TicketLocks
+from tablewright.systems.unreadable_log import UnreadableLog
 
 _LONGEST_SESSION = timedelta(days=30)
 _LONGEST_CACHED = timedelta(days=1)
@@ -68,11 +68,13 @@ class Dashboard:
 class Support:
     """Tickets, what happened to them, and what was thought of the help."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float], notes: Notes | None = None) -> None:
+    def __init__(
+        self, store: AsyncStore, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
+    ) -> None:
         self._store = store
-        self._reader = AsyncTolerantReader(store, (notes or Notes("support")).add)
+        self._reader = AsyncTolerantReader(store, (unreadable_log or UnreadableLog("support")).add)
         self._clock = clock
-        self._turns = Turns()
+        self._locks = TicketLocks()
         self._idempotency = Idempotency("support", TicketIdempotency)
 
     def now(self) -> datetime:
@@ -195,7 +197,7 @@ class Support:
         )
         event = self._event(ticket_id, "status_changed", old_status=expected, new_status=status, details=details)
         try:
-            async with self._turns.of(ticket_id):
+            async with self._locks.of(ticket_id):
                 await self._store.transact(change, Create(event), *_helped(ticket_id, *helpers))
         except Cancelled as cancelled:
             reason = cancelled.reasons[0]
@@ -227,7 +229,7 @@ class Support:
         there = Check(Ticket.by_id(ticket_id=ticket_id))
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                async with self._turns.of(ticket_id):
+                async with self._locks.of(ticket_id):
                     await self._store.transact(there, Create(event), *_helped(ticket_id, by))
                 break
             except Cancelled as cancelled:

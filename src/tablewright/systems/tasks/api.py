@@ -17,13 +17,14 @@ from tablewright.runtime.http.problems import documented
 from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
 from tablewright.runtime.mail.event_mail import ADDRESS, LONGEST_ADDRESS
+from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
 from tablewright.systems.tasks.service import Tasks
-from tablewright.systems.unreadable_items import NoteList, TellingRouter, UnreadableItem, shown
+from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
-tasks_router = TellingRouter("tasks", tags=["tasks"])
-users_router = TellingRouter("tasks", tags=["users"])
-upkeep_router = TellingRouter("tasks", tags=["upkeep"])
+tasks_router = SystemRouter("tasks", tags=["tasks"])
+users_router = SystemRouter("tasks", tags=["users"])
+upkeep_router = SystemRouter("tasks", tags=["upkeep"])
 
 Service = Annotated[Tasks, Depends(service_of)]
 
@@ -220,7 +221,7 @@ async def list_tasks(
     """The tasks of a status, in the order of their creation."""
     page = await tasks.by_status(status, newest_first=newest_first, limit=limit, cursor=cursor)
     found = [_task(task) for task in page.items]
-    return {"tasks": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
+    return {"tasks": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
 
 
 @tasks_router.get("/tasks/{taskId}", responses=documented(404, 409))
@@ -234,7 +235,7 @@ async def get_full_task(task_id: TaskId, tasks: Service, _: Member) -> FullTaskV
     """A task with all of its assignments."""
     full, unreadable = await tasks.full(task_id)
     assignments = [_assignment(each) for each in full.assignments]
-    return {**_task(full.task), "assignments": assignments, "unreadable": shown(unreadable)}
+    return {**_task(full.task), "assignments": assignments, "unreadable": unreadable_items(unreadable)}
 
 
 @tasks_router.patch("/tasks/{taskId}", responses=documented(404, 409))
@@ -282,7 +283,7 @@ async def list_assignments(
     """Whom a task is assigned to."""
     page = await tasks.assignments(task_id, limit=limit, cursor=cursor)
     found = [_assignment(each) for each in page.items]
-    return {"assignments": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
+    return {"assignments": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
 
 
 @tasks_router.delete("/tasks/{taskId}/assignments/{userId}", status_code=204, responses=documented(404))
@@ -329,7 +330,7 @@ async def list_users(
     """The users, by their ids. Admins only."""
     page = await tasks.users(status, limit=limit, cursor=cursor)
     found = [_user(user) for user in page.items]
-    return {"users": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
+    return {"users": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
 
 
 @users_router.get("/users/{userId}", responses=documented(404, 409))
@@ -366,9 +367,9 @@ async def reactivate_user(
 
 
 @upkeep_router.get("/unreadable")
-async def unreadable(tasks: Service, _: Admin) -> NoteList:
+async def unreadable(tasks: Service, _: Admin) -> UnreadableList:
     """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
-    return NoteList.of(tasks.notes)
+    return UnreadableList.of(tasks.unreadable_log)
 
 
 router = APIRouter(routes=[*tasks_router.routes, *users_router.routes, *upkeep_router.routes])
@@ -387,7 +388,7 @@ async def _tasks_of(tasks: Tasks, user_id: str, limit: int, cursor: str | None) 
         }
         for each in found
     ]
-    return {"tasks": views, "cursor": more, "unreadable": shown(unreadable)}
+    return {"tasks": views, "cursor": more, "unreadable": unreadable_items(unreadable)}
 
 
 def _task(task: Task) -> TaskView:

@@ -47,7 +47,7 @@ from tablewright.systems.tasks.model import (
     User,
     UserStatus,
 )
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
 
@@ -65,11 +65,13 @@ class Assigned:
 class Tasks:
     """Tasks, their assignments, and users."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float], notes: Notes | None = None) -> None:
-        self.notes = notes or Notes("tasks")
+    def __init__(
+        self, store: AsyncStore, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
+    ) -> None:
+        self.unreadable_log = unreadable_log or UnreadableLog("tasks")
         self._store = store
         self._clock = clock
-        self._reader = AsyncTolerantReader(store, self.notes.add)
+        self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._idempotency = Idempotency("tasks")
 
     async def admit(self, caller: Caller) -> Caller:
@@ -77,7 +79,7 @@ class Tasks:
         try:
             profile = await self._store.get(User.by_id(user_id=caller.user_id), consistent=True)
         except Unreadable as error:
-            self.notes.add(error)
+            self.unreadable_log.add(error)
             raise Forbidden("your profile cannot be read, so you have no role here; ask an admin to mend it") from None
         if profile is None:
             return caller

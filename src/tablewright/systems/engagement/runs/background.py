@@ -53,8 +53,8 @@ class Runner:
         self._runs = runs
         self._deliveries = deliveries
         self._clock = clock
-        self.notes = runs.notes
-        self._reader = TolerantReader(store, self.notes.add)
+        self.unreadable_log = runs.unreadable_log
+        self._reader = TolerantReader(store, self.unreadable_log.add)
         self._leaving = threading.Event()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -122,7 +122,7 @@ class Runner:
                 self.require_room()
                 self.launch(self._runs.take_over(slot))
             except Unreadable as error:
-                self.notes.add(error)
+                self.unreadable_log.add(error)
             except (Clash, Missing, TooMany):
                 continue
             except StoreError:

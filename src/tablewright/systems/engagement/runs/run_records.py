@@ -29,7 +29,7 @@ from tablewright.store import (
     Update,
 )
 from tablewright.systems.engagement.model import Program, Run, RunState, Slot
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 LEASE = timedelta(seconds=60)
 # What becomes of a run that was asked to end.
@@ -50,10 +50,12 @@ class Held:
 class Ledger:
     """Begins and ends runs, and keeps their slots."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], notes: Notes, *, lease: timedelta = LEASE) -> None:
-        self.notes = notes
+    def __init__(
+        self, store: Store, clock: Callable[[], datetime], unreadable_log: UnreadableLog, *, lease: timedelta = LEASE
+    ) -> None:
+        self.unreadable_log = unreadable_log
         self._store = store
-        self._reader = TolerantReader(store, notes.add)
+        self._reader = TolerantReader(store, unreadable_log.add)
         self._clock = clock
         self._lease = lease
 

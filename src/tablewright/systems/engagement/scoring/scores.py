@@ -28,7 +28,7 @@ from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.model import ModelScore, Score
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.sources.row_chunks import Halted
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 _log = logging.getLogger(__name__)
 
@@ -92,9 +92,11 @@ class Scores:
 class Scorer:
     """Scores prospects."""
 
-    def __init__(self, store: Store, remote: Remote, clock: Callable[[], datetime], notes: Notes | None = None) -> None:
+    def __init__(
+        self, store: Store, remote: Remote, clock: Callable[[], datetime], unreadable_log: UnreadableLog | None = None
+    ) -> None:
         self._store = store
-        self._reader = TolerantReader(store, (notes or Notes("engagement")).add)
+        self._reader = TolerantReader(store, (unreadable_log or UnreadableLog("engagement")).add)
         self._remote = remote
         self._clock = clock
 
