@@ -80,7 +80,8 @@ def http_imports(package: Path) -> list[str]:
 
 def way_to_http(first: str, imports: dict[str, list[str]]) -> tuple[str, ...]:
     """The shortest way of imports from a module of the systems to HTTP; empty if there is none."""
-    ways, seen = [(first,)], {first}
+    ways: list[tuple[str, ...]] = [(first,)]
+    seen = {first}
     while ways:
         way = ways.pop(0)
         for name in imports[way[-1]]:

@@ -102,7 +102,7 @@ def test_a_contested_customer_is_written_alone(workshop: Workshop) -> None:
 def test_one_whom_others_keep_changing_is_that_customers_error_and_no_more(workshop: Workshop) -> None:
     run, backend = ran(workshop, {"c-03": 10_000, "c-40": 10_000})
     assert (run.state, run.counts.read, run.counts.candidates) == (RunState.COMPLETED, PEOPLE, PEOPLE - 2)
-    assert run.errors == {"others keep changing the candidate": 2}
+    assert run.errors == {"other requests keep changing the candidate": 2}
     assert [each.customer_id for each in run.samples] == ["c-03", "c-40"]
     assert len(written(workshop, run)) == PEOPLE - 2
     # It was tried for a while, and not for ever.

@@ -101,13 +101,13 @@ def test_a_batch_that_is_answered_wrongly_fails_and_others_do_not(workshop: Work
 @pytest.mark.parametrize(
     ("lie", "told"),
     [
-        (None, "remote: it has no answer"),
-        (1.5, "remote: a score out of its range"),
-        (-0.1, "remote: a score out of its range"),
-        ("0.5", "remote: a score that is no number"),
-        (True, "remote: a score that is no number"),
+        (None, "remote: it has no score"),
+        (1.5, "remote: a score outside of its range"),
+        (-0.1, "remote: a score outside of its range"),
+        ("0.5", "remote: a score that is not a number"),
+        (True, "remote: a score that is not a number"),
         ({"value": 0.5, "confidence": 7}, "remote: a confidence that is not between 0 and 1"),
-        ({"points": 3}, "remote: a score that is no number"),
+        ({"points": 3}, "remote: a score that is not a number"),
     ],
 )
 def test_a_wrong_answer_is_one_customers_error(workshop: Workshop, lie: Any, told: str) -> None:
@@ -118,7 +118,7 @@ def test_a_wrong_answer_is_one_customers_error(workshop: Workshop, lie: Any, tol
     assert "c-002" not in scored(workshop)
 
 
-NO_NUMBER = "remote: a score that is no number"
+NO_NUMBER = "remote: a score that is not a number"
 
 
 @pytest.mark.requirement("CE8")
@@ -129,8 +129,8 @@ NO_NUMBER = "remote: a score that is no number"
         ("-1e9999999", NO_NUMBER),
         ("9.99999999999999999999999999999999e999999", NO_NUMBER),
         ("1e99999999999999999999999", NO_NUMBER),
-        ("1e400", "remote: a score out of its range"),
-        ("9" * 4000, "remote: a score out of its range"),
+        ("1e400", "remote: a score outside of its range"),
+        ("9" * 4000, "remote: a score outside of its range"),
         ('{"value": 0.5, "confidence": 1e9999999}', NO_NUMBER),
         ('{"value": 1e9999999, "confidence": 0.5}', NO_NUMBER),
     ],

@@ -57,7 +57,7 @@ def test_a_program_is_stored_as_the_document_has_it(served: Served, admin: httpx
         ({"scoringModels": [{"modelId": "test-points", "weight": 1, "cacheHours": 72}]}, "cacheHours"),
         ({"channels": []}, "channels"),
         ({"channels": [{"channelId": "email", "priority": 0}]}, "priority"),
-        ({"channels": [{"channelId": "a", "priority": 1}, {"channelId": "a", "priority": 2}]}, "a is there twice"),
+        ({"channels": [{"channelId": "a", "priority": 1}, {"channelId": "a", "priority": 2}]}, "a occurs twice"),
         ({"channels": [{"channelId": "webhook", "priority": 1}]}, "config.url"),
         ({"channels": [{"channelId": "email", "priority": 1, "config": {"subject": "$"}}]}, "$$"),
         ({"filterChain": {"filters": ["astrology"]}}, "there is no filter astrology; there are eligibility"),

@@ -134,7 +134,7 @@ def test_a_run_that_goes_on_cannot_be_taken_up_until_its_lease_is_over(workshop:
     with pytest.raises(Clash, match="is going on"):
         runs.resume(held.run)
     workshop.now += LEASE + timedelta(seconds=1)
-    with pytest.raises(Clash, match="was cut short; resume or cancel it"):
+    with pytest.raises(Clash, match="was interrupted; resume or cancel it"):
         runs.begin(workshop.store.get_many([_program()])[0])  # type: ignore[arg-type]
     assert runs.execute(runs.resume(held.run)).state is RunState.COMPLETED
 
@@ -188,7 +188,7 @@ def test_a_run_that_ends_every_process_at_the_same_place_is_given_up(workshop: W
     failed = runs.get(held.run)
     assert (failed.state, failed.failure) == (
         RunState.FAILED,
-        "it was cut short 5 times in a row at the same place",
+        "it was interrupted 5 times in a row at the same place",
     )
     assert runs.execute(runs.resume(failed)).state is RunState.COMPLETED
 

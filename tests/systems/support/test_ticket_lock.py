@@ -47,13 +47,13 @@ def test_nothing_is_kept_of_tickets_that_nobody_waits_for() -> None:
     asyncio.run(work())
 
 
-def test_a_turn_that_does_not_come_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_cannot_be_had_in_time_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ticket_lock, "_TIMEOUT", 0.01)
 
     async def work() -> None:
         made = TicketLocks()
         async with made.of("t-1"):
-            with pytest.raises(Clash, match="too many are writing to ticket t-1"):
+            with pytest.raises(Clash, match="too many requests are writing to ticket t-1"):
                 async with made.of("t-1"):
                     raise AssertionError("it is not its turn")
 

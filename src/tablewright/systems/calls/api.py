@@ -86,7 +86,7 @@ async def _whose_calls(
 ) -> str:
     """The user whose calls are asked for; customers ask for their own."""
     if _owner(caller) not in (None, user_id):
-        raise Forbidden("customers see their own calls only")
+        raise Forbidden("customers can only see their own calls")
     return user_id
 
 
@@ -137,16 +137,14 @@ class CallView(TypedDict):
     providerId: str
     status: Status
     scheduledFor: Annotated[int, Field(description=_TIME)]
-    version: Annotated[int, Field(description="counted up by every change")]
+    version: Annotated[int, Field(description="incremented by every change")]
 
 
 class CallPage(TypedDict):
     """Some calls."""
 
     calls: list[CallView]
-    cursor: NotRequired[
-        Annotated[str | None, Field(description="where the next page begins; none when there are no more")]
-    ]
+    cursor: NotRequired[Annotated[str | None, Field(description="for the next page; null when there are no more")]]
     unreadable: list[UnreadableItem]
 
 
@@ -163,7 +161,7 @@ async def create_call(
     key, the call as it is by then. Either with other content is refused.
     """
     if _owner(caller) not in (None, body.user_id):
-        raise Forbidden("customers schedule calls for themselves only")
+        raise Forbidden("customers can only schedule calls for themselves")
     return await service.create(
         body.user_id,
         body.provider_id,
@@ -179,7 +177,7 @@ async def get_call(
     call_id: CallId,
     service: Service,
     caller: Anyone,
-    consistent: Annotated[bool, Query(description="see what was written a moment ago, wherever this runs")] = False,
+    consistent: Annotated[bool, Query(description="strongly consistent: see what was written just before")] = False,
 ) -> CallView:
     """A call by its id."""
     return _view(await service.get(call_id, owner=_owner(caller), consistent=consistent))
@@ -213,7 +211,7 @@ async def change_provider(call_id: CallId, body: NewProvider, service: Service, 
 @router.delete("/calls/{callId}", status_code=204, responses=documented(404, 409), tags=["calls"])
 async def cancel(
     call_id: CallId,
-    version: Annotated[int, Query(ge=0, le=MOST_VERSIONS, description="the version of the call that is meant")],
+    version: Annotated[int, Query(ge=0, le=MOST_VERSIONS, description="the version of the call that this is based on")],
     service: Service,
     caller: Anyone,
 ) -> None:
@@ -295,7 +293,7 @@ async def calls_of_provider(
 
 @router.get("/unreadable", tags=["upkeep"])
 async def unreadable(service: Service, _: Admin) -> UnreadableList:
-    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
+    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
     return UnreadableList.of(service.unreadable_log)
 
 

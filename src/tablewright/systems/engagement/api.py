@@ -35,9 +35,9 @@ router = SystemRouter(
         "ProgramVersion": "put the program again, which makes a new version",
         "Preferences": _AGAIN,
         "Candidate": "delete it; the next run, or an event, makes it again",
-        "Score": "it is written anew by the next run",
-        "Run": "delete it, and begin another",
-        "Slot": "delete the latest run, and begin another",
+        "Score": "the next run writes it again",
+        "Run": "delete it, and start another",
+        "Slot": "delete the latest run, and start another",
     },
 )
 
@@ -45,7 +45,7 @@ Here = Annotated[Platform, Depends(service_of)]
 Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
 Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
-Consistent = Annotated[bool, Query(description="see what was written just before")]
+Consistent = Annotated[bool, Query(description="strongly consistent: see what was written just before")]
 
 _PROGRAM = "/programs/{program_id}/marketplaces/{marketplace_id}"
 _CANDIDATE = _PROGRAM + "/customers/{customer_id}/candidates/{subject_type}/{subject_id}"
@@ -58,7 +58,7 @@ _CANDIDATE = _PROGRAM + "/customers/{customer_id}/candidates/{subject_type}/{sub
 async def put_program(
     program_id: Name, marketplace_id: Name, body: views.ProgramBody, here: Here, caller: Admin
 ) -> views.ProgramView:
-    """Make a program what is sent: a new version of it."""
+    """Create a program, or replace it by a new version."""
     program = await here.engagement.put_program(
         program_id, marketplace_id, body.configuration, expected=body.version, by=caller.user_id
     )
@@ -88,14 +88,14 @@ async def programs(
 
 @router.post(_PROGRAM + "/enable", tags=["programs"], responses=documented(400, 404, 409))
 async def enable(program_id: Name, marketplace_id: Name, here: Here, caller: Admin) -> views.ProgramView:
-    """Have a program run, react and deliver."""
+    """Enable a program: it runs, reacts to events and delivers."""
     program = await here.engagement.set_enabled(program_id, marketplace_id, True, by=caller.user_id)
     return views.ProgramView.of(program)
 
 
 @router.post(_PROGRAM + "/disable", tags=["programs"], responses=documented(400, 404, 409))
 async def disable(program_id: Name, marketplace_id: Name, here: Here, caller: Admin) -> views.ProgramView:
-    """Have a program do nothing. A run that is going on goes on; stop it if it should not."""
+    """Disable a program. A run in progress goes on; stop it if it should not."""
     program = await here.engagement.set_enabled(program_id, marketplace_id, False, by=caller.user_id)
     return views.ProgramView.of(program)
 
@@ -104,7 +104,7 @@ async def disable(program_id: Name, marketplace_id: Name, here: Here, caller: Ad
 async def versions(
     program_id: Name, marketplace_id: Name, here: Here, _: Staff, limit: Limit = 20, cursor: Cursor = None
 ) -> views.VersionPage:
-    """What a program was, latest first."""
+    """The versions of a program, latest first."""
     page = await here.engagement.versions(program_id, marketplace_id, limit=limit, cursor=cursor)
     return views.VersionPage(
         versions=[views.VersionView.of(each) for each in page.items],
@@ -172,7 +172,7 @@ async def reject(
     here: Here,
     _: Staff,
 ) -> views.CandidateView:
-    """Leave a candidate out, until it expires; it leaves the lists at once."""
+    """Reject a candidate until it expires; it leaves the lists at once."""
     subject = Subject(type=subject_type, id=subject_id)
     found = await here.engagement.reject(customer_id, program_id, marketplace_id, subject, reason=body.reason)
     return views.CandidateView.of(found)
@@ -210,7 +210,7 @@ async def scores(customer_id: views.Id, subject_id: views.SubjectId, here: Here,
 async def score(
     customer_id: views.Id, subject_id: views.SubjectId, model_id: Name, here: Here, _: Staff
 ) -> views.ScoreView:
-    """One score; one that has expired is none."""
+    """A score, unless it has expired."""
     return views.ScoreView.of(await here.engagement.score(customer_id, subject_id, model_id))
 
 
@@ -266,7 +266,7 @@ async def begin_run(
     caller: Admin,
     idempotency_key: IdempotencyKey = None,
 ) -> views.RunView:
-    """Begin a batch run; there is one of a program at a time."""
+    """Start a batch run; a program has one at a time."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
     responder = Responder(views.RunView.of, caller.user_id, idempotency_key, views.RunView.model_validate)
     return await asyncio.to_thread(here.begin_run, program, responder)
@@ -293,7 +293,7 @@ async def get_run(program_id: Name, marketplace_id: Name, run_id: Name, here: He
 
 @router.post(_PROGRAM + "/runs/{run_id}/stop", tags=["runs"], responses=documented(404, 409))
 async def stop_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
-    """Have a run stop where it is; it can be resumed."""
+    """Stop a run where it is; it can be resumed."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
     return views.RunView.of(await asyncio.to_thread(here.runs.request, run, "stop"))
 
@@ -307,14 +307,14 @@ async def cancel_run(program_id: Name, marketplace_id: Name, run_id: Name, here:
 
 @router.post(_PROGRAM + "/runs/{run_id}/resume", status_code=202, tags=["runs"], responses=documented(404, 409))
 async def resume_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
-    """Take up a run that was stopped, failed or cut short, behind the last customer it has dealt with."""
+    """Resume a run that was stopped, failed or interrupted, after the last customer it has dealt with."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
     return views.RunView.of(await asyncio.to_thread(here.resume_run, run))
 
 
 @router.delete(_PROGRAM + "/runs/{run_id}", status_code=204, tags=["runs"], responses=documented(404, 409))
 async def forget_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> None:
-    """Delete the record of a run that is not going on, also one that cannot be read; what it has written stays."""
+    """Delete the record of a run that is not in progress, readable or not; what the run has written stays."""
     await asyncio.to_thread(here.runs.forget, program_id, marketplace_id, run_id)
 
 
@@ -367,5 +367,5 @@ async def deliveries_to(
 
 @router.get("/unreadable", tags=["upkeep"])
 async def unreadable(here: Here, _: Admin) -> UnreadableList:
-    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
+    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
     return UnreadableList.of(here.unreadable_log)

@@ -128,7 +128,7 @@ def _check_names(tables: list[str]) -> None:
     for table in tables:
         other = seen.setdefault(table.lower(), table)
         if other != table:
-            raise Invalid(f"tables: {other} and {table} are one name in a query", field="dataConnectors")
+            raise Invalid(f"tables: {other} and {table} are the same name in a query", field="dataConnectors")
 
 
 def sources_folder(runtime: Runtime) -> Path:

@@ -169,7 +169,7 @@ class Reactive:
                 continue
             except _Failed as failed:
                 return failed.reaction
-        raise Clash("others keep changing this candidate; send the event again")
+        raise Clash("other requests keep changing this candidate; send the event again")
 
     def _assessed(
         self, plan: Plan, subject: Subject, event: Event, deadline: float

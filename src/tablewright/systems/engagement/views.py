@@ -335,9 +335,9 @@ class SummaryView(View):
     refused: int
     waiting: int = Field(description="quiet hours, reached too often, or being sent elsewhere")
     unwanted: int
-    unreadable: int = Field(description="what has to be known of them cannot be read; Admins see it at /unreadable")
-    held_up: dict[str, str] = Field(description="channels that took nothing more, and why")
-    more: bool = Field(description="whether it ended before everything was looked at")
+    unreadable: int = Field(description="items that are needed for them cannot be read; Admins see them at /unreadable")
+    held_up: dict[str, str] = Field(description="channels that accepted nothing more, and why")
+    more: bool = Field(description="whether it ended before all candidates were looked at")
 
     @classmethod
     def of(cls, summary: Summary) -> SummaryView:

@@ -38,7 +38,7 @@ ENGINEERS = "Engineers"
 STAFF = (OPERATORS, ENGINEERS, SERVICES, ADMINS)
 _LIVE_EVERY = 1.0
 
-router = SystemRouter("here", {"Session": "begin another", "Metric": "rebuild the metrics"})
+router = SystemRouter("here", {"Session": "start another one", "Metric": "rebuild the metrics"})
 
 Here = Annotated[SupportFacade, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, *STAFF)]
@@ -59,9 +59,9 @@ async def _visible(support: Support, ticket_id: str, caller: Caller, *, consiste
         if caller.is_in(*STAFF):
             raise
         # Nobody can tell whose it is.
-        raise Missing(f"ticket {ticket_id} is not there") from None
+        raise Missing(f"there is no ticket {ticket_id}") from None
     if not caller.is_in(*STAFF) and ticket.customer_id != caller.user_id:
-        raise Missing(f"ticket {ticket_id} is not there")
+        raise Missing(f"there is no ticket {ticket_id}")
     return ticket
 
 
@@ -69,12 +69,12 @@ def _customer(caller: Caller, given: str | None) -> str:
     """Whose tickets are meant: a customer's own, or those that staff name."""
     if caller.is_in(*STAFF):
         if given is None:
-            raise Invalid("say whose ticket it is", field="customer_id")
+            raise Invalid("customer_id is missing: say whose ticket it is", field="customer_id")
         return given
     if given not in (None, caller.user_id):
-        raise Forbidden("customers have tickets of their own only")
+        raise Forbidden("customers can only use their own tickets")
     if not is_id(caller.user_id):
-        raise Forbidden("the id in your token cannot be asked for: it has a /, or something that cannot be seen")
+        raise Forbidden("the sub of your token cannot be used here: it has a / or a control character")
     return caller.user_id
 
 
@@ -100,7 +100,7 @@ async def get_ticket(
     ticket_id: Id,
     here: Here,
     caller: Anyone,
-    consistent: Annotated[bool, Query(description="see what was written just before")] = False,
+    consistent: Annotated[bool, Query(description="strongly consistent: see what was written just before")] = False,
 ) -> views.TicketView:
     """A ticket."""
     return views.ticket_view(await _visible(here.support, ticket_id, caller, consistent=consistent))
@@ -108,7 +108,7 @@ async def get_ticket(
 
 @router.post("/tickets/batch-get", tags=["tickets"])
 async def get_tickets(body: views.TicketIds, here: Here, caller: Anyone) -> views.TicketPage:
-    """Those of many tickets that there are."""
+    """Several tickets at once; those that do not exist are left out."""
     found = await here.support.tickets(body.ticket_ids)
     if caller.is_in(*STAFF):
         return views.ticket_page(found.items, found.unreadable)
@@ -148,7 +148,7 @@ async def by_status(
 
 @router.post("/tickets/{ticket_id}/status", tags=["tickets"], responses=documented(400, 404, 409))
 async def change_status(ticket_id: Id, body: views.StatusChange, here: Here, caller: Staff) -> views.TicketView:
-    """Change the status of a ticket, and write an event that tells of it."""
+    """Change the status of a ticket, and write an event about it."""
     ticket = await here.support.change_status(ticket_id, body.status, expected=body.expected, by=caller.user_id)
     return views.ticket_view(ticket)
 
@@ -169,7 +169,7 @@ async def put_data(ticket_id: Id, body: views.Data, here: Here, caller: Anyone) 
 
 @router.get("/tickets/{ticket_id}/case", tags=["tickets"], responses=documented(404, 413))
 async def get_case(ticket_id: Id, here: Here, caller: Anyone) -> views.CaseView:
-    """A ticket with its events and its feedback, by one query; an operator sees feedback about herself."""
+    """A ticket with its events and its feedback, by one query; operators see feedback about themselves."""
     await _visible(here.support, ticket_id, caller)
     case, unreadable = await here.support.case(ticket_id)
     return views.CaseView.of(case, [each for each in case.feedback if _may_see(caller, each)], unreadable)
@@ -255,7 +255,7 @@ def _may_see(caller: Caller, feedback: Feedback) -> bool:
 async def feedback(
     ticket_id: Id, here: Here, caller: Anyone, limit: Limit = 50, cursor: Cursor = None
 ) -> views.FeedbackPage:
-    """What was thought of the help with a ticket, newest first; an operator sees what is about herself."""
+    """Feedback on a ticket, newest first; operators see what is about themselves."""
     await _visible(here.support, ticket_id, caller)
     page = await here.support.feedback(ticket_id, limit=limit, cursor=cursor, wanted=partial(_may_see, caller))
     found = [views.FeedbackView.of(each) for each in page.items]
@@ -266,9 +266,9 @@ async def feedback(
 async def operator_feedback(
     operator_id: Id, here: Here, caller: Staff, limit: Limit = 50, cursor: Cursor = None
 ) -> views.OperatorFeedbackPage:
-    """What was thought of the help of somebody, newest first; an operator sees what is about herself."""
+    """Feedback on an operator, newest first; operators see their own."""
     if not caller.is_in(SERVICES, ADMINS) and caller.user_id != operator_id:
-        raise Forbidden("operators see feedback of their own only")
+        raise Forbidden("operators can only see feedback on their own work")
     page = await here.support.feedback_by_operator(operator_id, limit=limit, cursor=cursor)
     found = [
         views.OperatorFeedback(
@@ -284,14 +284,14 @@ async def operator_feedback(
 
 @router.post("/sessions", status_code=201, tags=["sessions"])
 async def begin_session(body: views.NewSession, here: Here, _: Machine) -> views.SessionView:
-    """Begin a session, of 24 hours unless it is said otherwise."""
+    """Start a session; it lasts 24 hours by default."""
     session = await here.support.begin_session(body.user_id, timedelta(hours=body.hours))
     return views.SessionView(**session.model_dump(exclude={"ttl"}))
 
 
 @router.get("/sessions/{session_id}", tags=["sessions"], responses=documented(404))
 async def get_session(session_id: Id, here: Here, _: Machine) -> views.SessionView:
-    """A session, while it lasts."""
+    """A session, until it expires."""
     return views.SessionView(**(await here.support.session(session_id)).model_dump(exclude={"ttl"}))
 
 
@@ -303,20 +303,20 @@ async def end_session(session_id: Id, here: Here, _: Machine) -> None:
 
 @router.put("/cache/{key}", tags=["cache"])
 async def cache(key: Id, body: views.Cached, here: Here, _: Machine) -> views.Cached:
-    """Keep a result, for 15 minutes unless it is said otherwise."""
+    """Cache a result, for 15 minutes by default."""
     await here.support.cache(key, body.data, timedelta(minutes=body.minutes))
     return body
 
 
 @router.get("/cache/{key}", tags=["cache"], responses=documented(404))
 async def cached(key: Id, here: Here, _: Machine) -> Shown:
-    """A result that was kept, while it lasts."""
+    """A cached result, until it expires."""
     return (await here.support.cached(key)).value
 
 
 @router.delete("/cache/{key}", status_code=204, tags=["cache"], responses=documented(404))
 async def forget(key: Id, here: Here, _: Machine) -> None:
-    """Drop a result."""
+    """Delete a cached result."""
     await here.support.forget(key)
 
 
@@ -350,7 +350,7 @@ async def _changes(support: Support, stopping: asyncio.Event) -> AsyncIterator[s
 
 @router.post("/metrics/rebuild", status_code=202, tags=["metrics"], responses=documented(409))
 async def rebuild(here: Here, _: Admin) -> views.JobView:
-    """Count everything anew from the table, while writes go on."""
+    """Rebuild the metrics from the table, while writes go on."""
     return views.JobView.of(here.begin("rebuild-metrics"))
 
 
@@ -379,5 +379,5 @@ async def upkeep_state(job: Upkeep, here: Here, _: Admin) -> views.JobView:
 
 @router.get("/unreadable", tags=["upkeep"])
 async def unreadable(here: Here, _: Admin) -> UnreadableList:
-    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
+    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
     return UnreadableList.of(here.unreadable_log)

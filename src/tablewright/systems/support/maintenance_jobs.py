@@ -57,7 +57,7 @@ def rebuild_metrics(
         consumer.take_over()
     done = consumer.rebuild([Metric], on_progress=on_progress, settle=settle)
     left_out = f"; {readable.summary}" if readable.left_out else ""
-    return f"the metrics are counted anew from {done.items} items{left_out}"
+    return f"the metrics were rebuilt from {done.items} items{left_out}"
 
 
 def _total(done: int, estimated: int) -> int | None:
@@ -88,7 +88,7 @@ def migrate_shards(store: Store, tell: Tell) -> str:
             return f"moved {moved} keys; every ticket is in its shard"
         if all(finding.remedy is Remedy.LEFT for finding in left):
             break
-    raise Unfinished(f"moved {moved} keys, and {len(left)} are left for somebody to look at, such as {left[0]}")
+    raise Unfinished(f"moved {moved} keys; {len(left)} could not be moved and need attention, such as {left[0]}")
 
 
 def collect_orphans(store: Store, tell: Tell, *, dry_run: bool = False) -> str:
@@ -129,7 +129,7 @@ class Job:
         """Start it; Clash if it is running."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
-                raise Clash(f"{self._name} is running already")
+                raise Clash(f"{self._name} is already running")
             self._state = JobState(running=True)
             self._thread = threading.Thread(target=self._run, args=(work,), name=f"support.{self._name}", daemon=True)
             self._thread.start()

@@ -41,7 +41,7 @@ class TicketIds(Strict):
 
 class StatusChange(Strict):
     status: Status
-    expected: Status = Field(description="the status that the change is based on; refused if it is another by now")
+    expected: Status = Field(description="the status that the change is based on; refused if it has changed")
 
 
 class Escalation(Strict):
@@ -239,10 +239,10 @@ class Metrics(BaseModel):
 
 class JobView(BaseModel):
     running: bool
-    done: int = Field(description="how much has been gone through")
+    done: int = Field(description="how much is done")
     total: int | None = Field(description="of how much, as far as that is known")
-    outcome: str | None = Field(description="what it came to, once it is over")
-    failed: str | None = Field(description="the kind of error that it ended with")
+    outcome: str | None = Field(description="the result, once it has ended")
+    failed: str | None = Field(description="the error that it ended with")
 
     @classmethod
     def of(cls, state: JobState) -> JobView:

@@ -84,7 +84,9 @@ class Runner:
         with self._lock:
             self._threads = [thread for thread in self._threads if thread.is_alive()]
             if len(self._threads) >= MOST_AT_ONCE:
-                raise TooMany(f"{MOST_AT_ONCE} runs are going on here; begin the next when one has ended", 10)
+                raise TooMany(
+                    f"{MOST_AT_ONCE} runs are in progress here; start the next when one of them has ended", 10
+                )
 
     def launch(self, held: Held) -> Run:
         """Carry a run out in a thread."""

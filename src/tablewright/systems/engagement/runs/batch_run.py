@@ -12,7 +12,7 @@ was not, each of them once. Whoever lost the slot writes nothing more. A run goe
 began with.
 
 Events change candidates meanwhile. A customer whose candidate has changed since it was read is written alone, after a
-wait, as it is by then; one that others keep changing is an error of that customer, and the run goes on.
+wait, as it is by then; one that other requests keep changing is an error of that customer, and the run goes on.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ CHUNK = 500
 _ATTEMPTS = 10
 _FIRST_WAIT = 0.02
 _LONGEST_WAIT = 0.5
-_CONTESTED = "others keep changing the candidate"
+_CONTESTED = "other requests keep changing the candidate"
 _LOOK_EVERY = 1.0
 
 Told = Callable[[Run], None]
@@ -194,7 +194,7 @@ class Runs(Ledger):
                     alone += len(batch) == 1
                     if alone == _ATTEMPTS:
                         if not batch[0].operations:
-                            raise Conflict("others keep changing the record of the run") from None
+                            raise Conflict("other requests keep changing the record of the run") from None
                         rest[0].error, alone = _CONTESTED, 0
                     leaving.wait(self._random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**alone)))
                     break
