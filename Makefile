@@ -23,6 +23,9 @@ PART ?=
 TESTS ?=
 SYSTEMS := $(patsubst src/tablewright/systems/%/model.py,tablewright.systems.%,$(wildcard src/tablewright/systems/*/model.py))
 
+# The tests start a hundred interpreters: they read bytecode instead of compiling the sources again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: up test test-slow check coverage format docs requirements generate site dist bench clean
 .DELETE_ON_ERROR:
 
@@ -30,7 +33,7 @@ up: $(RUNTIME)
 	$(BIN)/tablewright up --demo --data '$(DATA)' --port $(PORT)
 
 test: check
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-slow: $(DEV)
 	$(BIN)/pytest -m slow --timeout 3600

@@ -3,6 +3,10 @@
 in_process   boto3 without a socket: Tablewright against moto
 http         sixteen connections: Tablewright's server against dynalite, dynoxide and moto's server
 store        the store against boto3 with the peers, against `engine.call`, and against PynamoDB and pydynox
+services     the systems over HTTP: each call against an empty route with the same authentication
+services_postgres   create, get and list of Service Desk against the same calls by hand on PostgreSQL
+support      tickets of Support under load, and how far behind its metrics are
+engagement   customers of a batch run, and reads of the best candidates
 scale        a million items against ten thousand, and memory
 startup      from nothing to the first write, over a bare interpreter
 

@@ -3,9 +3,20 @@
 import argparse
 import time
 
-from benchmarks import engagement, in_process, over_http, report, scale, services, startup, store, support
+from benchmarks import (
+    engagement,
+    in_process,
+    over_http,
+    report,
+    scale,
+    services,
+    services_postgres,
+    startup,
+    store,
+    support,
+)
 
-MODULES = (in_process, over_http, store, services, support, engagement, scale, startup)
+MODULES = (in_process, over_http, store, services, services_postgres, support, engagement, scale, startup)
 PARTS = {module.PART: module.measure for module in MODULES}
 
 

@@ -16,54 +16,100 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import httpx
+import uvicorn
+from fastapi import FastAPI
 
 from benchmarks import load
 from benchmarks.cache import data_folder
 from benchmarks.report import Section, compare, progress, rate, ratio, verdict
 
 PART = "services"
+ROOT = Path(__file__).resolve().parent.parent
 CONNECTIONS = 16
-CYCLE = 100
 BAR = 0.5
 EVERY_GROUP = ["Admins", "Members", "Services", "Customers", "Operators", "Engineers"]
 _ADDRESS = re.compile(r"up at http://[^:]+:(\d+)")
 
-BARE = """
-import sys
-from typing import Annotated
-import uvicorn
-from fastapi import FastAPI
-from tablewright.runtime.dependencies import allow
-from tablewright.runtime.identity import Caller
-from tablewright.runtime.settings import Settings
-from tablewright.runtime.system import Runtime
 
-app = FastAPI()
-app.state.runtime = Runtime.open(Settings(data=sys.argv[1], memory=False, rate_limit=1e9, rate_burst=10**9), [])
+def bare_route(data: str) -> FastAPI:
+    """An empty route with the systems' authentication, and nothing else of them."""
+    from tablewright.runtime.http.dependencies import allow
+    from tablewright.runtime.settings import Settings
+    from tablewright.runtime.system import Runtime
 
-@app.get("/")
-async def empty(caller: Annotated[Caller, allow("Members")]) -> dict[str, str]:
-    return {}
+    app = FastAPI()
+    settings = Settings.model_validate({"data": data, "rate_limit": 1e9, "rate_burst": 10**9})
+    app.state.runtime = Runtime.open(settings, [])
 
-class Server(uvicorn.Server):
-    async def startup(self, sockets=None):
-        await super().startup(sockets)
-        print(f"up at http://127.0.0.1:{self.servers[0].sockets[0].getsockname()[1]}", flush=True)
+    @app.get("/", dependencies=[allow("Members")])
+    async def empty() -> dict[str, str]:
+        return {}
 
-Server(uvicorn.Config(app, port=0, log_level="error", access_log=False)).run()
-"""
+    return app
+
+
+def serve(app: FastAPI) -> None:
+    """Serve an application as ``tablewright up`` does, and print where it is."""
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[Any] | None = None) -> None:
+            await super().startup(sockets)
+            print(f"up at http://127.0.0.1:{self.servers[0].sockets[0].getsockname()[1]}", flush=True)
+
+    Server(uvicorn.Config(app, port=0, log_level="error", access_log=False, server_header=False)).run()
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a system: how its requests are made, given a client to set the stage with."""
+    """One call of a system: how its requests are made, given what sends others that have to come before."""
 
     system: str
     name: str
-    requests: Callable[[httpx.Client, int], "Requests"]
+    requests: Callable[["Send", int], list["Request"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server under load: ``remove`` is what its addresses do not begin with, though those of a call do."""
+
+    name: str
+    port: int
+    client: httpx.Client
+    token: str
+    remove: str = ""
+
+    def cycles(self, call: Call) -> list[list[bytes]]:
+        """The requests of each connection."""
+        made = [call.requests(self._request, connection) for connection in range(CONNECTIONS)]
+        return [[rendered(*self._own(request), self.token) for request in requests] for requests in made]
+
+    def _own(self, request: "Request") -> "Request":
+        method, path, body = request
+        return method, path.removeprefix(self.remove), body
+
+    def _request(self, request: "Request") -> Any:
+        method, path, body = self._own(request)
+        response = self.client.request(method, path, json=body)
+        response.raise_for_status()
+        return response.json()
+
+
+class Generator:
+    """The load generator, in a process of its own."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._process = stack.enter_context(ProcessPoolExecutor(1, mp_context=get_context("spawn")))
+
+    def run(self, target: Target, call: Call, seconds: float) -> load.Result:
+        requests = load.Load(target.port, target.cycles(call), seconds)
+        result = self._process.submit(load.run, requests).result()
+        if result.failed:
+            raise RuntimeError(f"{target.name}: {call.name} failed: {result.first_failure}")
+        return result
 
 
 def measure(seconds: float, rounds: int) -> Section:
@@ -71,47 +117,34 @@ def measure(seconds: float, rounds: int) -> Section:
     tails: dict[tuple[str, str], list[float]] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(data_folder()))
-        environment = {
-            **os.environ,
-            "TABLEWRIGHT_RATE_LIMIT": "1000000000",
-            "TABLEWRIGHT_RATE_BURST": "1000000000",
-            "TABLEWRIGHT_LOG_LEVEL": "WARNING",
-        }
-        up = [sys.executable, "-m", "tablewright", "up", "--port", "0", "--data", str(folder / "systems")]
-        port = stack.enter_context(running(up, environment))
-        bare = stack.enter_context(running([sys.executable, "-c", BARE, str(folder / "bare")], environment))
-        tokens = {port: token(folder / "systems"), bare: token(folder / "bare")}
-        generator = stack.enter_context(ProcessPoolExecutor(1, mp_context=get_context("spawn")))
-        headers = {"Authorization": f"Bearer {tokens[port]}"}
-        client = stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60))
-        empty = [[rendered("GET", "/", None, tokens[bare])] for _ in range(CONNECTIONS)]
+        ours = systems_target(stack, folder / "systems")
+        command = [sys.executable, "-m", "benchmarks.services", str(folder / "bare")]
+        port = stack.enter_context(running(command, dict(os.environ), cwd=ROOT))
+        client = stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}"))
+        bare = Target("empty route", port, client, token(folder / "bare"))
+        empty = Call("", "empty route", lambda request, connection: [("GET", "/", None)])
+        generator = Generator(stack)
         for call in calls():
             for turn in range(rounds):
                 progress(f"[services] {call.system}: {call.name} {turn + 1}/{rounds}")
-                cycles = []
-                for connection in range(CONNECTIONS):
-                    made = call.requests(client, connection)
-                    cycles.append([rendered(*request, tokens[port]) for request in made])
-                for target, cycle, key in (
+                for target, made, key in (
                     (bare, empty, ("", call.system + call.name)),
-                    (port, cycles, (call.system, call.name)),
+                    (ours, call, (call.system, call.name)),
                 ):
-                    result = generator.submit(load.run, load.Load(target, cycle, seconds)).result()
-                    if result.failed:
-                        raise RuntimeError(f"{call.system}, {call.name} failed: {result.first_failure}")
+                    result = generator.run(target, made, seconds)
                     rates.setdefault(key, []).append(result.rate)
                     tails.setdefault(key, []).append(result.p99)
     rows = []
     for call in calls():
-        ours, theirs = rates[call.system, call.name], rates["", call.system + call.name]
-        share = compare(ours, theirs)
+        measured, empty_rates = rates[call.system, call.name], rates["", call.system + call.name]
+        share = compare(measured, empty_rates)
         rows.append(
             [
                 call.system,
                 call.name,
-                rate(statistics.median(ours)),
+                rate(statistics.median(measured)),
                 f"{statistics.median(tails[call.system, call.name]) * 1e3:.1f} ms",
-                rate(statistics.median(theirs)),
+                rate(statistics.median(empty_rates)),
                 ratio(share),
                 verdict(share >= BAR),
             ]
@@ -129,9 +162,28 @@ def measure(seconds: float, rounds: int) -> Section:
     )
 
 
+def systems_target(stack: ExitStack, data: Path, *systems: str) -> Target:
+    """`tablewright up` with some systems, or all, for a caller whom nothing limits."""
+    environment = {
+        **os.environ,
+        "TABLEWRIGHT_RATE_LIMIT": "1000000000",
+        "TABLEWRIGHT_RATE_BURST": "1000000000",
+        "TABLEWRIGHT_LOG_LEVEL": "WARNING",
+    }
+    chosen = [argument for system in systems for argument in ("--system", system)]
+    up = [sys.executable, "-m", "tablewright", "up", "--port", "0", "--data", str(data), *chosen]
+    port = stack.enter_context(running(up, environment))
+    bearer = token(data)
+    headers = {"Authorization": f"Bearer {bearer}"}
+    client = stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60))
+    return Target("systems", port, client, bearer)
+
+
 @contextmanager
-def running(command: list[str], environment: dict[str, str]) -> Iterator[int]:
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+def running(command: list[str], environment: dict[str, str], cwd: Path | None = None) -> Iterator[int]:
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment, cwd=cwd
+    )
     try:
         assert process.stdout is not None
         found = _ADDRESS.search(process.stdout.readline())
@@ -157,11 +209,17 @@ def rendered(method: str, path: str, body: object, bearer: str) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode() + content
 
 
-def calls() -> list[Call]:
+def service_desk_calls() -> list[Call]:
     return [
         Call("servicedesk", "create ticket", _new_tickets),
         Call("servicedesk", "get ticket", _tickets),
         Call("servicedesk", "list tickets", _ticket_lists),
+    ]
+
+
+def calls() -> list[Call]:
+    return [
+        *service_desk_calls(),
         Call("support", "create ticket", _new_support_tickets),
         Call("support", "get ticket", _support_tickets),
         Call("calls", "create call", _new_calls),
@@ -172,66 +230,65 @@ def calls() -> list[Call]:
     ]
 
 
-Requests = list[tuple[str, str, object]]
+Request = tuple[str, str, object]
+Send = Callable[[Request], Any]
 
 
-def _made(client: httpx.Client, requests: Requests, name: str, number: int = 5) -> list[str]:
-    """Ids of things that were made by the first of some requests."""
-    method, path, body = requests[0]
-    found = []
-    for _ in range(number):
-        answer = client.request(method, path, json=body)
-        answer.raise_for_status()
-        found.append(str(answer.json()[name]))
-    return found
+def _made(send: Send, requests: list[Request], name: str, number: int = 5) -> list[str]:
+    """Ids of what is created by the first of some requests, sent some times."""
+    return [str(send(requests[0])[name]) for _ in range(number)]
 
 
-def _new_tickets(client: httpx.Client, connection: int) -> Requests:
+def _new_tickets(send: Send, connection: int) -> list[Request]:
     body = {"caller_id": f"caller-{connection}-{uuid4().hex}", "issue_description": "My laptop won't turn on"}
     return [("POST", "/servicedesk/tickets", body)]
 
 
-def _tickets(client: httpx.Client, connection: int) -> Requests:
-    made = _made(client, _new_tickets(client, connection), "ticket_id")
+def _tickets(send: Send, connection: int) -> list[Request]:
+    made = _made(send, _new_tickets(send, connection), "ticket_id")
     return [("GET", f"/servicedesk/tickets/{ticket}", None) for ticket in made]
 
 
-def _ticket_lists(client: httpx.Client, connection: int) -> Requests:
+def _ticket_lists(send: Send, connection: int) -> list[Request]:
     body = {"caller_id": uuid4().hex, "issue_description": "My laptop won't turn on"}
-    _made(client, [("POST", "/servicedesk/tickets", body)], "ticket_id", 10)
+    _made(send, [("POST", "/servicedesk/tickets", body)], "ticket_id", 10)
     return [("GET", f"/servicedesk/tickets?caller={body['caller_id']}", None)]
 
 
-def _new_support_tickets(client: httpx.Client, connection: int) -> Requests:
+def _new_support_tickets(send: Send, connection: int) -> list[Request]:
     body = {"customer_id": f"cust_{connection}", "symptom_text": "The pump stops after ten minutes"}
     return [("POST", "/support/tickets", body)]
 
 
-def _support_tickets(client: httpx.Client, connection: int) -> Requests:
-    made = _made(client, _new_support_tickets(client, connection), "ticket_id")
+def _support_tickets(send: Send, connection: int) -> list[Request]:
+    made = _made(send, _new_support_tickets(send, connection), "ticket_id")
     return [("GET", f"/support/tickets/{ticket}", None) for ticket in made]
 
 
-def _new_calls(client: httpx.Client, connection: int) -> Requests:
+def _new_calls(send: Send, connection: int) -> list[Request]:
     # Without an id of its own each call gets one.
     body = {"userId": f"u-{connection}", "providerId": "p-1", "scheduledFor": 1_900_000_000_000 + connection}
     return [("POST", "/calls/calls", body)]
 
 
-def _calls(client: httpx.Client, connection: int) -> Requests:
-    return [("GET", f"/calls/calls/{call}", None) for call in _made(client, _new_calls(client, connection), "callId")]
+def _calls(send: Send, connection: int) -> list[Request]:
+    return [("GET", f"/calls/calls/{call}", None) for call in _made(send, _new_calls(send, connection), "callId")]
 
 
-def _upcoming(client: httpx.Client, connection: int) -> Requests:
+def _upcoming(send: Send, connection: int) -> list[Request]:
     body = {"userId": uuid4().hex, "providerId": "p-1", "scheduledFor": 1_900_000_000_000}
-    _made(client, [("POST", "/calls/calls", body)], "callId", 10)
+    _made(send, [("POST", "/calls/calls", body)], "callId", 10)
     return [("GET", f"/calls/users/{body['userId']}/calls/upcoming?limit=10", None)]
 
 
-def _new_tasks(client: httpx.Client, connection: int) -> Requests:
+def _new_tasks(send: Send, connection: int) -> list[Request]:
     body = {"title": "Fix the login page", "description": "It asks for the password twice.", "priority": "LOW"}
     return [("POST", "/tasks/tasks", body)]
 
 
-def _tasks(client: httpx.Client, connection: int) -> Requests:
-    return [("GET", f"/tasks/tasks/{task}", None) for task in _made(client, _new_tasks(client, connection), "taskId")]
+def _tasks(send: Send, connection: int) -> list[Request]:
+    return [("GET", f"/tasks/tasks/{task}", None) for task in _made(send, _new_tasks(send, connection), "taskId")]
+
+
+if __name__ == "__main__":
+    serve(bare_route(sys.argv[1]))

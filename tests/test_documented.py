@@ -1,23 +1,29 @@
-"""What a user can name is documented: commands and options, settings, make targets, files of the project.
+"""What a user can name is documented: commands and options, settings, public names, make targets, files of the project.
 
-A command and its options are on a page of docs/ together. A setting is in the table of settings. What pages, workflows
-and templates name is there.
+A command and its options are on a page of docs/ together. A setting is in the table of settings. A public name is in
+the API reference, which is made from the source, with a docstring, or is listed in the text of its module; what cannot
+have a docstring (an alias, a constant) may be on a page instead. What pages, workflows and templates name is there.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import importlib
+import inspect
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from tablewright.cli import build_parser
 from tablewright.runtime.settings import PREFIX, Settings
-from tools.public_names import SOURCE
+from tools.public_names import SOURCE, PublicModule, public_modules, read_module
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "examples/README.md")
@@ -82,6 +88,78 @@ def test_every_environment_variable_is_documented() -> None:
     }
     pages = "\n".join(PAGES.values())
     assert [name for name in sorted(found - known) if f"`{name}" not in pages] == []
+
+
+# -- public names ---------------------------------------------------------------------------------------------------
+
+NAMES = [(module, name) for module in public_modules() for name in module.names]
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES, ids=[f"{module.name}.{name}" for module, name in NAMES])
+def test_a_public_name_is_documented(module: PublicModule, name: str) -> None:
+    value = getattr(importlib.import_module(module.name), name)
+    origin = read_module(module.origins[name])
+    # The reference shows the text of the module, too, which may be a list of what is in it.
+    is_listed = re.search(rf"(^|[\s,`]){name}\b", origin.text) is not None
+    if takes_docstring(value):
+        assert own_docstring(value) or is_listed, f"{module.name}.{name} has no docstring for the API reference"
+    else:
+        on_a_page = any(re.search(rf"`[^`\n]*\b{name}\b", page) for page in PAGES.values())
+        assert on_a_page or is_listed or described(origin, name), (
+            f"{module.name}.{name} is on no page, and has no text below its definition in {origin.name}"
+        )
+
+
+def takes_docstring(value: Any) -> bool:
+    return (
+        inspect.isclass(value)
+        or inspect.isroutine(value)
+        or inspect.ismodule(value)
+        or hasattr(value, "_get_wrapped_function")
+    )
+
+
+def own_docstring(value: Any) -> str | None:
+    """The docstring of a class or function, not one that it inherits, nor what a dataclass makes up."""
+    if hasattr(value, "_get_wrapped_function"):
+        value = value._get_wrapped_function()
+    text: str | None = vars(value).get("__doc__") if inspect.isclass(value) else value.__doc__
+    return None if text is None or text.startswith(f"{value.__name__}(") else text
+
+
+def described(origin: PublicModule, name: str) -> bool:
+    """Whether a text stands below the assignment of a name, as the reference shows it."""
+    body = ast.parse(origin.path.read_text("utf-8")).body
+    return any(
+        isinstance(node, ast.Assign | ast.AnnAssign)
+        and re.match(rf"{name}\b", ast.unparse(node))
+        and isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+        for node, below in pairwise(body)
+    )
+
+
+def test_pages_and_examples_import_what_is_public() -> None:
+    """What a guide tells people to import is a promise, so it is in the API reference."""
+    public = {(module.name, name) for module in public_modules() for name in module.names}
+    public |= {(parent, name) for module in public_modules() for parent, _, name in [module.name.rpartition(".")]}
+    sources = {path: "\n".join(python_blocks(text)) for path, text in PAGES.items()}
+    sources |= {path: path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")}
+    strange = [
+        f"{path.name}: from {node.module} import {alias.name}"
+        for path, source in sources.items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").split(".")[0] == "tablewright"
+        and ".systems" not in (node.module or "")
+        for alias in node.names
+        if (node.module, alias.name) not in public and alias.name != "*"
+    ]
+    assert strange == []
+
+
+def python_blocks(page: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
 
 
 # -- what pages, workflows and templates name -----------------------------------------------------------------------

@@ -18,18 +18,26 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 
-# What is public beside the packages that say so themselves with __all__.
-MODULES = (
-    "tablewright.wire.boto",
-    "tablewright.wire.server",
-    "tablewright.runtime.settings",
-    "tablewright.runtime.system",
-    "tablewright.runtime.errors",
-    "tablewright.runtime.http.application",
-    "tablewright.runtime.http.dependencies",
-    "tablewright.runtime.identity.tokens",
-    "tablewright.pytest_plugin",
-)
+# What is public beside the packages that say so themselves with __all__: modules, and which of their names; all of them
+# without a list.
+MODULES: dict[str, tuple[str, ...] | None] = {
+    "tablewright.design.cost.capacity_estimate": ("CapacityEstimate", "Units"),
+    "tablewright.design.cost.hot_keys": ("HotKey", "hot_keys"),
+    "tablewright.design.cost.monthly_bill": ("Bill", "BillLine", "CostOptions", "CostPlan", "break_even", "plan_costs"),
+    "tablewright.design.design_loading": ("DesignError", "RefusedError", "load"),
+    "tablewright.design.diff.snapshot": ("Snapshot", "read", "snapshot", "text"),
+    "tablewright.design.iam.policy_evaluation": ("is_allowed",),
+    "tablewright.design.infra.table_requests": ("AwsRequest", "Deployment", "ProvisionedCapacity", "requests"),
+    "tablewright.design.table_names": ("table_name",),
+    "tablewright.pytest_plugin": None,
+    "tablewright.runtime.errors": None,
+    "tablewright.runtime.http.application": ("application",),
+    "tablewright.runtime.http.dependencies": ("Cursor", "IdempotencyKey", "Limit", "allow", "runtime_of", "service_of"),
+    "tablewright.runtime.identity.tokens": ("ADMINS", "CUSTOMERS", "MEMBERS", "SERVICES", "Caller"),
+    "tablewright.runtime.settings": ("Settings", "SettingsError"),
+    "tablewright.runtime.system": ("Background", "DemoUser", "Runtime", "System"),
+    "tablewright.wire.boto": None,
+}
 # Packages with an __all__ for the parts around them, not for users.
 _INTERNAL = ("cli", "systems", "engine.partiql", "engine.requests", "dynamo.expressions")
 
@@ -53,7 +61,7 @@ class PublicModule:
 def public_modules(source: Path = SOURCE) -> list[PublicModule]:
     """Every public module, in the order of their names."""
     root = source / "tablewright"
-    found = {name: read_module(name, source) for name in MODULES if _file(name, source).exists()}
+    found = {name: read_module(name, source, names) for name, names in MODULES.items()}
     for path in root.rglob("__init__.py"):
         name = ".".join(path.parent.relative_to(source).parts)
         inner = name.removeprefix("tablewright").removeprefix(".")
@@ -64,15 +72,24 @@ def public_modules(source: Path = SOURCE) -> list[PublicModule]:
     return [found[name] for name in sorted(found)]
 
 
-def read_module(name: str, source: Path = SOURCE) -> PublicModule:
+def read_module(name: str, source: Path = SOURCE, only: tuple[str, ...] | None = None) -> PublicModule:
+    """A module with all its public names, or with some of them."""
     path = _file(name, source)
     tree = ast.parse(path.read_text("utf-8"))
     imported = dict(_imported(tree))
-    names = _all(tree)
+    names = _all(tree) if only is None else list(only)
     if names is None:
         names = [each for each in _defined(tree) if not each.startswith("_")]
     origins = {each: _origin(imported[each], each, source) if each in imported else name for each in names}
     return PublicModule(name, path, tuple(names), origins, ast.get_docstring(tree) or "")
+
+
+def bases(module: str, name: str, source: Path = SOURCE) -> set[str]:
+    """The names of the bases of a class, as it is written."""
+    for node in ast.parse(_file(module, source).read_text("utf-8")).body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return {ast.unparse(base).partition("[")[0] for base in node.bases}
+    return set()
 
 
 def _file(name: str, source: Path) -> Path:
@@ -81,12 +98,16 @@ def _file(name: str, source: Path) -> Path:
 
 
 def _origin(module: str, name: str, source: Path) -> str:
-    """Where a name that is imported from `module` is defined: packages may hand it on."""
+    """Where a name that is imported from `module` is defined: packages may hand it on, and a name may be a module."""
+    if _file(f"{module}.{name}", source).exists():
+        return f"{module}.{name}"
     path = _file(module, source)
     if not path.exists():
         return module
-    handed_on = dict(_imported(ast.parse(path.read_text("utf-8"))))
-    return _origin(handed_on[name], name, source) if name in handed_on else module
+    tree = ast.parse(path.read_text("utf-8"))
+    handed_on = dict(_imported(tree))
+    is_own = name in _defined(tree) or name not in handed_on
+    return module if is_own else _origin(handed_on[name], name, source)
 
 
 def _all(tree: ast.Module) -> list[str] | None:

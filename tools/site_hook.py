@@ -11,14 +11,17 @@ mkdocs.yml names this file under `hooks`.
 
 from __future__ import annotations
 
+import argparse
 import base64
 import hashlib
 import io
+import os
 import posixpath
 import re
 import sys
 import tarfile
 import urllib.request
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -28,10 +31,12 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
+from tablewright.cli import build_parser
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools.public_names import PublicModule, public_modules  # noqa: E402
+from tools.public_names import PublicModule, bases, public_modules, read_module  # noqa: E402
 
 REPOSITORY = "https://github.com/tablewright/tablewright/blob/main"
 # Pages of the site that are kept where GitHub looks for them.
@@ -123,6 +128,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     return _TITLED.sub(r'```\2 title="\1"' + "\n", "".join([*parts, linked(markdown[done:])]))
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Some docstrings end a sentence with the `::` of reStructuredText before a block of code."""
+    return html.replace("::</p>", ":</p>") if page.file.src_uri.startswith("api/") else html
+
+
 def on_post_page(output: str, page: Any, config: Any) -> str:
     if 'class="mermaid"' not in output:
         return output
@@ -153,32 +163,38 @@ def _with_reference(entry: Any) -> Any:
 
 
 def _reference_nav() -> list[Any]:
-    nav: list[Any] = ["api/index.md"]
-    for module in public_modules():
-        uri = _uri(module)
-        if _is_split(module):
-            nav.append({_short(module.name): [uri, *({room: _room_uri(module, room)} for room in _rooms(module))]})
-        else:
-            nav.append({_short(module.name): uri})
+    """The pages of the reference, those of one package below it."""
+    nav: list[Any] = ["api/index.md", {"the command line": "api/commands.md"}]
+    for package, group in groupby(public_modules(), key=lambda module: _short(module.name).partition(".")[0]):
+        modules = list(group)
+        entries: list[Any] = []
+        for module in modules:
+            inner = _short(module.name).removeprefix(f"{package}.")
+            entries.append(_uri(module) if inner == package else {inner: _uri(module)})
+            if _is_split(module):
+                entries += [{room: _room_uri(module, room)} for room in _rooms(module)]
+        nav.append({package: entries[0] if entries == [_uri(modules[0])] else entries})
     return nav
 
 
 def reference_pages() -> dict[str, str]:
     """The Markdown of every page of the reference."""
     modules = public_modules()
-    pages = {"api/index.md": _index(modules)}
+    pages = {"api/index.md": _index(modules), "api/commands.md": _commands()}
     for module in modules:
         rooms = _rooms(module)
         if _is_split(module):
             pages[_uri(module)] = _overview(module, rooms)
             for room, names in rooms.items():
                 title = f"{_short(module.name)}: {room}"
-                pages[_room_uri(module, room)] = "\n".join([f"# {title}", "", *_entries(module, names, 2)])
+                body = [f"# {title}", "", *_room_introduction(module, names), *_entries(module, names, 2)]
+                pages[_room_uri(module, room)] = "\n".join(body)
         else:
             body = [f"# {_short(module.name)}", "", *_introduction(module)]
             for room, names in rooms.items():
                 several = len(rooms) > 1
-                body += [*([f"## {room}", ""] if several else []), *_entries(module, names, 3 if several else 2)]
+                body += [f"## {room}", "", *_room_introduction(module, names)] if several else []
+                body += _entries(module, names, 3 if several else 2)
             pages[_uri(module)] = "\n".join(body)
     return pages
 
@@ -188,7 +204,8 @@ def _index(modules: list[PublicModule]) -> str:
         "# API reference",
         "",
         "Every public name: what a package has in its `__all__`, and what the guides import. All else is internal, and",
-        "may change without notice. The pages are made from the source.",
+        "may change without notice. The pages are made from the source. [The command line](commands.md) has a page of",
+        "its own.",
         "",
         "| module | |",
         "|---|---|",
@@ -197,6 +214,28 @@ def _index(modules: list[PublicModule]) -> str:
         f"| [`{module.name}`]({posixpath.relpath(_uri(module), 'api')}) | {module.summary} |" for module in modules
     ]
     return "\n".join(lines) + "\n"
+
+
+def _commands() -> str:
+    """Every command with its options, as `--help` prints them."""
+    os.environ["COLUMNS"] = "100"
+    lines = [
+        "# The command line",
+        "",
+        "As `tablewright COMMAND --help` prints it. The guides show the commands at work.",
+        "",
+    ]
+    for name, parser in _subcommands(build_parser(), "tablewright"):
+        lines += [f"## {name}", "", "```text", parser.format_help().rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def _subcommands(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    yield name, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, inner in action.choices.items():
+                yield from _subcommands(inner, f"{name} {word}")
 
 
 def _overview(module: PublicModule, rooms: dict[str, list[str]]) -> str:
@@ -209,11 +248,22 @@ def _overview(module: PublicModule, rooms: dict[str, list[str]]) -> str:
 
 
 def _entries(module: PublicModule, names: list[str], level: int) -> list[str]:
-    return [
-        line
-        for name in names
-        for line in (f"::: {module.name}.{name}", "    options:", f"      heading_level: {level}", "")
-    ]
+    modules = {each.name for each in public_modules()}
+    lines: list[str] = []
+    for name in names:
+        if f"{module.name}.{name}" not in modules:
+            lines += [f"::: {module.name}.{name}", "    options:", f"      heading_level: {level}"]
+            # What a public base has is on its own entry; what an internal one has is nowhere else.
+            if bases(module.origins[name], name) - set(module.names):
+                lines.append("      inherited_members: true")
+            lines.append("")
+    return lines
+
+
+def _room_introduction(module: PublicModule, names: list[str]) -> list[str]:
+    """What the module says of itself that all these names are from, if there is one."""
+    origins = {module.origins[name] for name in names} - {module.name}
+    return _introduction(read_module(origins.pop())) if len(origins) == 1 else []
 
 
 def _introduction(module: PublicModule) -> list[str]:

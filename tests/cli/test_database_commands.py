@@ -349,7 +349,7 @@ def test_a_database_that_is_not_whole_exits_with_1(tmp_path: Path) -> None:
     result = run("verify", str(tmp_path))
     assert result.returncode == 1
     assert result.stdout == (
-        "problem: the SQL table items_9 belongs to nothing\n"
+        "problem: the SQL table items_9 belongs to no table or backup\n"
         f"{tmp_path} is damaged: 0 tables, 0 items, 0 index entries, 0 stream records;"
         " restore an intact copy of the folder\n"
     )

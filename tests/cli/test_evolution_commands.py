@@ -76,7 +76,7 @@ def test_free_changes_pass(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_takes_work_stops_until_it_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "diff", "./old_shop.py", "./grave_shop.py")
     assert status == 1
-    assert "unsafe  Orders.point_in_time_recovery  switched off, which throws the history away" in out
+    assert "unsafe  Orders.point_in_time_recovery  disabled, which discards the recovery history" in out
     assert "backfill  Order.total" in out
     assert "1. give it a default" in out
     one = ("diff", "./old_shop.py", "./grave_shop.py", "--accept", "Order.total")
@@ -92,7 +92,7 @@ def test_machines_are_told_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(out)
     assert status == 1
     assert found["ok"] is False
-    assert [(each["kind"], each["place"], each["accepted"]) for each in found["changes"]["Shop"]] == [
+    assert [(each["impact"], each["place"], each["accepted"]) for each in found["changes"]["Shop"]] == [
         ("unsafe", "Orders.point_in_time_recovery", False),
         ("backfill", "Order.total", True),
     ]

@@ -85,8 +85,8 @@ def test_policies_come_with_the_template(capsys: pytest.CaptureFixture[str]) -> 
     [
         (["infra", "no.such.module"], "there is no module 'no'"),
         (["infra", DESK, "--format", "yaml"], "invalid choice: 'yaml'"),
-        (["infra", DESK, "--environment", "a b"], "an environment is a word such as dev or prod"),
-        (["infra", DESK, "--provisioned", "0", "1"], "read capacity is at least 1"),
+        (["infra", DESK, "--environment", "a b"], "'a b' is not an environment, which is a word such as dev or prod"),
+        (["infra", DESK, "--provisioned", "0", "1"], "read capacity must be at least 1"),
         (["infra", DESK, "--max-capacity", "5", "5"], "--max-capacity needs --provisioned READ WRITE"),
         (["infra", DESK, "--policies", "--format", "cli"], "--policies needs --format cloudformation"),
         (["infra", DESK, "--design", "Desk"], "has no design 'Desk'; it has Service Desk"),
@@ -142,7 +142,7 @@ def test_policies_are_written_by_role(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_stream_s_label_has_to_be_told(two: str, capsys: pytest.CaptureFixture[str]) -> None:
-    common = ("iam", two, "--design", "One", "--json", "--account", "123456789012", "--notes", "tablewright-notes")
+    common = ("iam", two, "--design", "One", "--json", "--account", "123456789012", "--notes", "tablewright-internal")
     _, out, err = run(capsys, *common)
     assert "/stream/STREAM-LABEL" in out
     assert "add --stream-label Notes=LABEL" in err
@@ -192,10 +192,10 @@ def test_a_design_without_roles_is_told(two: str, capsys: pytest.CaptureFixture[
 
 
 def test_the_table_of_notes_can_be_named(two: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "iam", two, "--design", "One", "--notes", "tablewright-notes")
-    assert "tablewright-notes" in out
-    _, out, _ = run(capsys, "infra", two, "--design", "One", "--policies", "--notes", "tablewright-notes")
-    assert "tablewright-notes" in out
+    _, out, _ = run(capsys, "iam", two, "--design", "One", "--notes", "tablewright-internal")
+    assert "tablewright-internal" in out
+    _, out, _ = run(capsys, "infra", two, "--design", "One", "--policies", "--notes", "tablewright-internal")
+    assert "tablewright-internal" in out
 
 
 @pytest.mark.parametrize("command", [("iam",), ("infra", "--policies")])
@@ -205,7 +205,7 @@ def test_a_consumer_whose_notes_have_no_place_is_told_to_name_one(
     status, out, err = run(capsys, *command, two, "--design", "One")
     assert (status, out) == (2, "")
     assert "need another table for their notes" in err
-    assert "--notes tablewright-notes" in err
+    assert "--notes tablewright-internal" in err
     status, out, err = run(capsys, *command, two, "--design", "One", "--notes", "nt")
     assert (status, out) == (2, "")
     assert err.startswith("tablewright: --notes nt: ")

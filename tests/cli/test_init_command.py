@@ -77,5 +77,5 @@ def test_a_name_that_would_hide_a_module_is_refused(tmp_path: Path, name: str) -
 
 @pytest.mark.parametrize("name", ["1shop", "class", "tests", "a+b", "tablewright", "\u00e9", "caf\u00e9"])
 def test_a_name_that_is_no_package_is_refused(tmp_path: Path, name: str) -> None:
-    assert "cannot be the name of a Python package" in error_line("init", name, cwd=tmp_path)
+    assert "cannot be the name of the project's package" in error_line("init", name, cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -23,4 +23,4 @@ DESIGNS["seed: support"] = Design("support", tables=[seeds.TICKETS], collections
 DESIGNS["seed: engagement"] = Design("engagement", tables=[seeds.CANDIDATES])
 
 # Where consumers of these designs keep their notes, as those of the systems do.
-NOTES_TABLE = Table("tablewright-notes", "PK", "SK")
+NOTES_TABLE = Table("tablewright-internal", "PK", "SK")

@@ -107,12 +107,12 @@ def test_a_file_that_is_loaded_twice_declares_once(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("missing_shop", "there is no module 'missing_shop'; name one that can be imported from here"),
+        ("missing_shop", "there is no module 'missing_shop'; give one that can be imported from here"),
         ("tablewright.missing", "there is no module 'tablewright.missing'"),
         ("./missing.py", "there is no file missing.py"),
-        (".", "is no import path; name a module, such as shop.model, or a file, such as ./model.py"),
-        ("./", "is a folder; name the file in it"),
-        ("empty", "empty has neither a Design nor tables; name the module that declares them"),
+        (".", "is not an import path; give a module, such as shop.model, or a file, such as ./model.py"),
+        ("./", "is a folder; give the file in it"),
+        ("empty", "empty declares neither a Design nor tables; give the module that does"),
         ("needy", "needy needs the module 'not_installed_here', which is not installed here"),
         ("broken", "broken cannot be imported: ZeroDivisionError: division by zero (broken.py:1)"),
         ("halved", "halved cannot be imported: SyntaxError"),
@@ -133,14 +133,16 @@ def test_a_declaration_that_is_refused_is_told_from_a_broken_module(folder: Path
     with pytest.raises(RefusedError) as refusal:
         load(written(folder, "refused.py", text))
     assert refusal.value.where == "refused.py:4"
-    assert str(refusal.value.error).startswith("Row does not say what its PK is")
+    assert str(refusal.value.error).startswith(
+        "Row does not define the key attribute PK; add it to keys, or store a field in it"
+    )
 
 
 def test_a_module_that_ends_the_program_is_no_design(folder: Path) -> None:
     written(folder, "ending.py", "import sys\nsys.exit(0)\n")
     written(folder, "quitting.py", "raise SystemExit('no')\n")
     for name in ("ending", "quitting", "./ending.py"):
-        with pytest.raises(DesignError, match=r"ends the program when it is imported .*py:[12]"):
+        with pytest.raises(DesignError, match=r"exits when it is imported .*py:[12]"):
             load(name)
 
 
@@ -158,13 +160,13 @@ def test_an_error_of_several_lines_is_told_in_one(folder: Path) -> None:
 def test_two_designs_of_one_name_are_refused(folder: Path) -> None:
     designs = "one = Design('Shop', tables=[shop])\nother = Design('Shop', tables=[shop])\n"
     text = f"from tablewright.model import Design\n{TABLES}\n{designs}"
-    with pytest.raises(DesignError, match="has two designs of the name 'Shop'; give one of them another name"):
+    with pytest.raises(DesignError, match="has two designs named 'Shop'; rename one of them"):
         load(written(folder, "twice.py", text))
 
 
 def test_two_tables_of_one_name_are_refused(folder: Path) -> None:
     text = "from tablewright.model import *\none = Table('rows', 'id')\nother = Table('rows', 'id')\n"
-    with pytest.raises(RefusedError, match="has two tables of the name 'rows'"):
+    with pytest.raises(RefusedError, match="has two tables named 'rows', and names must be unique"):
         load(written(folder, "rows.py", text))
 
 

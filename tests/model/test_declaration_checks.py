@@ -96,19 +96,20 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a type without a place": (
         lambda: declared({"length": timedelta}),
-        "Row.length: timedelta has no place in an item; use one of the types that do",
+        "Row.length: timedelta cannot be stored in an item; use a type that can, or a pydantic model of such types",
     ),
     "one inside of a list": (
         lambda: declared({"lengths": list[timedelta]}),
-        "Row.lengths: timedelta has no place in an item",
+        "Row.lengths: timedelta cannot be stored in an item; use a type that can, or a pydantic model of such types",
     ),
     "one inside of a model": (
         lambda: declared({"inner": Untold | None}),
-        "Row.inner: Untold.length: timedelta has no place in an item",
+        "Row.inner: Untold.length: timedelta cannot be stored in an item; use a type that can, or a pydantic "
+        "model of such types",
     ),
     "a marker inside of a model": (
         lambda: declared({"inner": Marked}),
-        "Row.inner: Marked.word is marked Unique, which only fields of an entity can be",
+        "Row.inner: Marked.word is marked Unique, a marker for fields of an entity only; remove it",
     ),
     "two fields in one attribute": (
         lambda: declared({"a_b": str, "aB": str}, naming=camel_case),
@@ -116,15 +117,18 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a field in an attribute with a rule": (
         lambda: declared({"SK": str}),
-        "Row.SK is stored in 'SK', which keys gives a rule for; drop the rule, or give the field another AttributeName",
+        "Row.SK is stored in 'SK', which is also defined in keys; remove it from keys, or give the field "
+        "another AttributeName",
     ),
     "a field in the type attribute": (
         lambda: declared({"type": str}, table(type_attribute="type")),
-        "Row.type is stored in 'type', which tells entities apart; drop the field and say type_name=...",
+        "Row.type is stored in 'type', the type attribute of the table; remove the field, and give "
+        "type_name=... in the class statement if the name matters",
     ),
     "a field in the shape attribute": (
         lambda: declared({"shape": int}, upgrades=Upgrades(dict)),
-        "Row.shape is stored in 'shape', where upgrades keep the number of the shape; say Upgrades(..., attribute=...)",
+        "Row.shape is stored in 'shape', which has the schema version; choose another attribute with "
+        "Upgrades(..., attribute=...)",
     ),
     # keys
     "a template that breaks its promises": (
@@ -133,15 +137,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a rule that is none": (
         lambda: Keys(PK=7),  # type: ignore[arg-type]
-        "keys, PK: 7 is no rule for a key; give a template as text, when(...) or sharded(...)",
+        "keys, PK: 7 cannot define a key; use a template as text, when(...) or sharded(...)",
     ),
     "a key that the table does not have": (
         lambda: declared({}, keys=Keys(**KEYS, GSI9PK="X")),
-        "Row.keys, GSI9PK is part of no key of table 'Rows'; its keys have PK, SK, GSI1PK, GSI1SK, LSI1SK",
+        "Row.keys, GSI9PK is not a key attribute of table 'Rows'; key attributes are PK, SK, GSI1PK, GSI1SK, LSI1SK",
     ),
     "a key that is not text": (
         lambda: declared({}, table(types={"SK": "N"})),
-        "Row.keys, SK is a number, so no template can make it; store a field in it instead",
+        "Row.keys, SK is a number, and templates make text; store a field in it instead",
     ),
     "a field that is not there": (
         lambda: declared({}, keys=Keys(PK="ROW#{ident}", SK="ROW")),
@@ -153,7 +157,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a part of what has none": (
         lambda: declared({}, keys=Keys(PK="ROW#{id.word}", SK="ROW")),
-        "Row.keys, PK: 'id.word' leads into 'id', which is neither a model nor a map",
+        "Row.keys, PK: 'id.word' goes into 'id', which is neither a model nor a map",
     ),
     "an attribute with a dot": (
         lambda: declared({"n": Annotated[str, AttributeName("a.b")]}, keys=Keys(PK="ROW#{n}", SK="ROW")),
@@ -161,46 +165,46 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a list in a key": (
         lambda: declared({"inner": Inner}, keys=Keys(PK="ROW#{inner.flags}", SK="ROW")),
-        "Row.keys, PK: inner.flags has many values, and a key has one; keep an item for each of them",
+        "Row.keys, PK: inner.flags has many values, and a key holds one; store an item for each value",
     ),
     "a flag in a key": (
         lambda: declared({"yes": bool}, keys=Keys(PK="ROW#{yes}", SK="ROW")),
-        "Row.keys, PK: {yes} is neither text nor a number, so it cannot be part of a key",
+        "Row.keys, PK: {yes} is neither text nor a number; only those can be part of a key",
     ),
     "digits of a text": (
         lambda: declared({}, keys=Keys(PK="ROW#{id:04}", SK="ROW")),
-        "Row.keys, PK: {id:04} is a form of numbers, and id is none",
+        "Row.keys, PK: {id:04} is a format for numbers, and id is not a number",
     ),
     "the day of a number": (
         lambda: declared({"at": EpochMillis}, keys=Keys(PK="ROW#{at:date}", SK="ROW")),
-        "Row.keys, PK: {at:date} is the day of a time that is stored as text; declare a datetime",
+        "Row.keys, PK: {at:date} needs a time that is stored as text; declare a datetime",
     ),
     "a primary key in some states only": (
         lambda: declared({"status": Status}, keys=Keys(PK=when("ROW#{id}", status="open"), SK="ROW")),
-        "Row.keys, PK is part of the primary key, which every item has in every state; drop the when(...)",
+        "Row.keys, PK is part of the primary key, which every item must have; remove the when(...)",
     ),
     "a state that cannot be": (
         lambda: declared({"status": Status}, keys=Keys(**KEYS, GSI1PK=when("X", status="opne"))),
-        "Row.keys, GSI1PK, when status: 'opne' is no value of it: Input should be 'open' or 'closed'",
+        "Row.keys, GSI1PK, when status: 'opne' is not valid: Input should be 'open' or 'closed'",
     ),
     "a state of a field that is not there": (
         lambda: declared({}, keys=Keys(**KEYS, GSI1PK=when("X", status="open"))),
         "Row.keys, GSI1PK: Row has no field 'status'; it has id",
     ),
-    "no state": (lambda: when("X"), "when(...) needs a state, such as status='ESCALATED'"),
+    "no state": (lambda: when("X"), "when(...) needs a condition, such as status='ESCALATED'"),
     "a state of nothing": (lambda: when("X", status=None), "when(status=...) needs a value"),
-    "one shard": (lambda: sharded("X", 1), "a sharded key has at least 2 shards"),
+    "one shard": (lambda: sharded("X", 1), "a sharded key needs at least 2 shards"),
     "a sharded sort key": (
         lambda: declared({}, keys=Keys(**KEYS, GSI1SK=sharded("X", 2))),
-        "Row.keys, GSI1SK is a sort key; only a partition key can be spread over shards",
+        "Row.keys, GSI1SK is a sort key; only a partition key can be sharded",
     ),
     "no primary key": (
         lambda: declared({}, keys=Keys(PK="ROW#{id}")),
-        "Row does not say what its SK is: give it a rule in keys, or store a field in it",
+        "Row does not define the key attribute SK; add it to keys, or store a field in it",
     ),
     "a number in a key of text": (
         lambda: declared({"GSI1PK": int}),
-        "Row.GSI1PK is stored in the key attribute 'GSI1PK', which is text; say types={'GSI1PK': 'N'} in the table",
+        "Row.GSI1PK is stored in the key attribute 'GSI1PK', which is text; give the table types={'GSI1PK': 'N'}",
     ),
     "a list in a key attribute": (
         lambda: declared({"GSI1PK": list[str]}),
@@ -217,19 +221,19 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a version of text": (
         lambda: declared({"version": Annotated[str, VersionMarker()]}),
-        "Row.version is a version, so it is an int: `version: Version = 0`",
+        "Row.version is a version, so it must be an int: `version: Version = 0`",
     ),
     "a stamp on a flag": (
         lambda: declared({"made": Annotated[bool, Stamp("created")]}),
-        "Row.made is stamped with the time, so it is a datetime",
+        "Row.made is a timestamp, so it must be a datetime",
     ),
     "a stamp of an unknown event": (
         lambda: Stamp("deleted"),
-        "Stamp('deleted'): an item is stamped when it is 'created' or 'updated'",
+        "Stamp('deleted'): use 'created' or 'updated'",
     ),
     "expiry where nothing expires": (
         lambda: declared({"ttl": (ExpiresAt, None)}),
-        "Row.ttl expires, but table 'Rows' has no ttl='ttl'",
+        "Row.ttl is the time to live, but table 'Rows' has none; give it ttl='ttl'",
     ),
     "expiry in another attribute": (
         lambda: declared({"gone": (ExpiresAt, None)}, table(ttl="ttl")),
@@ -238,11 +242,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "expiry as text": (
         lambda: declared({"ttl": (Annotated[datetime | None, Expiry()], None)}, table(ttl="ttl")),
-        "Row.ttl is the time to live, so it is stored in seconds: use ExpiresAt",
+        "Row.ttl is the time to live, which DynamoDB needs in seconds; use ExpiresAt",
     ),
     "expiry in milliseconds": (
         lambda: declared({"ttl": (Annotated[EpochMillis | None, Expiry()], None)}, table(ttl="ttl")),
-        "Row.ttl is the time to live, so it is stored in seconds: use ExpiresAt",
+        "Row.ttl is the time to live, which DynamoDB needs in seconds; use ExpiresAt",
     ),
     "a unique list": (
         lambda: declared({"names": Annotated[list[str], Unique()]}),
@@ -250,11 +254,12 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a unique field where no guard can be": (
         lambda: declared({"PK": int, "name": Annotated[str, Unique()]}, table(types={"PK": "N"}), keys=Keys(SK="ROW")),
-        "table 'Rows': PK is a number, so there is no place for guards and counters of the store",
+        "table 'Rows': PK is a number, so the store cannot keep guards and sequences in the table; make the "
+        "partition key text, or remove unique and numbered fields",
     ),
     "numbered text": (
         lambda: declared({"n": Annotated[str, Numbered("id")]}),
-        "Row.n is numbered, so it is an int",
+        "Row.n is numbered, so it must be an int",
     ),
     "numbered per nothing known": (
         lambda: declared({"n": Annotated[int, Numbered("ticket")]}),
@@ -266,13 +271,16 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a large key": (
         lambda: declared({"body": Annotated[str, Large()]}, keys=Keys(PK="ROW#{body}", SK="ROW")),
-        "Row.body is Large, so it can be neither unique nor a part of a key",
+        "Row.body is Large, so it cannot be unique or part of a key",
     ),
     "a threshold beyond an item": (
         lambda: Large(threshold=500_000),
-        "Large(500000): an item has at most 400 KB; choose a threshold below that",
+        "Large(500000): the threshold must be from 1 byte to 400 KB, the largest item",
     ),
-    "no upgrades": (lambda: Upgrades(), "Upgrades() needs a step: a function from the values of one shape"),
+    "no upgrades": (
+        lambda: Upgrades(),
+        "Upgrades() needs at least one step: a function from the values of one schema version to those of the next",
+    ),
     # patterns
     "an unknown index": (
         lambda: declared({}, by=Query("GSI9")),
@@ -280,15 +288,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an index that it is never in": (
         lambda: declared({}, keys=Keys(**KEYS, GSI1PK="X"), by=Query("GSI1")),
-        "Row.by: Row is never in index 'GSI1', as it has no GSI1SK; give it a rule in keys, or store a field in it",
+        "Row.by: Row is never in index 'GSI1', as it has no GSI1SK; add that to keys, or store a field in it",
     ),
     "a consistent read of a global index": (
         lambda: declared({}, keys=Keys(**KEYS, GSI1PK="X", GSI1SK="Y"), by=Get("GSI1", consistent=True)),
-        "Row.by: a global index cannot be read consistently; read by the primary key instead",
+        "Row.by: a global index has no consistent reads; read by the primary key, or remove consistent=True",
     ),
     "a query where there is one item": (
         lambda: declared({}, Table("Rows", "PK"), keys=Keys(PK="ROW#{id}"), by=Query()),
-        "Row.by: table 'Rows' has one item for each key; use Get",
+        "Row.by: table 'Rows' has no sort key, so a key has one item; use Get",
     ),
     "a fixed field that is not there": (
         lambda: declared({}, by=Query(fixed={"status": "x"})),
@@ -296,11 +304,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a fixed field outside of the key": (
         lambda: declared({"status": Status}, by=Query(fixed={"status": "open"})),
-        "Row.by: status is fixed, but no part of the key that is read; use where",
+        "Row.by: status is fixed, but is not part of the key that is read; use where",
     ),
     "a fixed value that cannot be": (
         lambda: declared({"status": Status}, keys=Keys(PK="ROW#{id}", SK="{status}"), by=Query(fixed={"status": "x"})),
-        "Row.by, fixed status: 'x' is no value of it: Input should be 'open' or 'closed'",
+        "Row.by, fixed status: 'x' is not valid: Input should be 'open' or 'closed'",
     ),
     "a range outside of the sort key": (
         lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=Query(range="status")),
@@ -308,15 +316,16 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a range in the partition key": (
         lambda: declared({}, by=Query(range="id")),
-        "Row.by: id is part of the partition key that is read, which takes one value and no range",
+        "Row.by: id is part of the partition key that is read, which needs one value and has no range; "
+        "partition by something else and put it into the sort key",
     ),
     "a range that is fixed": (
         lambda: declared({}, keys=Keys(PK="ROW", SK="{id}"), by=Query(range="id", fixed={"id": "1"})),
-        "Row.by: id is fixed, so it has no range",
+        "Row.by: id is fixed, so it cannot be the range; remove one of them",
     ),
     "a filter on the key": (
         lambda: declared({"PK": str}, keys=Keys(SK="{id}"), by=Query(where={"PK": "x"})),
-        "Row.by: PK is part of the key that is read, so it cannot be in where; fix it",
+        "Row.by: PK is part of the key that is read, so it cannot be in where; use fixed",
     ),
     "a filter on nothing known": (
         lambda: declared({}, by=Query(where={"status": "x"})),
@@ -328,16 +337,16 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a projection of what may have to be upgraded": (
         lambda: declared({}, by=Query(project=["id"]), upgrades=Upgrades(dict)),
-        "Row.by: items of older shapes can only be upgraded whole; drop project, or the upgrades",
+        "Row.by: only complete items can be upgraded to a newer schema version; remove project, or the upgrades",
     ),
     "fewer than one expected": (
         lambda: declared({}, by=Query(expected=0)),
-        "Row.by: expected is the number of items that a read usually gives, so at least 1",
+        "Row.by: expected is the usual number of items of a read, so it must be at least 1",
     ),
     # tables
     "two indexes of one name": (
         lambda: Table("Rows", "PK", indexes=[GlobalIndex("GSI1", "x"), GlobalIndex("GSI1", "y")]),
-        "table 'Rows' has two indexes of the name 'GSI1'; rename one",
+        "table 'Rows' has two indexes named 'GSI1'; rename one",
     ),
     "one attribute for both parts of a key": (
         lambda: Table("Rows", "PK", "PK"),
@@ -345,40 +354,52 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a local index without a sort key": (
         lambda: Table("Rows", "PK", indexes=[LocalIndex("LSI1", "x")]),
-        "table 'Rows' has no sort key, so it has no local indexes; use GlobalIndex",
+        "table 'Rows' has no sort key, so it cannot have local indexes; use GlobalIndex",
     ),
     "a stream of an unknown kind": (
         lambda: Table("Rows", "PK", stream="ALL"),
-        "table 'Rows': a stream is one of KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES",
+        "table 'Rows': the view type of a stream is one of KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES",
     ),
     "a type of what is no key": (
         lambda: Table("Rows", "PK", types={"x": "N"}),
-        "table 'Rows': 'x' is part of no key; only key attributes have types in a table",
+        "table 'Rows': 'x' is not a key attribute; a table declares the types of key attributes only",
     ),
     "an unknown type": (
         lambda: Table("Rows", "PK", types={"PK": "SS"}),
-        "table 'Rows': 'PK' is one of S, N, B, not 'SS'",
+        "table 'Rows': the type of 'PK' is one of S, N, B, not 'SS'",
     ),
     "a table of too short a name": (
         lambda: Table("T", "PK"),
-        "table 'T': DynamoDB takes names of 3 to 255 characters, of letters, digits, '_', '.' and '-'; choose such",
+        "table 'T': DynamoDB allows names of 3 to 255 characters: letters, digits, '_', '.' and '-'; rename it",
     ),
-    "a table of too long a name": (lambda: Table("t" * 256, "PK"), "DynamoDB takes names of 3 to 255 characters"),
-    "a table of a name with a space": (lambda: Table("my table", "PK"), "table 'my table': DynamoDB takes names"),
-    "a table of a name with an accent": (lambda: Table("café", "PK"), "table 'café': DynamoDB takes names"),
+    "a table of too long a name": (
+        lambda: Table("t" * 256, "PK"),
+        f"table '{'t' * 256}': DynamoDB allows names of 3 to 255 characters: letters, digits, '_', '.' and '-'",
+    ),
+    "a table of a name with a space": (
+        lambda: Table("my table", "PK"),
+        "table 'my table': DynamoDB allows names of 3 to 255 characters: letters, digits, '_', '.' and '-'; rename it",
+    ),
+    "a table of a name with an accent": (
+        lambda: Table("café", "PK"),
+        "table 'café': DynamoDB allows names of 3 to 255 characters: letters, digits, '_', '.' and '-'; rename it",
+    ),
     "an index of a name with a slash": (
         lambda: GlobalIndex("by/shop", "shop"),
-        "index 'by/shop': DynamoDB takes names",
+        "index 'by/shop': DynamoDB allows names of 3 to 255 characters: letters, digits, '_', '.' and '-'; rename it",
     ),
-    "a local index of a short name": (lambda: LocalIndex("by", "shop"), "index 'by': DynamoDB takes names"),
+    "a local index of a short name": (
+        lambda: LocalIndex("by", "shop"),
+        "index 'by': DynamoDB allows names of 3 to 255 characters: letters, digits, '_', '.' and '-'; rename it",
+    ),
     "an index without a key": (lambda: GlobalIndex("GSI1", []), "index 'GSI1' needs a partition key"),
     "an index with five attributes": (
         lambda: GlobalIndex("GSI1", list("abcde")),
-        "index 'GSI1': a key has at most 4 attributes of each kind",
+        "index 'GSI1': a partition key and a sort key have at most 4 attributes each",
     ),
     "an index with an attribute twice": (
         lambda: GlobalIndex("GSI1", ["a", "b"], "a"),
-        "index 'GSI1' has an attribute twice in its key",
+        "index 'GSI1' has the same attribute twice in its key",
     ),
 }
 
@@ -403,7 +424,10 @@ def test_a_refused_entity_is_not_part_of_its_table() -> None:
 def test_two_entities_of_one_type_are_refused() -> None:
     where = table(type_attribute="type")
     declared({}, where)
-    with pytest.raises(ModelError, match="Row: table 'Rows' has an entity of the type 'Row' already; say type_name="):
+    with pytest.raises(
+        ModelError,
+        match="Row: table 'Rows' already has an entity of the type 'Row'; give this one another type_name",
+    ):
         declared({}, where)
     declared({}, where, type_name="Other")
 
@@ -411,7 +435,10 @@ def test_two_entities_of_one_type_are_refused() -> None:
 def test_entities_whose_keys_can_be_equal_need_a_type_attribute() -> None:
     where = table()
     declared({}, where)
-    message = "Row and Row can have the same key in table 'Rows', and nothing tells their items apart"
+    message = (
+        "Row and Row can have the same key in table 'Rows', and nothing distinguishes their items; begin their "
+        "keys with different text, or give the table a type_attribute"
+    )
     with pytest.raises(ModelError, match=message):
         declared({}, where, type_name="Other")
     with pytest.raises(ModelError, match=message):
@@ -424,7 +451,7 @@ def test_entities_whose_keys_can_be_equal_need_a_type_attribute() -> None:
 
 
 def test_an_argument_that_is_none_is_refused() -> None:
-    with pytest.raises(ModelError, match="class Row: there is no tabel; there are table, naming, type_name"):
+    with pytest.raises(ModelError, match="class Row: unknown argument tabel; known are table, naming, type_name"):
         new_class("Row", (Entity,), {"tabel": table()}, body_of({"__module__": __name__}))
 
 
@@ -501,17 +528,21 @@ def test_members_of_a_collection_may_name_the_partition_differently() -> None:
 @pytest.mark.parametrize(
     ("members", "pattern", "message"),
     [
-        ({}, CollectionQuery(), "Whole has no members; declare some"),
+        ({}, CollectionQuery(), "Whole has no members; declare at least one, such as `task: Task`"),
         (
             {"head": str},
             CollectionQuery(),
-            "Whole.head must be an entity, a list of one kind of entity, or an entity or None",
+            "Whole.head must be an entity, an entity or None, or a list of one type of entity",
         ),
-        ({"parts": list[str]}, CollectionQuery(), "Whole.parts must be an entity, a list of one kind of entity"),
+        (
+            {"parts": list[str]},
+            CollectionQuery(),
+            "Whole.parts must be an entity, an entity or None, or a list of one type of entity",
+        ),
         (
             {"head": Head, "x": Elsewhere},
             CollectionQuery(),
-            "Whole: Others and Rows are two tables; one query reads one",
+            "Whole: Others and Rows are different tables; a query reads one table",
         ),
         ({"head": Head, "x": Stranger}, CollectionQuery(), "Whole.of: Head, Stranger are in different partitions"),
         ({"head": Head, "parts": list[Part]}, CollectionQuery("GSI1"), "Whole.of: Part is never in index 'GSI1'"),
@@ -519,9 +550,13 @@ def test_members_of_a_collection_may_name_the_partition_differently() -> None:
         (
             {"head": Head},
             CollectionQuery("GSI1", consistent=True),
-            "Whole.of: a global index cannot be read consistently",
+            "Whole.of: a global index has no consistent reads; read the table's partition, or remove consistent=True",
         ),
-        ({"x": list[Spread]}, CollectionQuery(), "Whole.of: PK is sharded, so there is no one partition to read"),
+        (
+            {"x": list[Spread]},
+            CollectionQuery(),
+            "Whole.of: PK is sharded, so no single partition has all members; use a key that is not sharded",
+        ),
     ],
 )
 def test_a_wrong_collection_is_refused(members: dict[str, Any], pattern: CollectionQuery, message: str) -> None:
@@ -534,7 +569,9 @@ def test_a_wrong_collection_is_refused(members: dict[str, Any], pattern: Collect
 
 @pytest.mark.parametrize("marker", [Unique, Large, AttributeName, Numbered, Stamp, Expiry])
 def test_a_marker_without_its_brackets_is_refused(marker: type) -> None:
-    with pytest.raises(ModelError, match=re.escape(f"Row.email is marked {marker.__name__}, which is a class")):
+    with pytest.raises(
+        ModelError, match=re.escape(f"Row.email has the marker class {marker.__name__} instead of an instance")
+    ):
         declared({"email": Annotated[str, marker]})
 
 
@@ -545,23 +582,25 @@ def test_a_table_is_no_name() -> None:
 
 def test_a_pattern_of_a_collection_does_not_take_the_name_of_a_method() -> None:
     row = declared({})
-    with pytest.raises(ModelError, match=r"Whole\.of: every collection has a method of that name; give the"):
+    with pytest.raises(ModelError, match=r"Whole\.of: collections have a method of that name; rename the pattern"):
         new_class(
             "Whole", (Collection,), {}, lambda body: body.update(__annotations__={"row": row}, of=CollectionQuery())
         )
 
 
 def test_an_attribute_has_a_name() -> None:
-    with pytest.raises(ModelError, match=r"Row\.note is stored in an attribute without a name"):
+    with pytest.raises(ModelError, match=r"Row\.note has an empty attribute name; give it another AttributeName"):
         declared({"note": Annotated[str, AttributeName("")]})
 
 
 def test_what_expires_at_once_is_refused() -> None:
-    with pytest.raises(ModelError, match="the item would be gone at once; give it a second or more"):
+    with pytest.raises(
+        ModelError, match=r"Expiry\(datetime\.timedelta\(0\)\): the item would expire at once; use at least one second"
+    ):
         Expiry(timedelta(0))
 
 
 @pytest.mark.parametrize(("wanted", "value"), [("soon", "'soon'"), ([1, "soon"], "'soon'")])
 def test_a_filter_is_by_values_that_the_field_can_have(wanted: Any, value: str) -> None:
-    with pytest.raises(ModelError, match=f"Row.late, where delay: {value} is no value of it"):
+    with pytest.raises(ModelError, match=f"Row.late, where delay: {value} is not valid"):
         declared({"delay": (int, 0)}, late=Query(where={"delay": wanted}))

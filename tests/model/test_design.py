@@ -46,7 +46,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: ItemWrite(Order, "update", sets="state"),
-        "ItemWrite(Order, 'update'): sets takes several names: sets=['state']",
+        "ItemWrite(Order, 'update'): sets takes a list of names: sets=['state']",
     ),
     (
         lambda: Reaction("tell", Order, effect=cast("Any", "shout")),
@@ -80,13 +80,18 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
         lambda: Traffic(per_second=cast("Any", "1")),
         "Traffic(per_second=...) is a number from 0 to 1,000,000,000, not '1'",
     ),
-    (lambda: Traffic(per_second=10, peak=5), "a peak is at least the average: 5 is less than 10"),
+    (lambda: Traffic(per_second=10, peak=5), "the peak cannot be less than the average: 5 is less than 10"),
     (lambda: Traffic(per_second=1, hottest=20), "Traffic(hottest=...) is a number from 0 to 1, not 20"),
     (
         lambda: Design("Shop", tables=[orders, Table("orders", "id")]),
-        "Shop has two tables of the name 'orders', and there can be one; keep their entities in one Table",
+        "Shop has two tables named 'orders', and names must be unique; declare their entities with one "
+        "Table, or rename one of them",
     ),
-    (lambda: Design("Shop", tables=[orders, orders]), "Shop has two tables of the name 'orders'"),
+    (
+        lambda: Design("Shop", tables=[orders, orders]),
+        "Shop has two tables named 'orders', and names must be unique; declare their entities with one "
+        "Table, or rename one of them",
+    ),
     (lambda: Volume(items=-1, size=100), "Volume(items=...) is a whole number from 0 to 1,000,000,000,000,000, not -1"),
     (
         lambda: Volume(items=cast("Any", float("inf")), size=100),
@@ -102,7 +107,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: Volume(items=1, size=1, distinct={"PK": 0}),
-        "Volume(distinct={'PK': ...}) is a number of values, at least 1",
+        "Volume(distinct={'PK': ...}) must be at least 1; omit it if it is not known",
     ),
     (
         lambda: CostClaim("costs", write_price=float("nan")),
@@ -110,15 +115,15 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: design(volume={Order: Volume(items=1, size=1, distinct={"shop": 3})}),
-        "Shop, volume of Order: shop is no partition key of table 'orders'; there are PK, GSI1PK",
+        "Shop, volume of Order: shop is not a partition key of table 'orders'; partition keys are PK, GSI1PK",
     ),
     (
         lambda: design(writes=[Write("place", ItemWrite(Order, "create")), Write("place", ItemWrite(Order, "put"))]),
-        "Shop has two writes of the name 'place'; rename one",
+        "Shop has two writes named 'place'; rename one",
     ),
     (
         lambda: design(roles={"api": "Order.by_id"}),
-        "Shop, role 'api' takes several names: ['Order.by_id']",
+        "Shop, role 'api' takes a list of names: ['Order.by_id']",
     ),
 ]
 

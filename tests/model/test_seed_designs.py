@@ -252,7 +252,9 @@ def test_a_pattern_says_what_it_reads_and_how() -> None:
 
 
 def test_bounds_are_for_patterns_with_a_range() -> None:
-    with pytest.raises(ModelError, match=r"Call\.completed has no range, so it takes no since"):
+    with pytest.raises(
+        ModelError, match=r"Call\.completed has no range, so it does not take since; declare range=\.\.\."
+    ):
         Call.completed(user_id="u", since=NOON)
     with pytest.raises(ModelError, match=r"Call\.upcoming: give since or after, not both"):
         Call.upcoming(user_id="u", since=NOON, after=NOON)

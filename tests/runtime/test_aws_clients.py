@@ -22,9 +22,9 @@ from moto.server import ThreadedMotoServer
 from tablewright.runtime.events.event_bridge import EventRefused, event_bridge
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.identity.tokens import Caller, Verifier, keys_at
-from tablewright.runtime.internal_tables import events_table, notes_table
-from tablewright.runtime.mail.event_mail import Letter, Mailer, sender_from
-from tablewright.runtime.mail.mail_transport import Refused, SesCarrier
+from tablewright.runtime.internal_tables import events_table, internal_table
+from tablewright.runtime.mail.event_mail import Mailer, Message, sender_from
+from tablewright.runtime.mail.mail_transport import Refused, SesTransport
 from tablewright.store import Consumer, Store, Unavailable
 from tablewright.systems import load
 from tests.runtime.mail_server import free_port
@@ -84,13 +84,13 @@ class Bus:
 
 def subscriber(store: Store, bus: str, endpoint: str) -> Consumer:
     handler = event_bridge(bus, REGION, endpoint)
-    return Consumer(store, events_table, handler, name="bridge", checkpoints=notes_table, batch_size=100)
+    return Consumer(store, events_table, handler, name="bridge", checkpoints=internal_table, batch_size=100)
 
 
 @pytest.fixture
 def store() -> Iterator[Store]:
     with Store.open(None) as store:
-        store.ensure_tables(events_table, notes_table)
+        store.ensure_tables(events_table, internal_table)
         yield store
 
 
@@ -115,7 +115,7 @@ def test_events_wait_for_a_bus_that_cannot_be_reached_or_is_not_there(aws: str, 
         down.run_once()
     down.release()
     missing = subscriber(store, "no-such-bus", aws)
-    with pytest.raises(Unavailable, match="EventBridge answered ResourceNotFoundException"):
+    with pytest.raises(Unavailable, match="EventBridge responded with ResourceNotFoundException"):
         missing.run_once()
     missing.release()
     bus = Bus(aws)
@@ -157,17 +157,17 @@ def sent() -> list[Any]:
     return messages
 
 
-def mailer(store: Store, carrier: SesCarrier, sender: str) -> Mailer:
+def mailer(store: Store, carrier: SesTransport, sender: str) -> Mailer:
     return Mailer(store, carrier, sender_from(sender), clock=lambda: datetime.now(UTC))
 
 
 @pytest.mark.requirement("TM8")
 def test_mail_goes_out_by_ses_once(aws: str, store: Store) -> None:
     client("ses", aws).verify_email_identity(EmailAddress="tasks@example.org")
-    office = mailer(store, SesCarrier(REGION, aws), "Tasks <tasks@example.org>")
+    office = mailer(store, SesTransport(REGION, aws), "Tasks <tasks@example.org>")
     before = len(sent())
     for _ in range(3):
-        office.send(some_event(), Letter("grace@example.org", "Grüße", "Text\n"))
+        office.send(some_event(), Message("grace@example.org", "Grüße", "Text\n"))
     (message,) = sent()[before:]
     assert (message.source, set(message.destinations)) == ("tasks@example.org", {"grace@example.org"})
     read = message_from_string(message.raw_data, policy=default)
@@ -177,16 +177,16 @@ def test_mail_goes_out_by_ses_once(aws: str, store: Store) -> None:
 
 @pytest.mark.requirement("TM8")
 def test_mail_waits_for_a_sender_that_ses_does_not_know(aws: str, store: Store) -> None:
-    office = mailer(store, SesCarrier(REGION, aws), f"{uuid4().hex}@example.net")
-    with pytest.raises(Unavailable, match="SES does not know the sender"):
-        office.send(some_event(), Letter("grace@example.org", "Hello", "Text\n"))
+    office = mailer(store, SesTransport(REGION, aws), f"{uuid4().hex}@example.net")
+    with pytest.raises(Unavailable, match="the sender is not a verified identity in SES"):
+        office.send(some_event(), Message("grace@example.org", "Hello", "Text\n"))
 
 
 @pytest.mark.requirement("TM8")
 def test_mail_waits_for_a_ses_that_cannot_be_reached(store: Store) -> None:
-    office = mailer(store, SesCarrier(REGION, f"http://127.0.0.1:{free_port()}"), "tasks@example.org")
+    office = mailer(store, SesTransport(REGION, f"http://127.0.0.1:{free_port()}"), "tasks@example.org")
     with pytest.raises(Unavailable, match="SES cannot be reached"):
-        office.send(some_event(), Letter("grace@example.org", "Hello", "Text\n"))
+        office.send(some_event(), Message("grace@example.org", "Hello", "Text\n"))
 
 
 @pytest.mark.requirement("TM8")
@@ -201,7 +201,7 @@ def test_mail_waits_for_a_ses_that_cannot_be_reached(store: Store) -> None:
 )
 def test_a_recipient_that_ses_does_not_take_is_refused(told: str, outcome: type[Exception]) -> None:
     """SES's own words, said by a stub of botocore's, because moto says others."""
-    carrier = SesCarrier(REGION)
+    carrier = SesTransport(REGION)
     message = EmailMessage(policy=SMTP)
     message["From"], message["To"] = Address(addr_spec="t@example.org"), Address(addr_spec="to@example.org")
     message.set_content("Text\n")

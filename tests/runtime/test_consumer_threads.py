@@ -10,9 +10,9 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from tablewright.runtime.consumer_threads import Consuming
+from tablewright.runtime.consumer_threads import ConsumerSpec
 from tablewright.runtime.events.event_log import Event
-from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.store import AnyChange, Change, CheckpointTable, Effects, Handler, Unavailable
 from tablewright.systems import load
 from tablewright.systems.tasks.model import Task, task_management
@@ -30,7 +30,7 @@ def titles(changes: Sequence[AnyChange]) -> list[str]:
 def consuming(handler: Handler, **settings: object) -> Iterator[tuple[Served, httpx.Client]]:
     """Tasks with one consumer, and an admin."""
     (tasks,) = load("tasks")
-    system = replace(tasks, consumers=lambda runtime, service: [Consuming("tests.titles", task_management, handler)])
+    system = replace(tasks, consumers=lambda runtime, service: [ConsumerSpec("tests.titles", task_management, handler)])
     with serving([system], **settings) as served:
         yield served, served.client("root", "Admins")
 
@@ -67,7 +67,7 @@ def test_a_record_that_cannot_be_dealt_with_is_put_aside_and_can_be_handled_afte
         assert '"bad"' in letter["record"]
         replay = f"/runtime/consumers/tests.titles/dead-letters/{letter['sequence']}/replay"
         again = admin.post(replay)
-        assert (again.status_code, again.json()["detail"]) == (409, "it failed again: ValueError")
+        assert (again.status_code, again.json()["detail"]) == (409, "the dead letter failed again: ValueError")
         assert state(admin)["dead_letters"] == 1
 
         poison.clear()
@@ -87,10 +87,10 @@ def test_dead_letters_are_listed_in_pages_around_one_that_cannot_be_read() -> No
         write(admin, *(f"number {number}" for number in range(6)))
         wait_for(lambda: state(admin)["dead_letters"] == 6)
         assert len(admin.get(path).json()["dead_letters"]) == 6
-        letters = CheckpointTable.of(notes_table).dead_letter.of_consumer(consumer="tests.titles")
+        letters = CheckpointTable.of(internal_table).dead_letter.of_consumer(consumer="tests.titles")
         kept = list(served.runtime.blocking.iterate(letters))
         key = {name: value for name, value in kept[2].item().items() if name in ("PK", "SK")}
-        raw.spoil(served, notes_table, key, attempts={"S": "many"})
+        raw.spoil(served, internal_table, key, attempts={"S": "many"})
         pages, told, cursor = [], [], None
         while True:
             page = admin.get(path, params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
@@ -103,7 +103,7 @@ def test_dead_letters_are_listed_in_pages_around_one_that_cannot_be_read() -> No
         assert [kept[2].sequence in each for each in told] == [True]
         # One that can be read is found behind it.
         again = admin.post(f"{path}/{kept[5].sequence}/replay")
-        assert (again.status_code, again.json()["detail"]) == (409, "it failed again: ValueError")
+        assert (again.status_code, again.json()["detail"]) == (409, "the dead letter failed again: ValueError")
         assert admin.get(path, params={"limit": 101}).status_code == 422
         other = admin.get(
             "/runtime/events/tasks", params={"cursor": admin.get(path, params={"limit": 2}).json()["cursor"]}
@@ -168,7 +168,7 @@ def test_however_much_is_waiting_a_stop_is_soon_and_the_next_start_goes_on_at_on
         done.extend(titles(changes))
 
     (tasks,) = load("tasks")
-    one_by_one = Consuming("tests.slow", task_management, slowly, batch_size=1)
+    one_by_one = ConsumerSpec("tests.slow", task_management, slowly, batch_size=1)
     system = replace(tasks, consumers=lambda runtime, service: [one_by_one])
     names = [f"number {number}" for number in range(10)]
     with serving([system], data=folder) as served:
@@ -188,7 +188,7 @@ def test_a_consumer_that_fails_is_reported_until_it_goes_on(monkeypatch: pytest.
     with consuming(lambda changes, effects: done.extend(titles(changes))) as (served, admin):
         write(admin, "first")
         wait_for(lambda: done)
-        notes = {"TableName": "tablewright-notes"}
+        notes = {"TableName": "tablewright-internal"}
         engine = served.runtime._engine
         assert engine is not None
         description = engine.call("DescribeTable", notes)["Table"]

@@ -10,7 +10,7 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.model import Entity, Get, Table
 from tablewright.runtime.idempotency import UNKEYED, Idempotency, Responder
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AlreadyExists, AsyncStore, Cancelled, Check, Create, KeyMismatch, Outcome, Store
 from tests.clocks import Clock
 
@@ -28,7 +28,7 @@ class Thing(Entity, table=things):
 def store() -> Iterator[AsyncStore]:
     clock = Clock()
     with Engine.open(clock=clock) as engine:
-        Store.on(engine).ensure_tables(things, notes_table)
+        Store.on(engine).ensure_tables(things, internal_table)
         yield AsyncStore.on(engine, clock=clock)
 
 

@@ -65,7 +65,7 @@ def test_a_settings_file_that_is_named_has_to_be_there(
 ) -> None:
     for name in (tmp_path / "missing.toml", tmp_path):
         monkeypatch.setenv("TABLEWRIGHT_CONFIG", str(name))
-        assert "is no file" in _refusal(capsys, "config")
+        assert "is not a file" in _refusal(capsys, "config")
 
 
 def test_a_settings_file_that_cannot_be_read_is_named(
@@ -96,4 +96,4 @@ def test_a_group_that_no_system_has_is_pointed_out(capsys: pytest.CaptureFixture
     assert main(["token", "--user", "ada", "--group", "Admins", "--group", "Member"]) == 0
     printed = capsys.readouterr()
     assert printed.out.count(".") == 2
-    assert printed.err.startswith("tablewright: none of the systems knows the group Member; they know Admins, Members,")
+    assert printed.err.startswith("tablewright: warning: no system uses the group Member; known are Admins, Members,")

@@ -60,7 +60,7 @@ MISTAKES: list[tuple[Callable[[Store, Any], Any], Any, str]] = [
     (Store.get, Book.by_id, f"{GET}, not a pattern that is not called"),
     (Store.get, Book, f"{GET}, not the class Book"),
     (Store.get, BOOK, f"{GET}, not a Book"),
-    (lambda store, wanted: store.get_many(wanted), ONE, "get_many takes several of them: get_many([...])"),
+    (lambda store, wanted: store.get_many(wanted), ONE, "get_many takes a list of lookups: get_many([...])"),
     (lambda store, wanted: store.get_many([wanted]), SOME, "not what Book.of_shelf gives"),
     (Store.query, ONE, f"query {QUERY}, not what Book.by_id gives"),
     (Store.query, Book.of_shelf, f"query {QUERY}, not a pattern that is not called"),
@@ -122,9 +122,7 @@ def test_a_time_is_not_bounded_by_text_that_is_none(store: Store) -> None:
     store.ensure_tables(visits)
     with pytest.raises(ModelError) as refused:
         store.query(Visit.of_guest(guest="ada", since="yesterday"))
-    assert str(refused.value).startswith(
-        "Visit.at, since: 'yesterday' is no value of it: Input should be a valid datetime"
-    )
+    assert str(refused.value).startswith("Visit.at, since: 'yesterday' is not valid: Input should be a valid datetime")
 
 
 @pytest.mark.parametrize("bound", ["since", "before"])
@@ -137,7 +135,7 @@ def test_a_bound_of_another_type_is_refused_by_name(store: Store, bound: str) ->
 
         of_tank = Query(range="height")
 
-    with pytest.raises(ModelError, match=rf"Level\.height, {bound}: 'much' is no value of it: Input"):
+    with pytest.raises(ModelError, match=rf"Level\.height, {bound}: 'much' is not valid: Input"):
         store.query(Level.of_tank(tank="t", **{bound: "much"}))
 
 

@@ -197,7 +197,7 @@ def test_what_a_field_refuses_is_refused_by_name(store: Store, name: str, value:
     for read in (store.get, store.delete, lambda lookup: store.update(lookup, uses=1)):
         with pytest.raises(ModelError) as refused:
             read(Thing.by_id(**{**KEY, name: value}))
-        assert str(refused.value).startswith(f"Thing.{name}: {value!r} is no value of it: ")
+        assert str(refused.value).startswith(f"Thing.{name}: {value!r} is not valid: ")
         assert reason in str(refused.value)
 
 
@@ -243,7 +243,7 @@ def test_a_bound_that_the_field_does_not_take_is_refused_by_name(
 ) -> None:
     with pytest.raises(ModelError) as refused:
         store.query(pattern(shelf="s", **{bound: value}))
-    assert str(refused.value).startswith(f"Thing.{name}, {bound}: {value!r} is no value of it: ")
+    assert str(refused.value).startswith(f"Thing.{name}, {bound}: {value!r} is not valid: ")
     assert reason in str(refused.value)
 
 
@@ -294,10 +294,10 @@ def test_what_is_expected_is_taken_as_the_field_takes_it(store: Store, expect: d
 @pytest.mark.parametrize(
     ("expect", "reason"),
     [
-        ({"owner": "nobody"}, "Thing.owner: 'nobody' is no value of it: Input should be a valid UUID"),
-        ({"count": ["7", "x"]}, "Thing.count: 'x' is no value of it: Input should be a valid integer"),
+        ({"owner": "nobody"}, "Thing.owner: 'nobody' is not valid: Input should be a valid UUID"),
+        ({"count": ["7", "x"]}, "Thing.count: 'x' is not valid: Input should be a valid integer"),
         ({"made": datetime(2025, 1, 1)}, "2025-01-01T00:00:00 has no time zone"),
-        ({"maker.number": 5}, "Thing.maker.number: 5 is no value of it: UUID input should be"),
+        ({"maker.number": 5}, "Thing.maker.number: 5 is not valid: UUID input should be"),
     ],
 )
 def test_what_it_refuses_is_refused_by_name(store: Store, expect: dict[str, Any], reason: str) -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tablewright.runtime.idempotency import KeyedRequest
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request
@@ -317,7 +317,7 @@ def test_many_comments_under_keys_of_their_own_are_all_kept(served: Served) -> N
 def records(served: Served) -> list[raw.Item]:
     """The records of all keys."""
     own = [item for item in raw.items(served, support.tickets) if item.get("entity_type") == {"S": "idempotency"}]
-    return [*own, *(item for item in raw.items(served, notes_table) if item["kind"] == {"S": KeyedRequest.__name__})]
+    return [*own, *(item for item in raw.items(served, internal_table) if item["kind"] == {"S": KeyedRequest.__name__})]
 
 
 @pytest.mark.requirement("SU9", "SD6")

@@ -95,7 +95,7 @@ def _carried_out(platform: Platform, options: argparse.Namespace, steps: StepPro
             return platform.runs.execute(
                 held,
                 leaving=leaving,
-                tell=lambda run: steps.tell("customers", run.counts.read, run.total or run.counts.read),
+                tell=lambda run: steps.update("customers", run.counts.read, run.total or run.counts.read),
             )
 
         # Signals are delivered to this thread, which only waits; the work is done in another.
@@ -146,7 +146,7 @@ def _demo_data(options: argparse.Namespace) -> int:
         steps.begin(f"writing {path}")
         try:
             demo_customers.write_customers(
-                path, options.customers, lambda done: steps.tell("customers", done, options.customers)
+                path, options.customers, lambda done: steps.update("customers", done, options.customers)
             )
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}") from None

@@ -37,7 +37,7 @@ class StepProgress:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(what, total=None)
 
-    def tell(self, what: str, done: int, total: int) -> None:
+    def update(self, what: str, done: int, total: int) -> None:
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, description=what, completed=done, total=total)
 

@@ -113,7 +113,7 @@ def _opened(
     """Open the data, run a job on it, and close it; ``instead`` is what to do if another process uses it."""
     from tablewright.cli.service_commands import open_runtime
     from tablewright.model import ModelError
-    from tablewright.runtime.internal_tables import notes_table
+    from tablewright.runtime.internal_tables import internal_table
     from tablewright.store import StoreError
     from tablewright.systems import load
 
@@ -128,9 +128,9 @@ def _opened(
             raise
         raise UsageError(f"{error}; if that is `tablewright up`, {instead}") from None
     try:
-        runtime.blocking.ensure_tables(notes_table, *systems[0].tables)
+        runtime.blocking.ensure_tables(internal_table, *systems[0].tables)
         steps.begin(what)
-        return work(runtime, lambda done, total: steps.tell(what, done, total or done))
+        return work(runtime, lambda done, total: steps.update(what, done, total or done))
     except (StoreError, ModelError) as error:
         raise UsageError(f"the database refused the request: {error}") from None
     finally:
@@ -181,7 +181,7 @@ def _asked(settings: Settings, options: argparse.Namespace, job: str, steps: Ste
     while state["running"]:
         time.sleep(_POLL_EVERY)
         state = _call("GET", options.url + path, token)
-        steps.tell(job.replace("-", " "), state["done"], state["total"] or state["done"])
+        steps.update(job.replace("-", " "), state["done"], state["total"] or state["done"])
     if state["failed"] is not None:
         raise FoundError(f"the job failed: {state['failed']}; see the log of that process")
     return str(state["outcome"])

@@ -1,13 +1,13 @@
-"""Designs by import path or file: what every command of the design tools begins with.
+"""Loads designs by import path or file: the first step of every command of the design tools.
 
     load("tablewright.systems.calls")     a package with a module ``model``, or any module
     load("./model.py")                    a file
 
-A module says what its designs are by holding ``Design`` objects. One that holds none, but tables or entities, is one
-design of all of them and of the collections over them. Modules of the current folder can be imported.
+The designs of a module are its ``Design`` objects. A module without one, but with tables or entities, is one design of
+all its tables and collections. Modules of the current folder can be imported.
 
-What is wrong is a ``DesignError`` that says what to do. Where the module was found, and the model refused what it
-declares, it is a ``RefusedError``: the declaration is the mistake, so lint reports it as a finding.
+Errors are ``DesignError``s that say what to do. A declaration that the model refuses is a ``RefusedError``, which lint
+reports as a finding.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["DesignError", "RefusedError", "load", "place_in"]
 
 T = TypeVar("T")
 
-# Frames in here are where a declaration is looked at, not where it is made.
+# Frames in these packages check a declaration; they do not contain it.
 _NOT_THE_USERS = tuple(str(Path(file).parent) for file in (language.__file__, pydantic.__file__, importlib.__file__))
 
 
@@ -41,7 +41,7 @@ class DesignError(Exception):
 
 
 class RefusedError(DesignError):
-    """A design that the model refuses: the declaration contradicts itself."""
+    """A declaration that the model refuses."""
 
     def __init__(self, error: ModelError, where: str | None) -> None:
         super().__init__(f"{error} ({where})" if where else str(error))
@@ -52,21 +52,21 @@ class RefusedError(DesignError):
 
 def load(path: str) -> list[Design]:
     """The designs of a module, by its import path or its file."""
-    _see(Path.cwd())
-    # What a module prints when it is imported is nothing that a command says.
+    _add_to_path(Path.cwd())
+    # Output of the imported module is not output of the command.
     with redirect_stdout(sys.stderr):
         module = _imported(path)
     try:
         found = _designs(module, path)
     except ModelError as error:
-        # Tables that are no Design by themselves, and cannot be one together.
+        # The tables of the module cannot be one design.
         raise RefusedError(error, None) from error
     if not found:
-        raise DesignError(f"{path} has neither a Design nor tables; name the module that declares them")
+        raise DesignError(f"{path} declares neither a Design nor tables; give the module that does")
     names = [design.name for design in found]
     for name in names:
         if names.count(name) > 1:
-            raise DesignError(f"{path} has two designs of the name {name!r}; give one of them another name")
+            raise DesignError(f"{path} has two designs named {name!r}; rename one of them")
     return found
 
 
@@ -79,7 +79,7 @@ def _imported(path: str) -> ModuleType:
             return _from_file(Path(path))
         if not all(part.isidentifier() for part in path.split(".")):
             raise DesignError(
-                f"{path!r} is no import path; name a module, such as shop.model, or a file, such as ./model.py"
+                f"{path!r} is not an import path; give a module, such as shop.model, or a file, such as ./model.py"
             )
         module = importlib.import_module(path)
         # A package keeps its design in `model`.
@@ -93,32 +93,31 @@ def _imported(path: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and (path == error.name or path.startswith(f"{error.name}.")):
             raise DesignError(
-                f"there is no module {error.name!r}; name one that can be imported from here, such as shop.model, "
+                f"there is no module {error.name!r}; give one that can be imported from here, such as shop.model, "
                 "or a file, such as ./model.py"
             ) from None
         raise DesignError(f"{path} needs the module {error.name!r}, which is not installed here") from error
     except SystemExit as error:
         raise DesignError(
-            f"{path} ends the program when it is imported{_at(error)}; put what is to run behind "
-            'if __name__ == "__main__":'
+            f'{path} exits when it is imported{_at(error)}; move the code that runs under if __name__ == "__main__":'
         ) from error
     except Exception as error:
-        # In one line, whatever the error says.
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        raise DesignError(f"{path} cannot be imported: {told}{_at(error)}") from error
+        # On one line, whatever the message of the error is.
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise DesignError(f"{path} cannot be imported: {reason}{_at(error)}") from error
 
 
 def _from_file(path: Path) -> ModuleType:
     if path.is_dir():
-        raise DesignError(f"{path} is a folder; name the file in it, such as {path / 'model.py'}, or an import path")
+        raise DesignError(f"{path} is a folder; give the file in it, such as {path / 'model.py'}, or an import path")
     if not path.is_file():
         raise DesignError(f"there is no file {path}")
     path = path.resolve()
     folder, name = path.parent, path.stem
-    # A file of a package is a module of it, so that what it imports relatively is found.
+    # A file in a package is imported as its module, so that relative imports work.
     while (folder / "__init__.py").is_file():
         folder, name = folder.parent, f"{folder.name}.{name}"
-    _see(folder)
+    _add_to_path(folder)
     if "." in name:
         return importlib.import_module(name.removesuffix(".__init__"))
     known = sys.modules.get(name)
@@ -128,9 +127,9 @@ def _from_file(path: Path) -> ModuleType:
         name += "_"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise DesignError(f"{path} is no Python file; its name must end in .py")
+        raise DesignError(f"{path} is not a Python file; its name must end in .py")
     module = importlib.util.module_from_spec(spec)
-    # Annotations are looked up in the module by its name while its classes are made.
+    # Annotations are resolved in ``sys.modules`` while the classes are created.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
@@ -140,7 +139,7 @@ def _from_file(path: Path) -> ModuleType:
     return module
 
 
-def _see(folder: Path) -> None:
+def _add_to_path(folder: Path) -> None:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
@@ -151,13 +150,13 @@ def _at(error: BaseException) -> str:
 
 
 def _place_of(error: BaseException) -> str | None:
-    """Where a declaration was made that ended in an error: the innermost line that is its author's."""
+    """Where a failed declaration is: the innermost line of the user's own code."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
     return place_in(frames[-1].filename, frames[-1].lineno or 1) if frames else None
 
 
 def place_in(file: str, line: int) -> str:
-    """A line of a file, by its path from the current folder where it lies in there."""
+    """A line of a file, relative to the current folder if the file is in it."""
     relative = os.path.relpath(file)
     return f"{file if relative.startswith('..') else relative}:{line}"
 
@@ -188,7 +187,7 @@ def _designs(module: ModuleType, path: str) -> list[Design]:
 
 
 def _name_of(module: ModuleType, path: str) -> str:
-    """The last part of a path that says something: the package of a module that is called ``model``."""
+    """The name of a design: of its module, or of the package if the module is called ``model``."""
     *outer, last = module.__name__.rstrip("_").split(".")
     if last == "model" and outer:
         last = outer[-1]

@@ -1,8 +1,8 @@
-"""A new project: one entity, a program that uses it, a test and a README, as files to be written.
+"""A new project: one entity, a program that uses it, a test and a README.
 
     for path, text in project_files("shop").items(): ...
 
-Everything in it runs as it is: the tests, ``tablewright lint``, ``tablewright docs`` and ``tablewright plan``.
+Everything in it works as it is: the tests, ``tablewright lint``, ``tablewright docs`` and ``tablewright plan``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 __all__ = ["ProjectError", "project_files"]
 
 
-# What a project imports, or has beside its package.
+# Packages that a project imports, or has next to its own.
 _TAKEN = frozenset({"tablewright", "tests", "pytest"})
 
 
 class ProjectError(Exception):
-    """A name that no project can have; the message says what to do."""
+    """A name that a project cannot have; the message says what to do."""
 
 
 def project_files(name: str) -> dict[str, str]:
@@ -30,12 +30,12 @@ def project_files(name: str) -> dict[str, str]:
     is_plain = package.isidentifier() and package.isascii()
     if not is_plain or keyword.iskeyword(package) or package in _TAKEN:
         raise ProjectError(
-            f"{name!r} cannot be the name of a Python package; choose one of letters a to z, digits, '-' and '_', such "
+            f"{name!r} cannot be the name of the project's package; use letters a to z, digits, '-' and '_', such "
             "as shop or my-shop"
         )
     if package in sys.stdlib_module_names or _is_installed(package):
         raise ProjectError(
-            f"{name!r} is the name of a module that Python has already, which one of them would hide; choose another, "
+            f"{name!r} is the name of an installed Python module, which the project would hide; choose another, "
             f"such as my-{name}"
         )
     values = {"NAME": name, "PACKAGE": package, "TITLE": package.replace("_", " ").capitalize()}
@@ -54,7 +54,7 @@ def project_files(name: str) -> dict[str, str]:
 
 
 def _is_installed(package: str) -> bool:
-    """Whether there is such a module, apart from what lies in the current folder."""
+    """Whether there is such a module, other than in the current folder."""
     here = {"", str(Path.cwd())}
     return PathFinder.find_spec(package, [path for path in sys.path if path not in here]) is not None
 
@@ -68,15 +68,15 @@ def _filled(text: str, values: dict[str, str]) -> str:
 _README = """\
 # TITLE
 
-Notes of users, kept in DynamoDB. The design is `PACKAGE/model.py`; everything else follows from it.
+Notes of users, stored in DynamoDB. The design is `PACKAGE/model.py`.
 
 ```console
 $ pip install -e '.[dev]'
 $ pytest                                            the tests, on an engine in memory
-$ tablewright lint PACKAGE                          what is wrong with the design
+$ tablewright lint PACKAGE                          check the design for mistakes
 $ tablewright docs PACKAGE --out docs               the design document
 $ tablewright plan PACKAGE                          capacity and monthly cost
-$ tablewright meter -- pytest                       what the tests consume, and of which keys
+$ tablewright meter -- pytest                       the capacity that the tests consume, and of which keys
 ```
 
 `Store.open("./data")` keeps the data in a folder, `Store.connect(region="eu-west-1")` in Amazon DynamoDB. Nothing else
@@ -112,7 +112,7 @@ data/
 """
 
 _MODEL = '''\
-"""The design: a table, what is kept in it, how it is read and written, and how often."""
+"""The design: a table, its entity, how it is read and written, and how often."""
 
 from __future__ import annotations
 
@@ -121,10 +121,10 @@ from tablewright.model import (
     Design,
     Entity,
     Get,
+    ItemWrite,
     Keys,
     Query,
     Table,
-    ItemWrite,
     Traffic,
     Version,
     Volume,
@@ -135,7 +135,7 @@ notes = Table("PACKAGE-notes", "PK", "SK")
 
 
 class Note(Entity, table=notes):
-    """Something that a user wants to remember."""
+    """A note of a user."""
 
     user_id: str
     note_id: str
@@ -170,7 +170,7 @@ design = Design(
 '''
 
 _SERVICE = '''\
-"""What can be done with notes."""
+"""The use cases of notes."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _LONGEST_NAME = 255
 
 
 def environment_of(name: str) -> str:
-    """The environment that a table's name begins with; empty where it begins with none."""
+    """The environment that is the prefix of a table's name; empty if there is none."""
     first, dash, _ = name.partition("-")
     return first if dash and first.lower() in _ENVIRONMENTS else ""
 
@@ -43,23 +43,23 @@ def bare_name(name: str) -> str:
 
 
 def table_name(table: Table, environment: str | None) -> str:
-    """The name of a table in an environment; None: the one that the design says."""
+    """The name of a table in an environment; None for the name that the design declares."""
     if environment is None or environment == environment_of(table.name):
         return table.name
     name = f"{environment}-{bare_name(table.name)}"
     if len(name) > _LONGEST_NAME:
         raise DesignError(
-            f"a name of a table has at most {_LONGEST_NAME} characters, and {name} more; shorten one part"
+            f"a table name has at most {_LONGEST_NAME} characters, and {name} is longer; shorten one part"
         )
     return name
 
 
 def check_place(region: str, environment: str | None) -> None:
-    """Refuses what is no region, and no word that a name can begin with."""
+    """Refuses an invalid region, or an environment that cannot be a prefix of a name."""
     if not _REGION.fullmatch(region):
-        raise DesignError(f"a region is one of Amazon's, such as us-east-1 or eu-central-1, not {region!r}")
+        raise DesignError(f"{region!r} is not an AWS region, such as us-east-1 or eu-central-1")
     if environment is not None and not _ENVIRONMENT.fullmatch(environment):
-        raise DesignError(f"an environment is a word such as dev or prod, not {environment!r}")
+        raise DesignError(f"{environment!r} is not an environment, which is a word such as dev or prod")
 
 
 def check_names(design: Design) -> None:
@@ -69,19 +69,19 @@ def check_names(design: Design) -> None:
         other = found.setdefault(bare_name(table.name), table.name)
         if other != table.name:
             raise DesignError(
-                f"{design.name}: {other} and {table.name} would have the same name in another environment; rename one "
-                "of them, as what they begin with is taken for an environment"
+                f"{design.name}: {other} and {table.name} would have the same name in another environment, as their "
+                "prefixes are environments; rename one of them"
             )
 
 
 def design_environment(design: Design) -> str:
-    """The environment that the design's own names are of; empty where they are of none, or of several."""
+    """The environment of the design's own table names; empty if there is none, or several."""
     found = {environment_of(table.name) for table in design.tables}
     return found.pop() if len(found) == 1 else ""
 
 
 def logical_names(tables: Sequence[Table]) -> dict[str, str]:
-    """A name of letters and digits for each table, by the table's name."""
+    """A logical name of letters and digits for each table, by the table's name."""
     found: dict[str, str] = {}
     for table in tables:
         words = re.findall(r"[A-Za-z0-9]+", bare_name(table.name))

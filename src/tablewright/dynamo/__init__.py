@@ -6,7 +6,7 @@
     item_size          how many bytes a value and an item count
     value_checks       what is accepted as a value, and its canonical form
     capacity_units     what is charged for so many bytes
-    errors             the errors that DynamoDB answers with
+    errors             the errors of DynamoDB
     expressions        conditions, key conditions, projections and updates; a package of its own
 
 Other packages import from here and from ``dynamo.expressions``.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 WRITE_UNIT = 1024
+"""The bytes that one write unit covers."""
 READ_UNIT = 4096
+"""The bytes that one read unit covers."""
 
 
 def write_units(size: int) -> int:

@@ -17,6 +17,7 @@ from functools import lru_cache
 from tablewright.dynamo.attribute_values import AttributeValue
 
 PathPart = str | int
+"""A step of a document path: the name of a map's member, or the position in a list."""
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 

@@ -1,8 +1,8 @@
-"""The errors DynamoDB answers with.
+"""The errors of DynamoDB.
 
     DynamoError                                   code, message, status, extra members
     ├── ValidationException                       a request that is well formed and wrong
-    │   └── RequestValidationException            of the kind that writes of one item count out
+    │   └── RequestValidationException            one that PutItem, UpdateItem and DeleteItem count
     ├── SerializationException                    a request that is not well formed
     ├── UnknownOperationException                 an operation the service does not have
     ├── ConditionalCheckFailedException           (Item)

@@ -8,10 +8,14 @@ from tablewright.dynamo.errors import ValidationException
 from tablewright.dynamo.item_size import text_size
 
 MAX_DIGITS = 38
+"""The significant digits that a number may have."""
 MAX_EXPONENT = 125
+"""The largest power of ten that a number may have."""
 MIN_EXPONENT = -130
+"""The smallest power of ten that a number may have."""
 
 NUMBER_OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+"""DynamoDB's message for a number beyond that range."""
 _NUMBER = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?", re.ASCII)
 # Numbers that are canonical already, as nearly all are.
 _CANONICAL = re.compile(r"-?[1-9][0-9]{0,18}(?:\.[0-9]{0,17}[1-9])?|-?0\.[0-9]{0,17}[1-9]|0").fullmatch

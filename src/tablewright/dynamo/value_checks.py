@@ -16,15 +16,19 @@ from tablewright.dynamo.item_size import binary_size, number_size, text_size
 from tablewright.dynamo.numbers import canonical_number
 
 MAX_NESTING = 32
+"""The levels of lists and maps that an item may have."""
 MAX_NAME_BYTES = 65_535
-# A depth to begin at where a value is compared with and not stored: nothing in it is too deep.
+"""The bytes that the name of an attribute may have."""
 ANY_DEPTH = -1_000_000
+"""A depth to begin at where a value is compared with and not stored: nothing in it is too deep."""
 
 _INVALID = "One or more parameter values were invalid: "
-# In an item that would be written, and in a value as it was sent.
 WRITTEN_TOO_DEEPLY = "Nesting Levels have exceeded supported limits"
+"""DynamoDB's message for an item that would be written with too many levels."""
 NESTED_TOO_DEEPLY = f"{WRITTEN_TOO_DEEPLY}: Attributes in the item have nested levels beyond supported limit"
+"""DynamoDB's message for a value that was sent with too many levels."""
 NAME_TOO_LARGE = f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
+"""DynamoDB's message for an attribute name that is too long."""
 _EMPTY_SET = {
     "SS": "An string set  may not be empty",
     "NS": "An number set  may not be empty",

@@ -10,7 +10,8 @@
     ttl/          time to live
     backups/      on-demand backups, point-in-time recovery, restores
     database      what the operations share, and the one path by which an item changes
-    storage/      the data folder: SQLite, group commit, key encoding, verify
+    storage/      the data folder: SQLite, group commit, key encoding
+    verify_folder whether a data folder is consistent
     maintenance   the background thread
     metering      what every request consumed, recorded in a file
 
@@ -22,7 +23,7 @@ from tablewright.engine.engine import Engine
 from tablewright.engine.metering import METER_VARIABLE
 from tablewright.engine.storage.data_folder import DamagedError, StorageError, holds_database, resolve_folder
 from tablewright.engine.storage.group_commit import Commit
-from tablewright.engine.storage.verify_folder import Report
+from tablewright.engine.verify_folder import VerifyReport
 
 __all__ = [
     "METER_VARIABLE",
@@ -30,8 +31,8 @@ __all__ = [
     "DamagedError",
     "DynamoError",
     "Engine",
-    "Report",
     "StorageError",
+    "VerifyReport",
     "holds_database",
     "resolve_folder",
 ]

@@ -28,7 +28,7 @@ from tablewright.engine.operations import OPERATIONS
 from tablewright.engine.requests import check_request
 from tablewright.engine.storage.data_folder import DamagedError, resolve_folder
 from tablewright.engine.storage.group_commit import Commit, Storage, Turn
-from tablewright.engine.storage.verify_folder import Report, verify
+from tablewright.engine.verify_folder import VerifyReport, verify
 
 # In memory, a task yields to the event loop after so many writes.
 _IN_A_ROW = 64
@@ -180,8 +180,8 @@ class Engine:
         """Do the background work that is due (expiry, backfills, trimming) now, in this thread."""
         self._maintenance.run_due()
 
-    def verify(self) -> Report:
-        """Check that items, indexes, expiry entries, streams, histories and backups agree; see ``Report``."""
+    def verify(self) -> VerifyReport:
+        """Check that items, indexes, expiry entries, streams, histories and backups agree; see ``VerifyReport``."""
         with self._storage.turn() as turn:
             report = verify(self._database)
         if turn.commit is not None:

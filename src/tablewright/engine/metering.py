@@ -31,6 +31,7 @@ from tablewright.engine.partiql.batch_execute import BatchMember, attempted_unit
 from tablewright.engine.tables.table_schema import Table
 
 METER_VARIABLE = "TABLEWRIGHT_METER"
+"""The environment variable that names the file to which charges are appended."""
 
 Handler = Callable[[Database, dict[str, Any]], dict[str, Any]]
 

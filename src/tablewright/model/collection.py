@@ -90,23 +90,28 @@ class Collection(BaseModel):
     model_config = ConfigDict(ignored_types=(CollectionQuery,), extra="forbid", revalidate_instances="never")
 
     members_: ClassVar[tuple[Member, ...]]
+    # What the store compiles from the access patterns; kept here, so that it lives as long as the collection.
+    query_templates_: ClassVar[dict[Any, Any]]
     patterns_: ClassVar[Mapping[str, CollectionQuery]]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if not cls.model_fields:
-            raise ModelError(f"{cls.__name__} has no members; declare some, such as `task: Task`")
+            raise ModelError(f"{cls.__name__} has no members; declare at least one, such as `task: Task`")
+        cls.query_templates_ = {}
         cls.members_ = tuple(_member(f"{cls.__name__}.{name}", name, info) for name, info in cls.model_fields.items())
         cls.patterns_ = {name: member for name, member in vars(cls).items() if isinstance(member, CollectionQuery)}
         tables = {member.schema.table.name for member in cls.members_}
         if len(tables) > 1:
-            raise ModelError(f"{cls.__name__}: {' and '.join(sorted(tables))} are two tables; one query reads one")
+            raise ModelError(
+                f"{cls.__name__}: {' and '.join(sorted(tables))} are different tables; a query reads one table"
+            )
         for pattern in cls.patterns_.values():
             _check(f"{cls.__name__}.{pattern.name}", cls.members_, pattern)
             if hasattr(Collection, pattern.name):
                 place = f"{cls.__name__}.{pattern.name}"
-                raise ModelError(f"{place}: every collection has a method of that name; give the pattern another")
+                raise ModelError(f"{place}: collections have a method of that name; rename the pattern")
 
     @classmethod
     def of(cls, items: Iterable[Item], decode: Callable[[Schema, Item], Entity] = _decoded) -> Self | None:
@@ -133,7 +138,7 @@ def _member(place: str, name: str, info: FieldInfo) -> Member:
     if many or optional:
         annotation = next((argument for argument in arguments if argument is not type(None)), None)
     if not (isinstance(annotation, type) and issubclass(annotation, Entity)):
-        raise ModelError(f"{place} must be an entity, a list of one kind of entity, or an entity or None")
+        raise ModelError(f"{place} must be an entity, an entity or None, or a list of one type of entity")
     return Member(name, schema_of(annotation), many, optional)
 
 
@@ -145,21 +150,29 @@ def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) ->
     except ModelError as error:
         raise ModelError(f"{place}: {error}") from None
     if index is not None and index.is_global and pattern.consistent:
-        raise ModelError(f"{place}: a global index cannot be read consistently; read the table's partition instead")
-    shapes = {}
+        raise ModelError(
+            f"{place}: a global index has no consistent reads; read the table's partition, or remove consistent=True"
+        )
+    partitions = {}
     for member in members:
         if index is not None and not member.schema.covers(index):
             raise ModelError(f"{place}: {member.schema.entity.__name__} is never in index {index.name!r}")
-        shape: list[tuple[str | Literal, ...]] = []
+        partition: list[tuple[str | Literal, ...]] = []
         for attribute in (table.partition,) if index is None else index.partition:
             rule = member.schema.key_rules.get(attribute)
             if rule is not None and rule.is_spread:
-                raise ModelError(f"{place}: {attribute} is sharded, so there is no one partition to read")
+                raise ModelError(
+                    f"{place}: {attribute} is sharded, so no single partition has all members; use a key "
+                    "that is not sharded"
+                )
             if attribute == table.type_attribute:
-                shape.append((Literal(member.schema.type_name),))
+                partition.append((Literal(member.schema.type_name),))
                 continue
             parts = () if rule is None else rule.template.parts + rule.template.optional
-            shape.append(tuple(part.form if isinstance(part, Field) else part for part in parts))
-        shapes[member.schema.entity.__name__] = tuple(shape)
-    if len(set(shapes.values())) > 1:
-        raise ModelError(f"{place}: {', '.join(shapes)} are in different partitions, as their partition keys differ")
+            partition.append(tuple(part.form if isinstance(part, Field) else part for part in parts))
+        partitions[member.schema.entity.__name__] = tuple(partition)
+    if len(set(partitions.values())) > 1:
+        raise ModelError(
+            f"{place}: {', '.join(partitions)} are in different partitions; give them the same template for the "
+            "partition key"
+        )

@@ -1,8 +1,8 @@
-"""What is wrong with a declaration, told when it is made: the place, the reason, and what to do.
+"""Checks of a declaration, made with the class: an error names the place, the reason, and what to do.
 
 Only contradictions are errors here. What is possible but unwise (a hot partition, numbers that sort as text) is left to
-the lint. So are two entities whose keys can be equal, as long as a type attribute tells their items apart; without one
-nothing could, and that is an error.
+lint. So are two entities whose keys can be equal, as long as a type attribute distinguishes their items; without one
+that is an error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tablewright.model.keys.key_template import Field
 from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.values.attribute_codec import Epoch, named, stored_types
-from tablewright.model.values.type_support import members_of, why_not, why_not_model
+from tablewright.model.values.type_support import members_of, unsupported_model_reason, unsupported_reason
 
 _MARKERS = (AttributeName, Expiry, Large, Numbered, Stamp, Unique, VersionMarker)
 _NOT_IN_KEYS = {"BOOL", "M", "L", "SET", "B"}
@@ -38,11 +38,11 @@ _KINDS = {"S": "text", "N": "a number", "B": "bytes"}
 
 
 def check_fields(entity: type[BaseModel]) -> None:
-    """The fields of an entity, before anything is made of them."""
+    """Check the fields of an entity, before its schema is made."""
     if entity.model_config.get("extra") == "allow":
         raise ModelError(
-            f"{entity.__name__} allows extra fields, which would not be stored; drop that, as what others store beside "
-            "the fields is kept anyway"
+            f"{entity.__name__} allows extra fields, which are not stored; remove extra='allow': attributes of other "
+            "writers are kept in any case"
         )
     for name, info in entity.model_fields.items():
         _check_field(f"{entity.__name__}.{name}", info, bool(entity.model_config.get("strict")))
@@ -54,23 +54,28 @@ def _check_field(place: str, info: FieldInfo, strict: bool) -> None:
             f'{place} has an alias; to store it under another name use Annotated[..., AttributeName("name")]'
         )
     for marker in info.metadata:
-        # It would mark nothing, and nobody would notice.
+        # It would have no effect, and nobody would notice.
         if isinstance(marker, type) and issubclass(marker, _MARKERS):
             name = marker.__name__
-            raise ModelError(f"{place} is marked {name}, which is a class; write Annotated[..., {name}(...)]")
+            raise ModelError(
+                f"{place} has the marker class {name} instead of an instance; write Annotated[..., {name}(...)]"
+            )
     _check_type(place, info, strict, set())
     is_empty = info.is_required() or info.default_factory in (set, frozenset) or info.default in (None, set())
     if stored_types(info.annotation, info.metadata) >= {"SET", "NULL"} and not is_empty:
-        raise ModelError(f"{place}: an empty set is not stored, so that its default would come back; let that be None")
+        raise ModelError(
+            f"{place}: DynamoDB stores no empty sets, so an empty set would be read as the default; make the "
+            "default None or empty"
+        )
 
 
 def _check_type(place: str, info: FieldInfo, strict: bool, seen: set[type]) -> None:
     try:
-        reason = why_not(info.annotation, info.metadata, strict=strict)
+        reason = unsupported_reason(info.annotation, info.metadata, strict=strict)
         models = list(_models_in(info.annotation))
     except RecursionError:
         raise ModelError(
-            f"{place}: its type has no end; declare a pydantic model that has itself as a member"
+            f"{place}: its type is infinitely recursive; declare a pydantic model that refers to itself"
         ) from None
     if reason is not None:
         raise ModelError(f"{place}: {reason}")
@@ -78,7 +83,7 @@ def _check_type(place: str, info: FieldInfo, strict: bool, seen: set[type]) -> N
         if model in seen:
             continue
         seen.add(model)
-        reason = why_not_model(model)
+        reason = unsupported_model_reason(model)
         if reason is not None:
             raise ModelError(f"{place}: {reason}")
         for name, member in model.model_fields.items():
@@ -86,7 +91,7 @@ def _check_type(place: str, info: FieldInfo, strict: bool, seen: set[type]) -> N
             for marker in member.metadata:
                 if isinstance(marker, _MARKERS):
                     raise ModelError(
-                        f"{inner} is marked {type(marker).__name__}, which only fields of an entity can be"
+                        f"{inner} is marked {type(marker).__name__}, a marker for fields of an entity only; remove it"
                     )
             _check_type(inner, member, bool(model.model_config.get("strict")), seen)
 
@@ -100,7 +105,7 @@ def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
 
 
 def check_schema(schema: Schema) -> None:
-    """The whole declaration."""
+    """Check the declaration as a whole."""
     _check_attributes(schema)
     for attribute, rule in schema.key_rules.items():
         _check_rule(schema, attribute, rule)
@@ -119,9 +124,7 @@ def _check_attributes(schema: Schema) -> None:
     taken: dict[str, str] = {}
     for spec in schema.fields.values():
         if not spec.attribute:
-            raise ModelError(
-                f"{entity}.{spec.name} is stored in an attribute without a name; give it an AttributeName with one"
-            )
+            raise ModelError(f"{entity}.{spec.name} has an empty attribute name; give it another AttributeName")
         other = taken.setdefault(spec.attribute, spec.name)
         if other != spec.name:
             raise ModelError(
@@ -130,8 +133,8 @@ def _check_attributes(schema: Schema) -> None:
             )
         if spec.attribute in schema.key_rules:
             raise ModelError(
-                f"{entity}.{spec.name} is stored in {spec.attribute!r}, which keys gives a rule for; "
-                "drop the rule, or give the field another AttributeName"
+                f"{entity}.{spec.name} is stored in {spec.attribute!r}, which is also defined in keys; "
+                "remove it from keys, or give the field another AttributeName"
             )
         if spec.attribute == BLOB_REFERENCES:
             raise ModelError(
@@ -140,13 +143,13 @@ def _check_attributes(schema: Schema) -> None:
             )
         if spec.attribute == schema.table.type_attribute:
             raise ModelError(
-                f"{entity}.{spec.name} is stored in {spec.attribute!r}, which tells entities apart; "
-                "drop the field and say type_name=... in the class line"
+                f"{entity}.{spec.name} is stored in {spec.attribute!r}, the type attribute of the table; "
+                "remove the field, and give type_name=... in the class statement if the name matters"
             )
         if schema.upgrades is not None and spec.attribute == schema.upgrades.attribute:
             raise ModelError(
-                f"{entity}.{spec.name} is stored in {spec.attribute!r}, where upgrades keep the number of the shape; "
-                "say Upgrades(..., attribute=...)"
+                f"{entity}.{spec.name} is stored in {spec.attribute!r}, which has the schema version; "
+                "choose another attribute with Upgrades(..., attribute=...)"
             )
 
 
@@ -158,25 +161,28 @@ def _check_rule(schema: Schema, attribute: str, rule: KeyRule) -> None:
     place = f"{schema.entity.__name__}.keys, {attribute}"
     if attribute not in table.key_attributes:
         raise ModelError(
-            f"{place} is part of no key of table {table.name!r}; its keys have {', '.join(table.key_attributes)}"
+            f"{place} is not a key attribute of table {table.name!r}; key attributes are "
+            f"{', '.join(table.key_attributes)}"
         )
     kind = table.types.get(attribute, "S")
     if kind != "S":
-        raise ModelError(f"{place} is {_KINDS[kind]}, so no template can make it; store a field in it instead")
+        raise ModelError(f"{place} is {_KINDS[kind]}, and templates make text; store a field in it instead")
     if rule.when and attribute in table.key:
-        raise ModelError(f"{place} is part of the primary key, which every item has in every state; drop the when(...)")
+        raise ModelError(f"{place} is part of the primary key, which every item must have; remove the when(...)")
     sorts = [table.sort, *(name for index in table.indexes for name in index.sort)]
     if rule.is_spread and attribute in sorts:
-        raise ModelError(f"{place} is a sort key; only a partition key can be spread over shards")
+        raise ModelError(f"{place} is a sort key; only a partition key can be sharded")
     if rule.was is not None and attribute in table.key:
         raise ModelError(
-            f"{place} is part of the primary key, by which items are found that have not been moved yet; only the key "
-            "of an index takes was=..."
+            f"{place} is part of the primary key, and items that have not been moved yet could not be found; "
+            "was=... is "
+            "for keys of indexes only"
         )
     for field in rule.template.fields:
         _check_form(schema, place, field)
     if attribute in table.key and rule.template.optional:
-        # What is left out of a primary key has to be absent, or be in it elsewhere, or two items would have one key.
+        # Only an absent value, or one that is elsewhere in the key too, may be left out: else two items could have
+        # the same key.
         others = [
             schema.key_rules[name].template for name in table.key if name in schema.key_rules and name != attribute
         ]
@@ -189,26 +195,24 @@ def _check_form(schema: Schema, place: str, field: Field) -> None:
     if field.form == "text":
         if known & {"L", "SET"}:
             raise ModelError(
-                f"{place}: {name} has many values, and a key has one; keep an item for each of them",
+                f"{place}: {name} has many values, and a key holds one; store an item for each value",
                 rule="many-valued-key",
             )
         if known & _NOT_IN_KEYS:
-            raise ModelError(f"{place}: {{{name}}} is neither text nor a number, so it cannot be part of a key")
+            raise ModelError(f"{place}: {{{name}}} is neither text nor a number; only those can be part of a key")
     elif field.form == "date":
         if known - {"S"}:
-            raise ModelError(
-                f"{place}: {{{name}:date}} is the day of a time that is stored as text; declare a datetime"
-            )
+            raise ModelError(f"{place}: {{{name}:date}} needs a time that is stored as text; declare a datetime")
     elif known - {"N"}:
-        raise ModelError(f"{place}: {{{name}:{field.form}}} is a form of numbers, and {name} is none")
+        raise ModelError(f"{place}: {{{name}:{field.form}}} is a format for numbers, and {name} is not a number")
 
 
 def _check_value(place: str, spec: FieldSpec, value: Any) -> None:
-    """A value that the field can have; a typing error in a state would otherwise empty an index in silence."""
+    """Check a value that a pattern uses; one that the field never has would make the pattern find nothing."""
     try:
         TypeAdapter(spec.annotation).validate_python(value)
     except ValidationError as error:
-        raise ModelError(f"{place}: {value!r} is no value of it: {error.errors()[0]['msg']}") from None
+        raise ModelError(f"{place}: {value!r} is not valid: {error.errors()[0]['msg']}") from None
 
 
 def _check_keys(schema: Schema) -> None:
@@ -218,7 +222,7 @@ def _check_keys(schema: Schema) -> None:
         if spec is None:
             if attribute not in schema.key_rules and attribute in table.key:
                 raise ModelError(
-                    f"{entity} does not say what its {attribute} is: give it a rule in keys, or store a field in it"
+                    f"{entity} does not define the key attribute {attribute}; add it to keys, or store a field in it"
                 )
             continue
         kind = table.types.get(attribute, "S")
@@ -226,7 +230,7 @@ def _check_keys(schema: Schema) -> None:
         if known and known != {kind}:
             (found, *_) = sorted(map(str, known))
             hint = (
-                f"say types={{{attribute!r}: {found!r}}} in the table"
+                f"give the table types={{{attribute!r}: {found!r}}}"
                 if found in _KINDS
                 else "give it another AttributeName"
             )
@@ -241,10 +245,10 @@ def _check_keys(schema: Schema) -> None:
 def _check_markers(schema: Schema) -> None:
     entity, table = schema.entity.__name__, schema.table
     if schema.version is not None and schema.version.types != {"N"}:
-        raise ModelError(f"{entity}.{schema.version.name} is a version, so it is an int: `version: Version = 0`")
+        raise ModelError(f"{entity}.{schema.version.name} is a version, so it must be an int: `version: Version = 0`")
     for stamp in (schema.created, schema.updated):
         if stamp is not None and stamp.types - {"NULL"} not in ({"S"}, {"N"}):
-            raise ModelError(f"{entity}.{stamp.name} is stamped with the time, so it is a datetime")
+            raise ModelError(f"{entity}.{stamp.name} is a timestamp, so it must be a datetime")
     if schema.expiry is not None:
         _check_expiry(schema, schema.expiry)
     for spec in schema.unique:
@@ -253,7 +257,7 @@ def _check_markers(schema: Schema) -> None:
         table.internal_key("unique")
     for spec in schema.numbered:
         if spec.types != {"N"}:
-            raise ModelError(f"{entity}.{spec.name} is numbered, so it is an int")
+            raise ModelError(f"{entity}.{spec.name} is numbered, so it must be an int")
         for name in spec.marker(Numbered).per:
             if name == spec.name:
                 raise ModelError(f"{entity}.{spec.name} cannot be numbered per itself")
@@ -261,7 +265,7 @@ def _check_markers(schema: Schema) -> None:
         table.internal_key("count")
     for spec in schema.large:
         if spec in schema.unique or any(spec.attribute in schema.sources(name) for name in table.key_attributes):
-            raise ModelError(f"{entity}.{spec.name} is Large, so it can be neither unique nor a part of a key")
+            raise ModelError(f"{entity}.{spec.name} is Large, so it cannot be unique or part of a key")
         if spec.types - {"NULL"} not in ({"S"}, {"B"}):
             raise ModelError(f"{entity}.{spec.name} is Large, so it must be text or bytes")
 
@@ -271,11 +275,14 @@ def _check_expiry(schema: Schema, expiry: FieldSpec) -> None:
     markers = [*expiry.markers, *(found for part in get_args(expiry.annotation) for found in get_args(part))]
     if not any(isinstance(marker, Epoch) and marker.unit.total_seconds() == 1 for marker in markers):
         raise ModelError(
-            f"{entity}.{expiry.name} is the time to live, so it is stored in seconds: use ExpiresAt",
+            f"{entity}.{expiry.name} is the time to live, which DynamoDB needs in seconds; use ExpiresAt",
             rule="ttl-seconds",
         )
     if table.ttl is None:
-        raise ModelError(f"{entity}.{expiry.name} expires, but table {table.name!r} has no ttl={expiry.attribute!r}")
+        raise ModelError(
+            f"{entity}.{expiry.name} is the time to live, but table {table.name!r} has none; give it "
+            f"ttl={expiry.attribute!r}"
+        )
     if table.ttl != expiry.attribute:
         raise ModelError(
             f"{entity}.{expiry.name} is stored in {expiry.attribute!r}, but the time to live of table {table.name!r} "
@@ -300,14 +307,16 @@ def _check_pattern(schema: Schema, pattern: Get | Query) -> None:
             lacking = ", ".join(name for name in index.attributes if name not in known)
             raise ModelError(
                 f"{place}: {schema.entity.__name__} is never in index {index.name!r}, as it has no {lacking}; "
-                "give it a rule in keys, or store a field in it",
+                "add that to keys, or store a field in it",
                 rule="no-key",
             )
         if pattern.consistent and index.is_global:
-            raise ModelError(f"{place}: a global index cannot be read consistently; read by the primary key instead")
+            raise ModelError(
+                f"{place}: a global index has no consistent reads; read by the primary key, or remove consistent=True"
+            )
         partition, sort = index.partition, index.sort
     elif isinstance(pattern, Query) and table.sort is None:
-        raise ModelError(f"{place}: table {table.name!r} has one item for each key; use Get")
+        raise ModelError(f"{place}: table {table.name!r} has no sort key, so a key has one item; use Get")
     if isinstance(pattern, Query):
         _check_query(schema, place, pattern, partition, sort)
 
@@ -319,38 +328,40 @@ def _check_query(schema: Schema, place: str, pattern: Query, partition: tuple[st
     for name, value in pattern.fixed.items():
         path = ".".join(schema.locate(name, f"{place}, fixed").parts)
         if not any(known == path or known.startswith(path + ".") for known in [*in_partition, *in_sort, *states]):
-            raise ModelError(f"{place}: {name} is fixed, but no part of the key that is read; use where")
+            raise ModelError(f"{place}: {name} is fixed, but is not part of the key that is read; use where")
         if name in schema.fields:
             _check_value(f"{place}, fixed {name}", schema.fields[name], value)
     if pattern.range is not None:
         path = ".".join(schema.locate(pattern.range, f"{place}, range").parts)
         if path in in_partition and path not in in_sort:
             raise ModelError(
-                f"{place}: {pattern.range} is part of the partition key that is read, which takes one value and no "
-                "range; partition by something else and put it into the sort key",
+                f"{place}: {pattern.range} is part of the partition key that is read, which needs one value and has "
+                "no range; partition by something else and put it into the sort key",
                 rule="partition-range",
             )
         if path not in in_sort:
             known = ", ".join(map(schema.field_path, in_sort)) or "nothing"
-            raise ModelError(f"{place}: {pattern.range} is no part of the sort key that is read, which has {known}")
+            raise ModelError(f"{place}: {pattern.range} is not part of the sort key that is read, which has {known}")
         if pattern.range in pattern.fixed:
-            raise ModelError(f"{place}: {pattern.range} is fixed, so it has no range")
+            raise ModelError(f"{place}: {pattern.range} is fixed, so it cannot be the range; remove one of them")
     for name, wanted in pattern.where.items():
         path = ".".join(schema.locate(name, f"{place}, where").parts)
         if path in partition + sort:
-            raise ModelError(f"{place}: {name} is part of the key that is read, so it cannot be in where; fix it")
+            raise ModelError(f"{place}: {name} is part of the key that is read, so it cannot be in where; use fixed")
         if path in {spec.attribute for spec in schema.large}:
-            raise ModelError(f"{place}: {name} is Large and may be outside of its item, so it cannot be in where")
+            raise ModelError(f"{place}: {name} is Large and may be in a blob, so it cannot be in where")
         if name in schema.fields and not schema.fields[name].types & {"L", "SET"}:
             for value in wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]:
                 if value is not None:
                     _check_value(f"{place}, where {name}", schema.fields[name], value)
     if pattern.project and schema.upgrades is not None:
-        raise ModelError(f"{place}: items of older shapes can only be upgraded whole; drop project, or the upgrades")
+        raise ModelError(
+            f"{place}: only complete items can be upgraded to a newer schema version; remove project, or the upgrades"
+        )
     for name in pattern.project:
         schema.locate(name, f"{place}, project")
     if pattern.expected is not None and pattern.expected < 1:
-        raise ModelError(f"{place}: expected is the number of items that a read usually gives, so at least 1")
+        raise ModelError(f"{place}: expected is the usual number of items of a read, so it must be at least 1")
 
 
 def _paths_of(schema: Schema, attributes: tuple[str, ...]) -> list[str]:
@@ -370,13 +381,13 @@ def _check_neighbours(schema: Schema) -> None:
     for other in schemas_of(schema.table):
         if other.type_name == schema.type_name:
             raise ModelError(
-                f"{entity}: table {schema.table.name!r} has an entity of the type {schema.type_name!r} already; "
-                "say type_name=... in the class line"
+                f"{entity}: table {schema.table.name!r} already has an entity of the type {schema.type_name!r}; "
+                "give this one another type_name=... in the class statement"
             )
         if schema.table.type_attribute is None and schema.can_collide_with(other):
             raise ModelError(
                 f"{entity} and {other.entity.__name__} can have the same key in table {schema.table.name!r}, and "
-                "nothing tells their items apart; begin their keys with different text, or give the table a "
+                "nothing distinguishes their items; begin their keys with different text, or give the table a "
                 "type_attribute",
                 rule="same-key",
             )

@@ -1,21 +1,21 @@
-"""What a declaration says beyond names and types.
+"""What a declaration says beyond names and types: markers on fields, keys, and upgrades.
 
 Markers on fields, in ``Annotated``:
 
     call_id:  Annotated[str, Unique()]                                 no two items have the same
     user_id:  Annotated[str, AttributeName("uid")]                              the attribute it is stored in
     number:   Annotated[int, Numbered("ticket_id")] = 0                1, 2, 3, ... for each ticket, without gaps
-    body:     Annotated[str, Large()] = ""                             kept elsewhere once the item is large
+    body:     Annotated[str, Large()] = ""                             in a blob once the item is large
     version:  Version = 0                                              optimistic lock
     created_at: CreatedAt = None      updated_at: UpdatedAt = None     set by the store
-    ttl:      Annotated[ExpiresAt, Expiry(timedelta(hours=24))] = None when the item is gone; by default, a day from now
+    ttl:      Annotated[ExpiresAt, Expiry(timedelta(hours=24))] = None when the item expires; by default, in a day
 
-Rules for key attributes: ``keys = Keys(PK="TICKET#{ticket_id}", GSI4PK=when("QUEUE", status="ESCALATED"))``, and
+Key attributes: ``keys = Keys(PK="TICKET#{ticket_id}", GSI4PK=when("QUEUE", status="ESCALATED"))``, and
 ``sharded("STATUS#{status}", 8)`` for a partition that would get too hot; ``sharded("STATUS#{status}", 16, was=8)``
-while its items are spread anew.
+while its items are resharded.
 
-Older shapes: ``upgrades = Upgrades(one_to_two, two_to_three)``; each step takes the values of a stored item, by
-attribute, and gives those of the next shape. Items say which shape they have; one that says nothing has the first.
+Schema versions: ``upgrades = Upgrades(one_to_two, two_to_three)``; each step takes the values of a stored item, by
+attribute, and returns those of the next version. Items carry their schema version; one that does not has the first.
 """
 
 from __future__ import annotations
@@ -39,30 +39,38 @@ from tablewright.model.values.attribute_codec import EpochSeconds, encode
 
 @dataclass(frozen=True, slots=True)
 class AttributeName:
-    """The attribute that a field is stored in, where the naming rule does not give it."""
+    """The attribute that a field is stored in, instead of the one that the naming rule gives.
+
+    user_id: Annotated[str, AttributeName("GSI1-uid")]
+    """
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """No two items of the entity may have the same value; held by a guard item in the same transaction."""
+    """No two items of the entity may have the same value.
+
+    Each value has a guard item, which is written in the same transaction and names the item that has the value.
+
+        email: Annotated[str, Unique()]
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class VersionMarker:
-    """The optimistic lock: counted up by every write, and checked by it."""
+    """The optimistic lock: every write checks and increments it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A time that the store sets: when the item was ``created``, or ``updated`` last."""
+    """A time that the store sets: when the item was ``created``, or last ``updated``."""
 
     event: str
 
     def __post_init__(self) -> None:
         if self.event not in ("created", "updated"):
-            raise ModelError(f"Stamp({self.event!r}): an item is stamped when it is 'created' or 'updated'")
+            raise ModelError(f"Stamp({self.event!r}): use 'created' or 'updated'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +81,16 @@ class Expiry:
 
     def __post_init__(self) -> None:
         if self.after is not None and self.after < timedelta(seconds=1):
-            raise ModelError(f"Expiry({self.after!r}): the item would be gone at once; give it a second or more")
+            raise ModelError(f"Expiry({self.after!r}): the item would expire at once; use at least one second")
 
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A number that the store gives at creation: 1, 2, 3, ... among the items that agree in the fields ``per``.
+    """A number that the store assigns at creation: 1, 2, 3, ... among items with the same values of the fields ``per``.
 
-    Counted by an item of its own in the same transaction, so there are neither gaps nor two of one number.
+    The sequence is an item of its own, updated in the same transaction, so there are neither gaps nor duplicates.
+
+        number: Annotated[int, Numbered("ticket_id")] = 0
     """
 
     per: tuple[str, ...]
@@ -89,23 +99,23 @@ class Numbered:
         object.__setattr__(self, "per", per)
 
 
-# The attribute in which the store keeps where an item's large values are, when they are not in it.
+# The attribute with the references to an item's large values that are in blobs.
 BLOB_REFERENCES = "~outside"
 
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """A value that is kept outside of the table when the item would be larger than ``threshold`` bytes with it."""
+    """A value that is stored as a blob when the item would otherwise be larger than ``threshold`` bytes."""
 
     threshold: int = 350 * 1024
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 400 * 1024:
-            raise ModelError(f"Large({self.threshold}): an item has at most 400 KB; choose a threshold below that")
+            raise ModelError(f"Large({self.threshold}): the threshold must be from 1 byte to 400 KB, the largest item")
 
 
 Version = Annotated[int, VersionMarker(), Field(default=0)]
-"""``version: Version = 0``: the loser of a race gets a conflict, and nothing is overwritten."""
+"""``version: Version = 0``: of two concurrent writes, the second gets a conflict instead of overwriting the first."""
 
 CreatedAt = Annotated[datetime | None, Stamp("created"), Field(default=None)]
 """``created_at: CreatedAt = None``: set by the store when the item is created."""
@@ -118,23 +128,23 @@ ExpiresAt = Annotated[EpochSeconds | None, Expiry(), Field(default=None)]
 """``ttl: ExpiresAt = None``: when the item expires; it is never returned once it has."""
 
 
-# -- rules for key attributes ---------------------------------------------------------------------------------------
+# -- key attributes -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRule:
-    """How a key attribute follows from an item: a template, perhaps in some states only, perhaps spread over shards."""
+    """How a key attribute is made of an item: by a template, perhaps only in some states, perhaps with a shard."""
 
     template: Template
-    # Field to the stored values that it must have one of.
+    # By field: the stored values of which it must have one.
     when: Mapping[str, tuple[AttributeValue, ...]] = field(default_factory=dict)
     shards: int = 1
-    # The number of shards that there were before, while items are moving from those to the present ones.
+    # The previous number of shards, while items are moving from those to the present ones.
     was: int | None = None
 
     @property
     def is_spread(self) -> bool:
-        """Whether a partition is to be read from several."""
+        """Whether a read has to merge several partitions."""
         return self.shards > 1 or self.was is not None
 
     def shard_suffix(self, shard: int) -> str:
@@ -142,26 +152,26 @@ class KeyRule:
 
     @property
     def suffixes(self) -> tuple[tuple[str, ...], ...]:
-        """What keys end in: in the shards that items may still be in, then in those that they go to."""
+        """The endings of keys: those of the previous shards, if items may still be there, then those of the present."""
         numbers = [self.shards] if self.was is None else [self.was, self.shards]
         return tuple(tuple(_suffix(shard, shards) for shard in range(shards)) for shards in numbers)
 
     def parse(self, key: str) -> dict[str, AttributeValue] | None:
-        """The values in a key, whichever shard it is in; None when it is no key of this rule."""
+        """The values in a key of any shard; None when the key does not match this rule."""
         text = self._without_shard(key)
         return None if text is None else self.template.parse(text)
 
     def matches(self, key: str) -> bool:
-        """Whether a key is one of this rule."""
+        """Whether a key matches this rule."""
         text = self._without_shard(key)
         return text is not None and self.template.matches(text) is not None
 
     def overlaps(self, other: KeyRule) -> bool:
-        """Whether some text can be a key of both. Errs on the safe side, as templates do."""
+        """Whether a key can match both; may say so of rules where none can, as templates do."""
         return meet(self._segments(), other._segments())
 
     def _segments(self) -> list[Segments]:
-        """Those of the template, and the shard."""
+        """The segments of the template, and the shard."""
         shard = () if self.shards == 1 else (("", str(len(str(self.shards - 1)))),)
         return [(*segments, *shard) for segments in self.template.segments]
 
@@ -174,9 +184,12 @@ class KeyRule:
 
 
 def when(rule: str | KeyRule, **states: Any) -> KeyRule:
-    """A key attribute that is there only in a given state: ``when("QUEUE", status="ESCALATED")``."""
+    """A key attribute that items have only in a given state, for a sparse index.
+
+    GSI4PK=when("QUEUE", status="ESCALATED")        GSI4PK=when("QUEUE", status=["NEW", "OPEN"])
+    """
     if not states:
-        raise ModelError("when(...) needs a state, such as status='ESCALATED'")
+        raise ModelError("when(...) needs a condition, such as status='ESCALATED'")
     allowed = {}
     for name, values in states.items():
         choices = values if isinstance(values, list | tuple | set | frozenset) else (values,)
@@ -188,15 +201,20 @@ def when(rule: str | KeyRule, **states: Any) -> KeyRule:
 
 
 def sharded(rule: str | KeyRule, shards: int, *, was: int | None = None) -> KeyRule:
-    """A partition key spread over so many partitions; reads merge them again.
+    """A partition key that is spread over several partitions, which reads merge again.
 
-    ``was`` is the number that there were before, 1 for a key that was not sharded: writes go by the new number, and
-    reads look at the shards of both, until ``repair`` has moved everything.
+        GSI1PK=sharded("STATUS#{status}", 8)
+
+    ``was`` is the previous number of shards, 1 for a key that was not sharded: writes use the new number, and reads
+    look at both, until ``repair`` has moved all items.
     """
     if shards < (2 if was is None else 1):
-        raise ModelError("a sharded key has at least 2 shards")
+        raise ModelError("a sharded key needs at least 2 shards")
     if was is not None and (was < 1 or was == shards):
-        raise ModelError(f"sharded(..., {shards}, was={was}): say how many shards there were before; 1 for none")
+        raise ModelError(
+            f"sharded(..., {shards}, was={was}): was= is the previous number of shards, 1 if the key was not "
+            "sharded; it must differ from the new number"
+        )
     return replace(_rule(rule), shards=shards, was=was)
 
 
@@ -206,7 +224,7 @@ def _suffix(shard: int, shards: int) -> str:
 
 
 def stable_shard(identity: str, shards: int) -> int:
-    """The shard of an item: the same in every process, on every machine, forever."""
+    """The shard of an item: the same in every process, on every machine, in every version."""
     return int.from_bytes(sha256(identity.encode()).digest()[:8]) % shards
 
 
@@ -214,12 +232,16 @@ def _rule(rule: str | KeyRule) -> KeyRule:
     if isinstance(rule, KeyRule):
         return rule
     if not isinstance(rule, str):
-        raise TemplateError(f"{rule!r} is no rule for a key; give a template as text, when(...) or sharded(...)")
+        raise TemplateError(f"{rule!r} cannot define a key; use a template as text, when(...) or sharded(...)")
     return KeyRule(Template(rule))
 
 
 class Keys(Mapping[str, KeyRule]):
-    """The key attributes of an entity, each with its rule; those that are fields themselves need none."""
+    """The key attributes of an entity, each with a template; those that fields are stored in need none.
+
+    keys = Keys(PK="TICKET#{ticket_id}", SK="METADATA", GSI1PK=sharded("STATUS#{status}", 8))
+    keys = Keys({"GSI1-PK": "CUSTOMER#{customer_id}"})
+    """
 
     def __init__(self, rules: Mapping[str, str | KeyRule] | None = None, /, **more: str | KeyRule) -> None:
         self._rules = {}
@@ -239,26 +261,32 @@ class Keys(Mapping[str, KeyRule]):
         return len(self._rules)
 
 
-# -- older shapes ---------------------------------------------------------------------------------------------------
+# -- schema versions ------------------------------------------------------------------------------------------------
 
 Values = dict[str, Any]
 Step = Callable[[Values], Values]
 
 
 class Upgrades:
-    """The steps from the first shape of an entity's items to the present one.
+    """The steps from the first schema version of an entity's items to the newest.
 
-    A step gets plain Python values by attribute name. With ``write_back`` a store writes what it had to upgrade.
+    Each step is a function that gets plain Python values by attribute name and returns those of the next version. Items
+    carry their version in ``attribute``. With ``write_back`` a store stores the items that its reads had to upgrade.
+
+        upgrades = Upgrades(split_name, cents_to_decimal, write_back=True)
     """
 
     def __init__(self, *steps: Step, attribute: str = "shape", write_back: bool = False) -> None:
         if not steps:
-            raise ModelError("Upgrades() needs a step: a function from the values of one shape to those of the next")
+            raise ModelError(
+                "Upgrades() needs at least one step: a function from the values of one schema version to "
+                "those of the next"
+            )
         self.steps = steps
         self.attribute = attribute
         self.write_back = write_back
 
     @property
     def schema_version(self) -> int:
-        """The number of the present shape; the first one is 1."""
+        """The newest schema version; the first is 1."""
         return len(self.steps) + 1

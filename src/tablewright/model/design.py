@@ -74,7 +74,7 @@ class ItemWrite:
         for argument in ("sets", "appends"):
             names = getattr(self, argument)
             if isinstance(names, str):
-                raise ModelError(f"{place}: {argument} takes several names: {argument}=[{names!r}]")
+                raise ModelError(f"{place}: {argument} takes a list of names: {argument}=[{names!r}]")
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -162,7 +162,9 @@ class Traffic:
         if self.peak is not None:
             _check_figure("Traffic(peak=...)", self.peak, _MOST_A_SECOND)
             if self.peak < self.per_second:
-                raise ModelError(f"a peak is at least the average: {self.peak} is less than {self.per_second}")
+                raise ModelError(
+                    f"the peak cannot be less than the average: {self.peak} is less than {self.per_second}"
+                )
         if self.hottest is not None:
             _check_figure("Traffic(hottest=...)", self.hottest, 1)
 
@@ -183,7 +185,7 @@ class Volume:
             place = f"Volume(distinct={{{attribute!r}: ...}})"
             _check_figure(place, number, _MOST_ITEMS, whole=True)
             if number == 0:
-                raise ModelError(f"{place} is a number of values, at least 1; leave it away where it is not known")
+                raise ModelError(f"{place} must be at least 1; omit it if it is not known")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,15 +255,15 @@ class Design:
         for table in kept:
             if kept.count(table) > 1:
                 raise ModelError(
-                    f"{name} has two tables of the name {table!r}, and there can be one; keep their entities in one "
+                    f"{name} has two tables named {table!r}, and names must be unique; declare their entities with one "
                     "Table, or rename one of them"
                 )
         for write in writes:
             if write is not self.writes[write.name]:
-                raise ModelError(f"{name} has two writes of the name {write.name!r}; rename one")
+                raise ModelError(f"{name} has two writes named {write.name!r}; rename one")
         for role, names in self.roles.items():
             if isinstance(names, str):
-                raise ModelError(f"{name}, role {role!r} takes several names: [{names!r}]")
+                raise ModelError(f"{name}, role {role!r} takes a list of names: [{names!r}]")
         self._check()
 
     @property
@@ -290,7 +292,7 @@ class Design:
         for place, name in used:
             if name not in known:
                 raise ModelError(
-                    f"{self.name}, {place}: there is no pattern or write {name!r}; there are {', '.join(sorted(known))}"
+                    f"{self.name}, {place}: unknown pattern or write {name!r}; known are {', '.join(sorted(known))}"
                 )
         declared = {schema.entity for schema in self.schemas}
         touched = [
@@ -302,15 +304,17 @@ class Design:
         touched += [("volume", entity) for entity in self.volume]
         for place, entity in touched:
             if entity not in declared:
-                raise ModelError(f"{self.name}, {place}: {entity.__name__} is in none of the tables")
+                raise ModelError(
+                    f"{self.name}, {place}: {entity.__name__} is in none of the tables of the design; add its table"
+                )
         for entity, volume in self.volume.items():
             table = entity.schema_.table
             partitions = [table.partition, *(part for index in table.indexes for part in index.partition)]
             for attribute in volume.distinct:
                 if attribute not in partitions:
                     raise ModelError(
-                        f"{self.name}, volume of {entity.__name__}: {attribute} is no partition key of table "
-                        f"{table.name!r}; there are {', '.join(dict.fromkeys(partitions))}"
+                        f"{self.name}, volume of {entity.__name__}: {attribute} is not a partition key of table "
+                        f"{table.name!r}; partition keys are {', '.join(dict.fromkeys(partitions))}"
                     )
         for read in self.required_reads:
             for path in read.by:
@@ -327,10 +331,10 @@ def _check_item_write(place: str, item_write: ItemWrite) -> None:
     for attribute, template in item_write.keys.items():
         if attribute not in schema.table.key_attributes:
             raise ModelError(
-                f"{place}: {attribute} is part of no key of table {schema.table.name!r}; "
-                f"its keys have {', '.join(schema.table.key_attributes)}"
+                f"{place}: {attribute} is not a key attribute of table {schema.table.name!r}; "
+                f"key attributes are {', '.join(schema.table.key_attributes)}"
             )
         Template(template)
     _check_figure(f"{place}: count", item_write.count, _MOST_ITEMS, whole=True)
     if item_write.count == 0:
-        raise ModelError(f"{place}: count is the number of items that are touched at most, so at least 1")
+        raise ModelError(f"{place}: count is the largest number of items that are written, so it must be at least 1")

@@ -50,7 +50,7 @@ class Entity(BaseModel):
     ) -> None:
         if kwargs:
             raise ModelError(
-                f"class {cls.__name__}: there is no {', '.join(kwargs)}; there are table, naming, type_name"
+                f"class {cls.__name__}: unknown argument {', '.join(kwargs)}; known are table, naming, type_name"
             )
         super().__pydantic_init_subclass__()
         if cls.__pydantic_complete__:
@@ -60,7 +60,7 @@ class Entity(BaseModel):
             if not isinstance(table, Table):
                 raise ModelError(f"class {cls.__name__}: table= takes a Table, not {table!r}")
             if not cls.__pydantic_complete__:
-                raise ModelError(f"{cls.__name__} uses a type that is not defined yet; define it before")
+                raise ModelError(f"{cls.__name__} uses a type that is not defined yet; define it before the entity")
             check_fields(cls)
             schema = Schema(cls, table, naming, type_name or cls.__name__)
             check_schema(schema)

@@ -138,7 +138,9 @@ def _bounds(owner: type, pattern: Query, values: dict[str, Any]) -> dict[str, An
     """Take the bounds out of the values that a pattern is called with."""
     bounds = {name: bound for name in BOUNDS if (bound := values.pop(name, None)) is not None}
     if bounds and pattern.range is None:
-        raise ModelError(f"{owner.__name__}.{pattern.name} has no range, so it takes no {', '.join(bounds)}")
+        raise ModelError(
+            f"{owner.__name__}.{pattern.name} has no range, so it does not take {', '.join(bounds)}; declare range=..."
+        )
     for first, second in (("since", "after"), ("until", "before")):
         if first in bounds and second in bounds:
             raise ModelError(f"{owner.__name__}.{pattern.name}: give {first} or {second}, not both")

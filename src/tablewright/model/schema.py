@@ -61,6 +61,8 @@ class Schema(KeyLayout, Generic[E_co]):
         # The other entities of the table whose items can have the key of one of this, so that only the type attribute
         # distinguishes them.
         self.key_collisions: list[Schema] = []
+        # What the store compiles from the access patterns; kept here, so that it lives as long as the entity.
+        self.query_templates: dict[Any, Any] = {}
         self._compile()
 
     def _compile(self) -> None:

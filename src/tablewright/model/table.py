@@ -69,11 +69,13 @@ def GlobalIndex(
     parts = _names(partition), _names(sort)
     for names in parts:
         if len(names) > _MOST_KEY_ATTRIBUTES:
-            raise ModelError(f"index {name!r}: a key has at most {_MOST_KEY_ATTRIBUTES} attributes of each kind")
+            raise ModelError(
+                f"index {name!r}: a partition key and a sort key have at most {_MOST_KEY_ATTRIBUTES} attributes each"
+            )
     if not parts[0]:
         raise ModelError(f"index {name!r} needs a partition key")
     if len(set(parts[0] + parts[1])) != len(parts[0] + parts[1]):
-        raise ModelError(f"index {name!r} has an attribute twice in its key")
+        raise ModelError(f"index {name!r} has the same attribute twice in its key")
     return Index(name, *parts, is_global=True, include=None if include is None else tuple(include))
 
 
@@ -86,21 +88,21 @@ def LocalIndex(name: str, sort: str, *, include: Sequence[str] | None = None) ->
 def _check_name(what: str, name: str) -> None:
     if not _NAME.fullmatch(name):
         raise ModelError(
-            f"{what} {name!r}: DynamoDB takes names of 3 to 255 characters, of letters, digits, '_', '.' and '-'; "
-            "choose such a name"
+            f"{what} {name!r}: DynamoDB allows names of 3 to 255 characters: letters, digits, '_', '.' and '-'; "
+            "rename it"
         )
 
 
 def _check_tags(table: str, tags: Mapping[str, str]) -> None:
     if len(tags) > _MOST_TAGS:
-        raise ModelError(f"table {table!r} has {len(tags)} tags, and AWS takes {_MOST_TAGS}; drop some")
+        raise ModelError(f"table {table!r} has {len(tags)} tags, and AWS allows {_MOST_TAGS}; remove some")
     for key, value in tags.items():
         if key.lower().startswith("aws:"):
-            raise ModelError(f"table {table!r}: the tag {key!r} begins with aws:, which is AWS's own; rename it")
+            raise ModelError(f"table {table!r}: the tag {key!r} begins with aws:, which is reserved for AWS; rename it")
         if not 1 <= len(key) <= _LONGEST_TAG or len(value) > _LONGEST_TAG_VALUE:
             raise ModelError(
-                f"table {table!r}, tag {key!r}: AWS takes a name of 1 to {_LONGEST_TAG} characters, and a value of at "
-                f"most {_LONGEST_TAG_VALUE}"
+                f"table {table!r}, tag {key!r}: AWS allows a name of 1 to {_LONGEST_TAG} characters and a value of at "
+                f"most {_LONGEST_TAG_VALUE}; shorten it"
             )
 
 
@@ -135,11 +137,11 @@ class Table:
         names = [index.name for index in self.indexes]
         for name in names:
             if names.count(name) > 1:
-                raise ModelError(f"table {self.name!r} has two indexes of the name {name!r}; rename one")
+                raise ModelError(f"table {self.name!r} has two indexes named {name!r}; rename one")
         if self.sort == self.partition:
             raise ModelError(f"table {self.name!r}: {self.sort!r} cannot be both partition and sort key")
         if self.sort is None and not all(index.is_global for index in self.indexes):
-            raise ModelError(f"table {self.name!r} has no sort key, so it has no local indexes; use GlobalIndex")
+            raise ModelError(f"table {self.name!r} has no sort key, so it cannot have local indexes; use GlobalIndex")
         self.indexes = tuple(
             index
             if index.is_global
@@ -147,14 +149,17 @@ class Table:
             for index in self.indexes
         )
         if self.stream is not None and self.stream not in _VIEW_TYPES:
-            raise ModelError(f"table {self.name!r}: a stream is one of {', '.join(_VIEW_TYPES)}")
+            raise ModelError(f"table {self.name!r}: the view type of a stream is one of {', '.join(_VIEW_TYPES)}")
         for attribute, kind in self.types.items():
             if attribute not in self.key_attributes:
                 raise ModelError(
-                    f"table {self.name!r}: {attribute!r} is part of no key; only key attributes have types in a table"
+                    f"table {self.name!r}: {attribute!r} is not a key attribute; a table declares the types "
+                    "of key attributes only"
                 )
             if kind not in _KEY_TYPES:
-                raise ModelError(f"table {self.name!r}: {attribute!r} is one of {', '.join(_KEY_TYPES)}, not {kind!r}")
+                raise ModelError(
+                    f"table {self.name!r}: the type of {attribute!r} is one of {', '.join(_KEY_TYPES)}, not {kind!r}"
+                )
 
     @cached_property
     def key(self) -> tuple[str, ...]:
@@ -195,8 +200,8 @@ class Table:
         kind = self.types.get(attribute, "S")
         if kind == "N":
             raise ModelError(
-                f"table {self.name!r}: {attribute} is a number, so there is no place for guards and counters of the "
-                "store; make the partition key text, or do without unique and numbered fields"
+                f"table {self.name!r}: {attribute} is a number, so the store cannot keep guards and sequences in the "
+                "table; make the partition key text, or remove unique and numbered fields"
             )
         return {"S": text} if kind == "S" else {"B": b64encode(text.encode()).decode()}
 

@@ -1,7 +1,7 @@
-"""Clients of AWS services other than DynamoDB, and their failures that pass.
+"""Clients of AWS services other than DynamoDB, and which of their errors are worth another try.
 
-What a person can put right (a missing permission, a bus that is not there) passes as well: nothing is given up because
-of it. Only a request that is itself wrong stays wrong.
+What somebody can fix (a missing permission, a bus that does not exist) is worth one too: nothing is given up because of
+it. Only an invalid request stays invalid.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _CONNECT_TIMEOUT = 5
 _READ_TIMEOUT = 8
 _ATTEMPTS = 2
 
-# Answers that say that the request is wrong.
-_WRONG = frozenset({"ValidationException", "ValidationError", "InvalidParameterValue", "MessageRejected"})
+# Error codes of a request that is invalid.
+_INVALID = frozenset({"ValidationException", "ValidationError", "InvalidParameterValue", "MessageRejected"})
 
 
 def client(service: str, region: str | None, endpoint: str | None = None) -> Any:
-    """A botocore client with time-outs; what fails for a moment is tried again by its caller."""
+    """A botocore client with time-outs and few retries; consumers try again."""
     import botocore.session
     from botocore.config import Config
 
@@ -34,18 +34,18 @@ def client(service: str, region: str | None, endpoint: str | None = None) -> Any
 
 
 def problem_with(region: str | None, endpoint: str | None) -> str | None:
-    """What would keep a client from being made, if anything."""
+    """Why a client cannot be made, if so."""
     import botocore.session
 
     if endpoint is not None and not is_endpoint(endpoint):
-        return "the endpoint of AWS services is given as http://host:port or https://host"
+        return "give the endpoint of AWS services as http://host:port or https://host"
     if region is None and botocore.session.Session().get_config_variable("region") is None:
-        return "SES and EventBridge are in a region: set AWS_DEFAULT_REGION"
+        return "SES and EventBridge need a region: set AWS_DEFAULT_REGION"
     return None
 
 
 def is_endpoint(text: str) -> bool:
-    """Whether something is the address of a service."""
+    """Whether a text is the URL of a service."""
     try:
         parts = urlsplit(text)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -54,8 +54,8 @@ def is_endpoint(text: str) -> bool:
 
 
 @contextmanager
-def passing(service: str) -> Iterator[None]:
-    """Turns failures of a service that will pass into Unavailable, so that a consumer waits instead of giving up."""
+def transient(service: str) -> Iterator[None]:
+    """Turn errors of a service that are worth another try into Unavailable, so that a consumer waits."""
     from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
     try:
@@ -66,7 +66,7 @@ def passing(service: str) -> Iterator[None]:
         raise Unavailable(f"{service} cannot be reached ({type(error).__name__})") from error
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
-        if code in _WRONG:
+        if code in _INVALID:
             raise
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        raise Unavailable(f"{service} answered {code or status}") from error
+        raise Unavailable(f"{service} responded with {code or status}") from error

@@ -1,8 +1,8 @@
-"""Consumers at work: a thread for each, which goes on whatever happens.
+"""Consumers of a process: a thread for each, which is started again whatever happens.
 
-A consumer that waits for something else (a mail server that is down) says for what. One that cannot go on (records
-lost, a bug) is started again after a pause, and is reported as failing until a pass succeeds. Dead letters can be
-listed, and handled after all.
+A consumer that waits for something (a mail server that is down) reports for what. One that fails (records lost, a bug)
+is started again after a pause, and is reported as failing until a pass succeeds. Dead letters can be listed, and
+replayed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tablewright.model import Table
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.metrics import Metrics
 from tablewright.store import (
     AnyChange,
@@ -31,15 +31,18 @@ from tablewright.store import (
 
 _RESTART_AFTER = 2.0
 _STOP_WITHIN = 20.0
-# How long a shard stays with a process that was killed. A batch may well take longer, as long as nobody else comes.
+# How long a shard stays with a process that was killed. A batch may take longer, as long as no other worker comes.
 _LEASE = timedelta(seconds=20)
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Consuming:
-    """A consumer to be run: its name is where it keeps its place, so it must not change."""
+class ConsumerSpec:
+    """A consumer that a system needs: what it reads, its handler, and how.
+
+    Its checkpoint is stored under its name, which must therefore stay the same.
+    """
 
     name: str
     table: Table
@@ -48,21 +51,21 @@ class Consuming:
     window: timedelta = timedelta(0)
     bisect: bool = True
     retries: int = 3
-    # Which changes it is given; None: all of them.
-    wanted: ChangeFilter | None = None
+    # Which changes the handler is given; None: all of them.
+    change_filter: ChangeFilter | None = None
     # The most changes that the handler is given in one call; None: all of a batch.
     max_changes: int | None = None
 
 
-class Workers:
-    """All consumers of a process."""
+class ConsumerThreads:
+    """All consumers of a process, each in a thread of its own."""
 
-    def __init__(self, store: Store, consuming: Sequence[Consuming], metrics: Metrics) -> None:
+    def __init__(self, store: Store, specs: Sequence[ConsumerSpec], metrics: Metrics) -> None:
         self._stop = threading.Event()
-        self._running = {each.name: _Running(store, each, metrics, self._stop) for each in consuming}
+        self._running = {each.name: _Running(store, each, metrics, self._stop) for each in specs}
 
     def start(self, *, alone: bool = False) -> None:
-        """``alone``: no other process can be at work, so that leases are those of dead ones."""
+        """Start all threads; ``alone``: there is no other process, so that its leases are taken over at once."""
         for running in self._running.values():
             if alone:
                 running.consumer.take_over()
@@ -80,11 +83,11 @@ class Workers:
                 _log.warning("consumer did not stop in time", extra={"consumer": name})
 
     def failures(self) -> dict[str, str]:
-        """The consumers that cannot go on, and the kind of error that each has."""
+        """The consumers that are failing, and the type of each one's error."""
         return {name: running.failure for name, running in self._running.items() if running.failure is not None}
 
     def waiting(self) -> dict[str, str]:
-        """The consumers that wait for something, and for what."""
+        """The consumers that are waiting, and for what."""
         return {name: running.waiting for name, running in self._running.items() if running.waiting is not None}
 
     @property
@@ -99,42 +102,42 @@ class Workers:
 class _Running:
     """One consumer and its thread."""
 
-    def __init__(self, store: Store, consuming: Consuming, metrics: Metrics, stop: threading.Event) -> None:
+    def __init__(self, store: Store, spec: ConsumerSpec, metrics: Metrics, stop: threading.Event) -> None:
         self.failure: str | None = None
         self.waiting: str | None = None
-        self.name = consuming.name
-        self._handler = consuming.handler
+        self.name = spec.name
+        self._handler = spec.handler
         self._metrics = metrics
         self._stop = stop
         self.consumer = Consumer(
             store,
-            consuming.table,
+            spec.table,
             self._handle,
-            name=consuming.name,
-            checkpoints=notes_table,
-            batch_size=consuming.batch_size,
-            window=consuming.window,
-            bisect=consuming.bisect,
-            retries=consuming.retries,
+            name=spec.name,
+            checkpoints=internal_table,
+            batch_size=spec.batch_size,
+            window=spec.window,
+            bisect=spec.bisect,
+            retries=spec.retries,
             lease=_LEASE,
-            change_filter=consuming.wanted,
-            max_changes=consuming.max_changes,
+            change_filter=spec.change_filter,
+            max_changes=spec.max_changes,
         )
-        self.thread = threading.Thread(target=self._work, name=consuming.name, daemon=True)
+        self.thread = threading.Thread(target=self._work, name=spec.name, daemon=True)
 
     def _handle(self, changes: Sequence[AnyChange], effects: Effects) -> None:
         if threading.current_thread() is not self.thread:
-            # A dead letter that is handled after all, for somebody who is told what came of it.
+            # The replay of a dead letter, by somebody who gets its errors.
             self._handler(changes, effects)
             return
         if self._stop.is_set():
-            # However much is waiting; it is done after the next start.
+            # However many records are left; the next start goes on with them.
             raise Unavailable("the process is stopping")
         try:
             self._handler(changes, effects)
         except Unavailable as error:
             if self.waiting is None:
-                _log.warning("consumer waits", exc_info=error, extra={"consumer": self.name})
+                _log.warning("consumer is waiting", exc_info=error, extra={"consumer": self.name})
             self.waiting = str(error)
             raise
         self.waiting = None
@@ -148,7 +151,7 @@ class _Running:
                 except Exception as error:
                     self._failed(error)
                     if isinstance(error, RecordsLost):
-                        # Said loudly above; what is left is dealt with rather than nothing.
+                        # Logged as an error above; what is left is handled rather than nothing.
                         self._skip_lost()
                     self._stop.wait(_RESTART_AFTER)
         finally:
@@ -171,4 +174,4 @@ class _Running:
             self._metrics.records.labels(self.name).inc(done.records)
         if done.dead_letters:
             self._metrics.dead_letters.labels(self.name).inc(done.dead_letters)
-            _log.error("records were put aside", extra={"consumer": self.name, "dead_letters": done.dead_letters})
+            _log.error("records became dead letters", extra={"consumer": self.name, "dead_letters": done.dead_letters})

@@ -1,14 +1,14 @@
-"""What a service refuses, without a word of HTTP; ``problems`` says what each becomes there.
+"""Errors that services raise, without HTTP; ``http.problems`` maps each to a response.
 
 ServiceProblem
-├── Unauthenticated     nobody knows who is asking
-├── Forbidden           who is asking may not
-├── Missing             what was asked for is not there
-├── Invalid             what was sent cannot be
-├── Clash               it does not fit what is there: a duplicate, a step that the state does not allow
-├── TooLarge            it would be more than can be kept
-├── TooMany             too often; ``retry_after`` seconds
-└── Unready             something that it needs cannot be reached at the moment
+├── Unauthenticated     no valid token
+├── Forbidden           the caller is not allowed to
+├── Missing             not found
+├── Invalid             the request does not fit the stored data
+├── Clash               a conflict with the current state: a duplicate, a step that is not allowed
+├── TooLarge            more than can be stored
+├── TooMany             too many requests; try again after ``retry_after`` seconds
+└── Unready             something that the service depends on is unavailable
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any
 
 
 class ServiceProblem(Exception):
-    """The base of all refusals. ``kind`` is stable, for programs; the message is for people.
+    """The base of all errors of a service.
 
-    ``details`` are further members of the answer, such as the ``field`` that is meant.
+    ``kind`` is stable, for programs (the last step of a problem's ``type``); the message is for people. ``details`` are
+    further members of the response, such as the ``field`` that is invalid.
     """
 
     kind = "problem"

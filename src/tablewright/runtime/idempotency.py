@@ -23,7 +23,7 @@ from hashlib import sha256
 from typing import Any, Generic, TypeVar
 
 from tablewright.model import Keys
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncStore, Cancelled, IdempotencyRecord, InProgress, KeyMismatch, Outcome, Store
 
 __all__ = ["UNKEYED", "Idempotency", "KeyedRequest", "Responder"]
@@ -32,7 +32,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class KeyedRequest(IdempotencyRecord, table=notes_table):
+class KeyedRequest(IdempotencyRecord, table=internal_table):
     """The response to a request with an idempotency key, of a system whose own tables have no such record."""
 
     keys = Keys(PK="REQUEST#{idempotency_key}", SK="REQUEST")

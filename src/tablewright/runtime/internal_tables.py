@@ -1,7 +1,7 @@
-"""The runtime's own tables.
+"""The internal tables of the runtime.
 
-``events`` has a stream, which subscribers read. ``notes`` has none, as nothing follows from what is there: how far
-consumers are, dead letters, what mail was sent, and what was asked for under idempotency keys.
+``tablewright-events`` has a stream, which subscribers read. ``tablewright-internal`` has none, as nothing follows from
+what is there: checkpoints of consumers, dead letters, records of mail, and idempotency records.
 """
 
 from __future__ import annotations
@@ -18,4 +18,4 @@ events_table = Table(
     stream="NEW_IMAGE",
 )
 
-notes_table = Table("tablewright-notes", "PK", "SK", type_attribute="kind", ttl="ttl")
+internal_table = Table("tablewright-internal", "PK", "SK", type_attribute="kind", ttl="ttl")

@@ -1,6 +1,6 @@
-"""What is counted, in Prometheus' form, and the backend that counts.
+"""Metrics for Prometheus, and the backend that counts requests to the database.
 
-DynamoDB's own measures, by table or operation: consumed capacity, user errors, system errors, failed conditions,
+DynamoDB's own metrics, by table or operation: consumed capacity, user errors, system errors, failed conditions,
 throttled requests, latency. Beside them HTTP requests, and what consumers, events and mail do.
 """
 
@@ -27,17 +27,21 @@ _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 
 
 class Metrics:
-    """All measures of one process; each has a registry of its own, so that tests do not add up."""
+    """The metrics of one process; each instance has a registry of its own, so that tests do not add up."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         registry = self.registry
         self._labelled: dict[tuple[Any, ...], Any] = {}
         self.requests = Counter(
-            "http_requests_total", "Requests answered", ["system", "route", "method", "status"], registry=registry
+            "http_requests_total", "HTTP requests", ["system", "route", "method", "status"], registry=registry
         )
         self.request_seconds = Histogram(
-            "http_request_seconds", "Time to answer", ["system", "route", "method"], buckets=_SECONDS, registry=registry
+            "http_request_seconds",
+            "Time to respond",
+            ["system", "route", "method"],
+            buckets=_SECONDS,
+            registry=registry,
         )
         self.capacity = Counter(
             "dynamodb_consumed_capacity_units_total",
@@ -49,10 +53,10 @@ class Metrics:
             "dynamodb_request_seconds", "Latency of operations", ["operation"], buckets=_SECONDS, registry=registry
         )
         self.user_errors = Counter(
-            "dynamodb_user_errors_total", "Requests that were refused", ["operation", "code"], registry=registry
+            "dynamodb_user_errors_total", "Requests that were rejected", ["operation", "code"], registry=registry
         )
         self.system_errors = Counter(
-            "dynamodb_system_errors_total", "Requests that failed in the service", ["operation"], registry=registry
+            "dynamodb_system_errors_total", "Requests that failed in the database", ["operation"], registry=registry
         )
         self.failed_conditions = Counter(
             "dynamodb_conditional_check_failed_total", "Conditions that did not hold", ["operation"], registry=registry
@@ -61,17 +65,17 @@ class Metrics:
             "dynamodb_throttled_requests_total", "Requests that were throttled", ["operation"], registry=registry
         )
         self.records = Counter(
-            "stream_records_total", "Records that consumers have dealt with", ["consumer"], registry=registry
+            "stream_records_total", "Records that consumers have handled", ["consumer"], registry=registry
         )
         self.dead_letters = Counter(
-            "stream_dead_letters_total", "Records that were put aside", ["consumer"], registry=registry
+            "stream_dead_letters_total", "Records that became dead letters", ["consumer"], registry=registry
         )
         self.consumer_failures = Counter(
             "stream_consumer_failures_total", "Passes of consumers that failed", ["consumer"], registry=registry
         )
         self.events = Counter("events_total", "Events that were published", ["type"], registry=registry)
-        self.mail = Counter("mail_total", "Messages, by what came of them", ["outcome"], registry=registry)
-        self.consumers = Gauge("stream_consumers", "Consumers at work", registry=registry)
+        self.mail = Counter("mail_total", "Mail messages, by outcome", ["outcome"], registry=registry)
+        self.consumers = Gauge("stream_consumers", "Consumers that are running", registry=registry)
 
     def on_capacity(self, pattern: str, operation: str, consumed: Any) -> None:
         """The store's capacity hook."""
@@ -80,12 +84,12 @@ class Metrics:
                 member.get("CapacityUnits", 0.0)
             )
 
-    def of(self, measure: Any, *labels: str) -> Any:
-        """A measure with its labels: remembered, as looking it up there takes several times as long."""
-        key = (measure, *labels)
+    def of(self, metric: Any, *labels: str) -> Any:
+        """A metric with its labels: cached, as the library's own lookup takes several times as long."""
+        key = (metric, *labels)
         found = self._labelled.get(key)
         if found is None:
-            found = self._labelled[key] = measure.labels(*labels)
+            found = self._labelled[key] = metric.labels(*labels)
         return found
 
     def text(self) -> bytes:
@@ -93,7 +97,7 @@ class Metrics:
 
 
 class MeasuredBackend:
-    """A backend whose requests are timed, and whose refusals are counted."""
+    """A backend whose requests are timed, and whose errors are counted."""
 
     def __init__(self, backend: Backend, metrics: Metrics) -> None:
         self._backend = backend

@@ -3,8 +3,8 @@
     TABLEWRIGHT_DATA=./data          where the embedded engine keeps everything
     TABLEWRIGHT_ENDPOINT=http://...  or the endpoint of a DynamoDB (TABLEWRIGHT_REGION alone: Amazon's)
 
-``tablewright.toml`` in the working folder (or the file named by ``TABLEWRIGHT_CONFIG``) says the same in lower case and
-without the prefix; the environment goes before it. What has to be secret and is not given is made once and kept in the
+``tablewright.toml`` in the working folder (or the file that ``TABLEWRIGHT_CONFIG`` names) has the same names in lower
+case, without the prefix; the environment overrides it. Secrets that are not set are generated once and kept in the
 data folder, in a file that only its owner can read.
 """
 
@@ -28,7 +28,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from tablewright.design.table_names import table_name
+from tablewright.design import table_name
 from tablewright.model import Table
 
 PREFIX = "TABLEWRIGHT_"
@@ -37,16 +37,19 @@ _SECRETS = "secrets.json"
 
 
 class SettingsError(Exception):
-    """Settings that cannot work; the message says what to set."""
+    """Settings that are invalid or incomplete; the message says what to set."""
 
 
 class Settings(BaseSettings):
-    """What can be set; ``tablewright config`` prints it."""
+    """The settings of a process; ``tablewright config`` prints them.
+
+    ``Settings()`` reads the environment and the file; arguments override both: ``Settings(memory=True)``.
+    """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
     mode: Literal["development", "production"] = Field(
-        "development", description="development has an issuer of tokens of its own, production has none"
+        "development", description="development has a token issuer of its own, production has none"
     )
     # -- where data is kept
     data: Path = Field(Path("data"), description="data folder of the embedded engine, and of local secrets")
@@ -59,7 +62,7 @@ class Settings(BaseSettings):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
         description="the environment in table names, as `tablewright infra --environment` has it",
     )
-    table_prefix: str = Field("", max_length=100, pattern=r"^[a-zA-Z0-9_.-]*$", description="put before table names")
+    table_prefix: str = Field("", max_length=100, pattern=r"^[a-zA-Z0-9_.-]*$", description="prefix of table names")
     blob_bucket: str | None = Field(None, description="S3 bucket for large attributes (otherwise a folder)")
     aws_endpoint: str | None = Field(None, description="endpoint of other AWS services: S3, SES, EventBridge")
     # -- HTTP
@@ -72,16 +75,18 @@ class Settings(BaseSettings):
     rate_limit: float = Field(200.0, gt=0, description="requests a second that a caller may send on average")
     rate_burst: int = Field(400, ge=1, description="requests that a caller may send at once")
     # -- identity
-    issuer: str | None = Field(None, description="who signs tokens, such as a Cognito user pool")
-    audience: str | None = Field(None, description="the client that tokens are for")
-    jwks_url: str | None = Field(None, description="the issuer's keys (default: its /.well-known/jwks.json)")
-    service_scope: str = Field("tablewright/service", description="the scope that makes a caller a service")
+    issuer: str | None = Field(None, description="issuer of tokens, such as a Cognito user pool")
+    audience: str | None = Field(None, description="client id that tokens are issued for")
+    jwks_url: str | None = Field(None, description="URL of the issuer's keys (default: its /.well-known/jwks.json)")
+    service_scope: str = Field("tablewright/service", description="scope that makes a caller a member of Services")
     # -- streams, events and mail
-    batch_window: float = Field(5.0, ge=0, le=300, description="seconds that changes are gathered for the metrics")
-    training_export: Path | None = Field(
-        None, description="folder that tickets of support are exported to for training"
+    batch_window: float = Field(
+        5.0, ge=0, le=300, description="seconds that changes are batched for the metrics of Support"
     )
-    event_bus: str | None = Field(None, description="EventBridge bus that events are sent on to")
+    training_export: Path | None = Field(
+        None, description="folder that tickets of Support are exported to for training"
+    )
+    event_bus: str | None = Field(None, description="EventBridge bus that events are forwarded to")
     smtp_url: SecretStr | None = Field(
         None, description="smtp://user:password@host:port or smtps://...; without it mail goes to a folder"
     )
@@ -94,14 +99,14 @@ class Settings(BaseSettings):
         900.0, gt=0, le=86_400, description="seconds that a data connector's query may take until its next rows"
     )
     outbound_hosts: Annotated[list[str], NoDecode] = Field(
-        default_factory=list, description="hosts that models and webhooks may be at (default: any that is public)"
+        default_factory=list, description="hosts that models and webhooks may use (default: any public host)"
     )
     extensions: Annotated[list[str], NoDecode] = Field(
-        default_factory=list, description="modules to import at the start, which register models and filters"
+        default_factory=list, description="modules to import at start-up, which register models and filters"
     )
-    # -- secrets; those that are not given are made and kept in the data folder
+    # -- secrets; those that are not set are generated and kept in the data folder
     cursor_secret: SecretStr | None = Field(None, description="signs cursors")
-    privacy_secret: SecretStr | None = Field(None, description="key of the hash that stands for phone numbers")
+    privacy_secret: SecretStr | None = Field(None, description="key of the hashes of phone numbers")
     webhook_secret: SecretStr | None = Field(None, description="signs webhooks")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
@@ -121,12 +126,12 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         named = os.environ.get(f"{PREFIX}CONFIG")
         if named is not None and not Path(named).is_file():
-            raise SettingsError(f"{PREFIX}CONFIG names {named}, which is no file")
+            raise SettingsError(f"{PREFIX}CONFIG names {named}, which is not a file")
         file = Path(named or CONFIG)
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, file)
 
     def name_of(self, table: Table) -> str:
-        """The name of a table where it is kept."""
+        """The name of a table in this environment."""
         return self.table_prefix + table_name(table, self.environment)
 
     @property
@@ -135,18 +140,18 @@ class Settings(BaseSettings):
 
 
 class Secrets:
-    """Secrets that nobody was given: made once, and kept in a file that only its owner can read.
+    """Generated secrets, kept in a file that only its owner can read.
 
-    Of two processes that make the same one at once, both get the one that is kept.
+    If two processes generate the same secret at once, both get the one that is kept.
     """
 
     def __init__(self, folder: Path | None) -> None:
-        """Without a folder they last as long as the process."""
+        """Without a folder, secrets last as long as the process."""
         self._path = None if folder is None else folder / _SECRETS
         self._known: dict[str, str] = {} if self._path is None else _kept(self._path)
 
     def get(self, name: str, make: Any = lambda: secrets.token_hex(32)) -> str:
-        """The secret of a name, made if there is none yet."""
+        """The secret of a name, generated if there is none yet."""
         if name not in self._known:
             if self._path is None:
                 self._known[name] = make()
@@ -155,7 +160,7 @@ class Secrets:
         return self._known[name]
 
     def _make(self, path: Path, name: str, make: Any) -> None:
-        # What is in a data folder is its owner's business, mail and all.
+        # A data folder is for its owner only, mail included.
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _locked(path.parent) as folder:
             self._known = _kept(path)
@@ -182,13 +187,13 @@ def _kept(path: Path) -> dict[str, str]:
     except ValueError:
         kept = None
     if not isinstance(kept, dict) or not all(isinstance(value, str) for value in kept.values()):
-        raise SettingsError(f"{path} is damaged; bring it back from a backup, as tokens and hashes depend on it")
+        raise SettingsError(f"{path} is damaged; restore it from a backup, as tokens and hashes depend on it")
     return kept
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[int]:
-    """The folder, which nobody else has locked meanwhile; whoever dies unlocks it."""
+    """The folder, locked against other processes; a lock ends with its process."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX)

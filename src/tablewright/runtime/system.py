@@ -1,10 +1,10 @@
-"""What a system is to the runtime, and what the runtime is to a system.
+"""``System``: an application as the runtime knows it; ``Runtime``: what the systems of a process use.
 
     system = System("calls", "Calls", "...", design, router, service=lambda runtime: Calls(runtime.store))
 
 A system has a design, a service (its use cases, without HTTP), a router (HTTP, without use cases), and perhaps
-consumers and demo data. ``Runtime`` holds what they stand on. ``tablewright.systems`` lists the systems; the
-application is made of any of them.
+consumers, background work and demo data. ``tablewright.systems`` lists the five that come with Tablewright;
+``http.application`` makes an application of any of them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from tablewright.engine import Engine
 from tablewright.model import Design, Table
 from tablewright.runtime import aws_clients
-from tablewright.runtime.consumer_threads import Consuming
+from tablewright.runtime.consumer_threads import ConsumerSpec
 from tablewright.runtime.http.rate_limit import RateLimit
 from tablewright.runtime.identity import local_issuer, tokens
 from tablewright.runtime.identity.tokens import Caller
-from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail import event_mail, mail_transport
 from tablewright.runtime.metrics import MeasuredBackend, Metrics
 from tablewright.runtime.settings import PREFIX, Secrets, Settings
@@ -46,13 +46,13 @@ from tablewright.store import (
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
-# Told how far something is: (what, done, of how many).
-Tell = Callable[[str, int, int], None]
+# Called with progress: (what, done, total).
+OnProgress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class DemoUser:
-    """Somebody to try a system as: a ready-made token is shown for each."""
+    """A user to try a system as: the start page has a ready-made token for each."""
 
     user_id: str
     groups: tuple[str, ...]
@@ -61,9 +61,9 @@ class DemoUser:
 
 
 class Background(Protocol):
-    """Work that goes on beside requests and consumers: started with the application, and stopped before it ends.
+    """Work beside requests and consumers: started with the application, and stopped before that ends.
 
-    It is told to stop twice: when the last requests are still being answered, and when there are none.
+    ``stop`` is called twice: while the last requests are served, and once there are none.
     """
 
     def start(self) -> None: ...
@@ -73,22 +73,27 @@ class Background(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One system."""
+    """An application: a design, a service and a router.
+
+    ``name`` is the first step of its paths, ``title`` and ``about`` are shown on its pages. ``service`` makes the
+    object that routes get by ``http.dependencies.service_of``; ``consumers`` and ``background`` declare what runs
+    beside requests, and ``demo`` fills empty tables.
+    """
 
     name: str
     title: str
     about: str
     design: Design
     router: APIRouter
-    # Made once for each application; routes find it by ``runtime.dependencies.service_of``.
+    # Called once for each application.
     service: Callable[[Runtime], Any]
-    # Of a system with users of its own: the caller with the groups that count, given its service; Forbidden for one who
-    # was shut out. What the runtime shows of all systems is for those whom each of them admits.
+    # For a system with users of its own: given its service and a caller, the caller with the groups that count there;
+    # Forbidden for one who was deactivated. Admin routes are for those whom every system admits.
     admit: Callable[[Any, Caller], Awaitable[Caller]] | None = None
-    consumers: Callable[[Runtime, Any], Sequence[Consuming]] = lambda runtime, service: ()
+    consumers: Callable[[Runtime, Any], Sequence[ConsumerSpec]] = lambda runtime, service: ()
     background: Callable[[Runtime, Any], Sequence[Background]] = lambda runtime, service: ()
-    # Fills an empty store with something to look at.
-    demo: Callable[[Runtime, Any, Tell], Awaitable[None]] | None = None
+    # Writes demo data into empty tables.
+    demo: Callable[[Runtime, Any, OnProgress], Awaitable[None]] | None = None
     demo_users: Sequence[DemoUser] = ()
 
     @property
@@ -98,11 +103,14 @@ class System:
 
 @dataclass(slots=True)
 class Runtime:
-    """What systems stand on."""
+    """What the systems of a process use: settings, stores, metrics, tokens, mail.
+
+    ``Runtime.open(settings, systems)`` opens the embedded engine, or connects to the endpoint; ``close`` ends it.
+    """
 
     settings: Settings
     store: AsyncStore
-    # The same data, for consumers and commands, which run in threads.
+    # The same data by blocking calls, for consumers and commands, which run in threads.
     blocking: Store
     metrics: Metrics
     secrets: Secrets
@@ -111,23 +119,23 @@ class Runtime:
     mailer: event_mail.Mailer
     limit: RateLimit
     clock: Callable[[], float] = time.time
-    # Whether there is a place for large values outside of their items.
+    # Whether there is a blob store for large values.
     has_blobs: bool = False
-    # Set, on the loop, as soon as the process begins to stop: an answer without an end ends then.
+    # Set, on the event loop, as soon as the process begins to stop: responses without an end have to end then.
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _engine: Engine | None = field(default=None, repr=False)
 
     @classmethod
     def open(cls, settings: Settings, systems: Sequence[System], *, clock: Callable[[], float] = time.time) -> Self:
-        """Open everything; SettingsError, or the engine's StorageError, when that is not possible."""
+        """Open everything; SettingsError, or the engine's StorageError, if that is not possible."""
         if settings.endpoint is not None and not aws_clients.is_endpoint(settings.endpoint):
-            raise SettingsError("the endpoint of a DynamoDB is given as http://host:port or https://host")
+            raise SettingsError("give the endpoint of DynamoDB as http://host:port or https://host")
         _import(settings.extensions)
         if settings.mode == "production" and not settings.is_embedded:
             _check_shared(settings)
         secrets = Secrets(None if settings.memory else settings.data)
         issuer, verifier = _identity(settings, secrets, clock)
-        carrier, sender = _carrier(settings), _sender(settings)
+        transport, sender = _transport(settings), _sender(settings)
         metrics = Metrics()
         engine: Engine | None = None
         if settings.is_embedded:
@@ -136,7 +144,7 @@ class Runtime:
         else:
             plain = BotocoreBackend(settings.region or "us-east-1", settings.endpoint, {})
         backend = MeasuredBackend(plain, metrics)
-        tables = [events_table, notes_table, *(table for system in systems for table in system.tables)]
+        tables = [events_table, internal_table, *(table for system in systems for table in system.tables)]
         options: dict[str, Any] = {
             "clock": clock,
             "cursor_secret": _secret(settings.cursor_secret, secrets, "cursor_secret"),
@@ -147,7 +155,7 @@ class Runtime:
         blocking = Store(backend, **options)
         mailer = event_mail.Mailer(
             blocking,
-            carrier,
+            transport,
             sender,
             count=lambda outcome: metrics.mail.labels(outcome).inc(),
             clock=lambda: datetime.fromtimestamp(clock(), UTC),
@@ -188,11 +196,11 @@ class Runtime:
 
 
 def _check_shared(settings: Settings) -> None:
-    """Made by each process for itself, they would not fit: callers not found, cursors not read, signatures unlike."""
+    """Secrets that each process made for itself would differ: hashes, cursors and signatures would not match."""
     shared = {name: getattr(settings, name) for name in ("cursor_secret", "privacy_secret", "webhook_secret")}
     missing = [f"{PREFIX}{name.upper()}" for name, secret in shared.items() if secret is None]
     if missing:
-        raise SettingsError(f"processes in production share secrets: set {' and '.join(missing)}")
+        raise SettingsError(f"processes in production have to share their secrets: set {' and '.join(missing)}")
 
 
 def _blobs(settings: Settings, engine: Engine | None) -> BlobStore | None:
@@ -239,19 +247,19 @@ def _identity(
     return issuer, tokens.Verifier(local_issuer.ISSUER, audience, issuer.keys, service_scope=scope, clock=clock)
 
 
-def _carrier(settings: Settings) -> mail_transport.Carrier:
+def _transport(settings: Settings) -> mail_transport.Transport:
     if settings.ses or settings.event_bus is not None:
         problem = aws_clients.problem_with(settings.region, settings.aws_endpoint)
         if problem is not None:
             raise SettingsError(problem)
     if settings.ses:
-        return mail_transport.SesCarrier(settings.region, settings.aws_endpoint)
+        return mail_transport.SesTransport(settings.region, settings.aws_endpoint)
     if settings.smtp_url is not None:
         try:
-            return mail_transport.SmtpCarrier(settings.smtp_url.get_secret_value())
+            return mail_transport.SmtpTransport(settings.smtp_url.get_secret_value())
         except ValueError as error:
             raise SettingsError(f"TABLEWRIGHT_SMTP_URL: {error}") from None
-    return mail_transport.FolderCarrier(settings.mail_folder or _mail_folder(settings))
+    return mail_transport.FolderTransport(settings.mail_folder or _mail_folder(settings))
 
 
 def _sender(settings: Settings) -> Address:

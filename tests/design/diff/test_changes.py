@@ -56,9 +56,9 @@ def test_a_table_that_is_new_is_free_and_one_that_is_gone_is_not() -> None:
 )
 def test_another_primary_key_is_another_table(changed: dict[str, Any]) -> None:
     found = changes(version(), version(**changed))
-    assert found[0].kind is Impact.RE_KEY
+    assert found[0].impact is Impact.RE_KEY
     assert found[0].place == "Orders"
-    assert "make a new table under another name" in found[0].steps[0]
+    assert "create a new table under another name" in found[0].steps[0]
 
 
 def test_another_type_of_a_key_is_another_table() -> None:
@@ -66,7 +66,7 @@ def test_another_type_of_a_key_is_another_table() -> None:
         return version({"SK": kind}, keys={"PK": "ORDER#{order_id}"}, types=types)
 
     found = changes(numbered(str, {}), numbered(int, {"SK": "N"}))
-    assert ("re-key", "Orders") in [(change.kind, change.place) for change in found]
+    assert ("re-key", "Orders") in [(change.impact, change.place) for change in found]
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_settings(old: dict[str, Any], new: dict[str, Any], kind: str, place: st
 
 def test_time_to_live_on_what_is_stored_deletes_items() -> None:
     change = only(version({"gone": EpochSeconds}), version({"gone": EpochSeconds}, ttl="gone"))
-    assert (change.kind, change.place) == (Impact.UNSAFE, "Orders.ttl")
-    assert "which Order have already" in change.what
+    assert (change.impact, change.place) == (Impact.UNSAFE, "Orders.ttl")
+    assert "which Order already have" in change.what
 
 
 def test_a_stream_that_somebody_reads_is_not_switched_off() -> None:
@@ -106,7 +106,7 @@ def test_a_stream_that_somebody_reads_is_not_switched_off() -> None:
 
     old = version(stream="NEW_IMAGE", design={"reactions": reacting})
     change = only(old, version(design={"reactions": reacting}))
-    assert change.kind is Impact.UNSAFE
+    assert change.impact is Impact.UNSAFE
     assert "which consumers of Order read" in change.what
 
 
@@ -115,7 +115,7 @@ def test_a_stream_that_somebody_reads_is_not_switched_off() -> None:
 
 def test_a_new_index_is_built_and_filled() -> None:
     found = changes(version(), version(keys=INDEXED, indexes=[INDEX]))
-    assert [(change.kind, change.place) for change in found] == [
+    assert [(change.impact, change.place) for change in found] == [
         ("backfill", "Order.keys.GSI1PK"),
         ("backfill", "Order.keys.GSI1SK"),
         ("new index", "Orders.byShop"),
@@ -131,8 +131,8 @@ def test_an_index_that_is_read_is_not_removed_freely() -> None:
     unread = version(keys=INDEXED, indexes=[INDEX])
     gone = version()
     found = changes(read, gone)
-    assert found[0].kind is Impact.UNSAFE
-    assert found[0].what == "index removed, by which Order.of_shop read"
+    assert found[0].impact is Impact.UNSAFE
+    assert found[0].what == "index removed, which Order.of_shop used"
     assert most_severe(changes(unread, gone)) is Impact.FREE
 
 
@@ -147,7 +147,7 @@ def test_an_index_that_is_read_is_not_removed_freely() -> None:
 def test_an_index_cannot_be_changed(changed: Any, what: str) -> None:
     keys = {name: rule for name, rule in INDEXED.items() if name in (*KEYS, *changed.attributes)}
     found = changes(version(keys=INDEXED, indexes=[INDEX]), version(keys=keys, indexes=[changed]))
-    assert (found[0].kind, found[0].place, found[0].what) == (Impact.NEW_INDEX, "Orders.byShop", what)
+    assert (found[0].impact, found[0].place, found[0].what) == (Impact.NEW_INDEX, "Orders.byShop", what)
 
 
 def test_a_local_index_is_of_a_new_table() -> None:
@@ -203,7 +203,7 @@ def test_keys(keys: dict[str, Any], kind: str, place: str) -> None:
 
 def test_items_are_moved_in_place_only_where_something_tells_what_they_are() -> None:
     keys = {**KEYS, "PK": "O#{order_id}"}
-    assert "no old item is recognised" in only(version(), version(keys=keys)).steps[0]
+    assert "stored items are not recognised by the new keys" in only(version(), version(keys=keys)).steps[0]
     told: dict[str, Any] = {"type_attribute": "type"}
     assert "store.repair(Order, dry_run=False)" in only(version(**told), version(keys=keys, **told)).steps[0]
 
@@ -330,7 +330,7 @@ def test_another_lifetime_is_for_what_is_written_from_now_on() -> None:
     assert difference(lasting(1), lasting(2)) == [("free", "Order.gone")]
 
 
-# -- older shapes ---------------------------------------------------------------------------------------------------
+# -- older schema versions --------------------------------------------------------------------------------------------
 
 
 def step(values: dict[str, Any]) -> dict[str, Any]:
@@ -378,7 +378,7 @@ def test_patterns_writes_roles_and_reactions_are_free() -> None:
 def test_the_gravest_comes_first() -> None:
     old = version({"a": str, "b": str}, stream="NEW_IMAGE")
     new = version({"a": int, "c": str}, keys={**KEYS, "SK": "X"}, indexes=[GlobalIndex("byShop", "shop")])
-    assert [change.kind for change in changes(old, new)] == [
+    assert [change.impact for change in changes(old, new)] == [
         "unsafe",
         "re-key",
         "backfill",

@@ -36,11 +36,11 @@ def moved(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def kinds(old: dict[str, Any], new: dict[str, Any]) -> dict[str, str]:
-    """The most_severe kind at each place."""
+    """The most severe impact at each place."""
     order = list(Impact)
     found: dict[str, Impact] = {}
     for change in changes(old, new):
-        found[change.place] = max(found.get(change.place, Impact.FREE), change.kind, key=order.index)
+        found[change.place] = max(found.get(change.place, Impact.FREE), change.impact, key=order.index)
     return {place: kind.value for place, kind in found.items()}
 
 
@@ -62,8 +62,8 @@ def test_a_type_name_that_nothing_is_kept_by_is_free() -> None:
 def test_a_type_name_that_items_and_guards_have_takes_both_steps() -> None:
     old = version(MAIL, type_attribute="type")
     (change,) = changes(old, version(MAIL, type_attribute="type", entity={"type_name": "parcel"}))
-    assert change.kind is Impact.BACKFILL
-    assert [step.split()[0] for step in change.steps] == ["keep", "write", "stop"]
+    assert change.impact is Impact.BACKFILL
+    assert [step.split()[0] for step in change.steps] == ["keep", "with", "stop"]
 
 
 def test_a_repair_makes_the_guards_of_another_type_name() -> None:
@@ -163,7 +163,7 @@ def test_an_index_that_a_collection_reads_is_not_removed_freely() -> None:
 
     old = version(keys=INDEXED, indexes=[INDEX], design={"collections": gathered})
     (change,) = [each for each in changes(old, version()) if each.place == "Orders.byShop"]
-    assert change.kind is Impact.UNSAFE
+    assert change.impact is Impact.UNSAFE
     assert "Shop.all" in change.what
 
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from tablewright.design.diff import Impact, changes
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.model import (
     Design,
     Entity,
@@ -47,7 +47,7 @@ def version(fields: dict[str, Any], keys: dict[str, str] | None = None, **table:
 
 def found(old: Any, new: Any) -> set[tuple[str, str]]:
     before, after = (snapshot(Design("D", tables=[schema_of(each).table])) for each in (old, new))
-    return {(change.kind, change.place) for change in changes(before, after) if change.kind != Impact.FREE}
+    return {(change.impact, change.place) for change in changes(before, after) if change.impact != Impact.FREE}
 
 
 PRIMARY, INDEX, PADDED = {"SK": "PART#{part}"}, {"SK": "x", "GSI1PK": "{part}"}, {"SK": "{part:013}"}

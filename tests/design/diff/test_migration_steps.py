@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pytest
 
 from tablewright.design.diff import Impact, changes, most_severe
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.engine import Engine
 from tablewright.model import (
     Design,
@@ -193,7 +193,7 @@ def test_values_that_are_outside_come_back_before_they_are_no_longer_large(engin
     for name in NAMES:
         store.put(Old(order_id=name, text=name * 5000))
     (change,) = changes(snapshot(Design("D", tables=[table])), snapshot(Design("D", tables=[new_table])))
-    assert (change.kind, change.place) == (Impact.UNSAFE, "Order.text")
+    assert (change.impact, change.place) == (Impact.UNSAFE, "Order.text")
     # Without the steps, the new version does not have what was stored.
     assert not hasattr(store.get(New.by_id(order_id="a")), "text")
 
@@ -241,7 +241,7 @@ def of_a_day(annotation: Any, *steps: Any, **keys: str) -> Model:
 
 def kinds(old: Table, new: Table) -> dict[str, Impact]:
     found = changes(snapshot(Design("D", tables=[old])), snapshot(Design("D", tables=[new])))
-    return {change.place: change.kind for change in found if change.kind is not Impact.FREE}
+    return {change.place: change.impact for change in found if change.impact is not Impact.FREE}
 
 
 def test_an_index_key_that_is_written_otherwise_is_made_anew(engine: Engine) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 
 from tablewright.design.diff import Impact, changes, most_severe
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.model import (
     Design,
     Entity,

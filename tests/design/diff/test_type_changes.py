@@ -18,7 +18,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, Str
 from typing_extensions import TypeAliasType, TypedDict
 
 from tablewright.design.diff import Impact, changes, most_severe
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.model import Design, Entity, EpochMillis, EpochSeconds, Table, schema_of
 
 DAY, NOON = date(2026, 1, 15), datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -399,7 +399,7 @@ def test_the_reason_says_what_is_inside_of_what() -> None:
     old, new = VERSIONS["map to lists of date"], VERSIONS["map to lists of datetime"]
     before, after = (snapshot(Design("D", tables=[schema_of(each).table])) for each in (old, new))
     (change,) = changes(before, after)
-    assert change.what == "its values: its members: a date so far, a time now"
+    assert change.what == "its values: its members: was a date, is now a datetime"
     assert any("Upgrades" in step for step in change.steps)
 
 
@@ -413,7 +413,7 @@ def test_members_of_models_have_places_of_their_own_however_deep_they_are() -> N
     old, new = version(dict[str, list[Inner | None]]), version(dict[str, list[Later | None]])
     before, after = (snapshot(Design("D", tables=[schema_of(each).table])) for each in (old, new))
     (change,) = changes(before, after)
-    assert (change.place, change.kind) == ("Thing.extra.day", Impact.UNSAFE)
+    assert (change.place, change.impact) == ("Thing.extra.day", Impact.UNSAFE)
 
 
 def test_models_that_contain_each_other_are_described_and_compared_once() -> None:

@@ -5,7 +5,7 @@ from types import new_class
 from typing import Any
 
 from tablewright.design.diff import DesignChange, changes
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.model import (
     Design,
     Entity,
@@ -61,7 +61,7 @@ def _annotation(given: Any) -> Any:
 
 
 def difference(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(change.kind, change.place) for change in changes(old, new)]
+    return [(change.impact, change.place) for change in changes(old, new)]
 
 
 def only(old: dict[str, Any], new: dict[str, Any]) -> DesignChange:

@@ -74,7 +74,7 @@ def test_every_pattern_and_every_write_is_listed_with_its_units(page: DesignRepo
     assert set(patterns) == {f"`{name}`" for name in models.design.patterns}
     assert patterns["`Order.by_id`"][0] == "GetItem"
     assert patterns["`Order.by_total`"][2] == "`PK = CUSTOMER#{customer_id}` and range of `LSK` by total"
-    writes = grid(page, "write", "does")
+    writes = grid(page, "write", "items")
     assert set(writes) == {f"`{name}`" for name in models.design.writes}
     # The guard of a unique number makes a transaction of it.
     assert writes["`place`"] == ["create Order", "transaction", "10", "a new order"]
@@ -113,7 +113,7 @@ def test_names_that_mean_something_else_in_a_diagram_are_written_otherwise() -> 
 def test_questions_and_accepted_findings_are_part_of_it(page: DesignReport) -> None:
     bullets = [item for block in page.blocks if isinstance(block, Bullets) for item in block.items]
     assert "orders of a customer: Order by customer_id" in bullets
-    assert grid(page, "rule of lint")["`unused-index`"] == ["`Orders/late`", "a report reads it"]
+    assert grid(page, "lint rule")["`unused-index`"] == ["`Orders/late`", "a report reads it"]
 
 
 def test_what_a_design_says_of_itself_keeps_its_form() -> None:
@@ -239,5 +239,5 @@ def test_a_key_that_an_optional_field_feeds_is_there_while_the_field_is() -> Non
 
     assert state_text(schema_of(Post), "PK") == ""
     assert state_text(schema_of(Post), "GSI1PK") == "state is PUBLIC"
-    assert state_text(schema_of(Post), "GSI1SK") == "published_at is there"
-    assert state_text(schema_of(Post), "topic") == "topic is there"
+    assert state_text(schema_of(Post), "GSI1SK") == "published_at is set"
+    assert state_text(schema_of(Post), "topic") == "topic is set"

@@ -297,7 +297,7 @@ def test_what_is_carried_out_once_is_allowed_whatever_comes_of_it(item_write: It
     assert allowed(iam.document(iam.grants(design, "api"), ARN)) == backend.asked
 
 
-# -- older shapes ---------------------------------------------------------------------------------------------------
+# -- older schema versions --------------------------------------------------------------------------------------------
 
 
 def with_mail(values: dict[str, Any]) -> dict[str, Any]:

@@ -125,5 +125,5 @@ def test_a_variable_s_value_is_no_pattern() -> None:
 
 @pytest.mark.parametrize("operator", ["NumericEquals", "ForSome:StringEquals", "IpAddress"])
 def test_an_unknown_operator_is_an_error(operator: str) -> None:
-    with pytest.raises(ValueError, match=f"{operator} is not known here"):
+    with pytest.raises(ValueError, match=f"{operator} is not supported"):
         is_allowed(policy(statement(Condition={operator: {KEYS: "1"}})), "dynamodb:GetItem", ARN, {KEYS: "1"})

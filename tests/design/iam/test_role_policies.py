@@ -143,7 +143,7 @@ def test_a_consumer_reads_one_stream_and_writes_its_notes() -> None:
     assert allowed(document, stream) == {"DescribeStream", "GetShardIterator", "GetRecords"}
     assert allowed(document, f"{TABLE}/Orders/stream/2025-01-01T00:00:00.000") == set()
     assert allowed(document, f"{TABLE}/Orders") == {"DescribeTable"}
-    assert allowed(document, f"{TABLE}/tablewright-notes") == {
+    assert allowed(document, f"{TABLE}/tablewright-internal") == {
         "Query",
         "GetItem",
         "PutItem",
@@ -328,12 +328,12 @@ def test_a_tenant_may_write_its_own_items() -> None:
 def test_what_reaches_beyond_the_tenant_cannot_be_limited() -> None:
     with pytest.raises(DesignError, match=r"items are read from the table as well \(the index lacks attributes\)"):
         iam.grants(NOTES, "all", Tenant("owner"))
-    with pytest.raises(DesignError, match="guards and counters are items of all tenants"):
+    with pytest.raises(DesignError, match="guards and counters are shared by all tenants"):
         iam.grants(NOTES, "tagger", Tenant("owner"))
     with pytest.raises(DesignError, match="Note has no text field 'tenant'"):
         iam.grants(NOTES, "owner", Tenant("tenant"))
 
 
 def test_a_role_that_may_do_nothing_has_no_policy() -> None:
-    with pytest.raises(DesignError, match="IAM takes none without a statement"):
+    with pytest.raises(DesignError, match="IAM refuses one without statements"):
         iam.document([], iam.arns("us-east-1", "123456789012"))

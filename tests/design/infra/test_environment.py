@@ -10,7 +10,7 @@ import pytest
 from tablewright.design.infra.table_requests import Deployment, requests
 from tablewright.engine import Engine
 from tablewright.runtime.http.application import prepare
-from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
 from tablewright.systems import load
@@ -36,7 +36,7 @@ def test_services_find_the_tables_of_their_environment(tmp_path: Path) -> None:
 
     with Engine.open(tmp_path) as engine:
         there = set(engine.call("ListTables", {})["TableNames"])
-    assert there - made == {f"dev-{events_table.name}", f"dev-{notes_table.name}"}
+    assert there - made == {f"dev-{events_table.name}", f"dev-{internal_table.name}"}
 
 
 def test_without_an_environment_names_are_those_of_the_design() -> None:
@@ -45,4 +45,4 @@ def test_without_an_environment_names_are_those_of_the_design() -> None:
     for system in SYSTEMS:
         for table in system.tables:
             assert plain.name_of(table) == table.name
-    assert prefixed.name_of(notes_table) == "team-test-tablewright-notes"
+    assert prefixed.name_of(internal_table) == "team-test-tablewright-internal"

@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Numbers, amounts of money and sizes as text."""
 
 from decimal import Decimal
 

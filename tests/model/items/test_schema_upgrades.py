@@ -62,7 +62,11 @@ def test_an_upgrade_leaves_what_it_does_not_know_as_it_is_stored() -> None:
 
 
 def test_an_item_of_a_shape_to_come_is_refused() -> None:
-    with pytest.raises(ModelError, match="Account has shape 4, but the newest one declared is 3"):
+    with pytest.raises(
+        ModelError,
+        match="an item of Account has schema version 4, but the newest declared is 3; it was written by a newer "
+        "program, so run that",
+    ):
         Account.of({**NEWEST, "shape": {"N": "4"}})
 
 

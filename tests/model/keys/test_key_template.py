@@ -101,13 +101,13 @@ def test_numbers_sort_by_value(one: Decimal, other: Decimal) -> None:
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_what_is_no_number_is_refused(number: str) -> None:
-    with pytest.raises(TemplateError, match="no place among numbers"):
+    with pytest.raises(TemplateError, match="is not a finite number, so it cannot be part of a key"):
         encode_number(Decimal(number))
 
 
 @pytest.mark.parametrize("number", ["1E+500", "1E-600"])
 def test_a_number_beyond_all_others_is_refused(number: str) -> None:
-    with pytest.raises(TemplateError, match="beyond the numbers"):
+    with pytest.raises(TemplateError, match="is out of the range of DynamoDB's numbers"):
         encode_number(Decimal(number))
 
 
@@ -327,21 +327,21 @@ def test_plain_values_give_the_plain_keys_of_the_designs(template: str, values: 
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("", "can be empty"),
-        ("[#{a}]", "can be empty"),
+        ("", "could be empty, which a key cannot be"),
+        ("[#{a}]", "could be empty, which a key cannot be"),
         ("{a}{b}", "what follows {a} must begin with '#'"),
         ("{a}-{b}", "what follows {a} must begin with '#'"),
-        ("{a}#{a}", "names a field twice"),
+        ("{a}#{a}", r"'\{a\}#\{a\}' has the same field twice"),
         ("A#{a}[#{b}]#C", "must be at the end"),
         ("A#{a}[#{b}", "must be at the end"),
         ("A#[{b}]", "must begin with '#'"),
         ("A[B{b}]", "must begin with '#'"),
-        ("A[#B]", "never left out"),
-        ("A#{a", "neither text nor a field"),
-        ("A#{}", "neither text nor a field"),
-        ("A#{a}]", "neither text nor a field|must begin"),
-        ("A#{a:0}", "no form"),
-        ("A#{a:hex}", "no form"),
+        ("A[#B]", r"'A\[#B\]': an optional part needs a field; without one it would never be left out"),
+        ("A#{a", "neither literal text nor a field"),
+        ("A#{}", "neither literal text nor a field"),
+        ("A#{a}]", r"'A#\{a\}\]': '\]' is neither literal text nor a field"),
+        ("A#{a:0}", "is not a format; use number, date, or a width"),
+        ("A#{a:hex}", "is not a format; use number, date, or a width"),
         ("A B#{a}", "space"),
         ("A$#{a}", "space"),
     ],
@@ -357,11 +357,11 @@ def test_a_template_that_cannot_keep_its_promises_is_refused(template: str, mess
         ("{a}", {"BOOL": True}, "only text and numbers"),
         ("{a}", {"B": "YQ=="}, "only text and numbers"),
         ("{a}", {"S": ""}, "is empty"),
-        ("{a:04}", {"S": "7"}, "not a number"),
+        ("{a:04}", {"S": "7"}, "a has the type S, and a number is needed"),
         ("{a:04}", {"N": "10000"}, "whole number of up to 4 digits"),
         ("{a:04}", {"N": "-1"}, "whole number of up to 4 digits"),
         ("{a:04}", {"N": "1.5"}, "whole number of up to 4 digits"),
-        ("{a:number}", {"S": "1"}, "not a number"),
+        ("{a:number}", {"S": "1"}, "a has the type S, and a number is needed"),
         ("{a:date}", {"N": "1"}, "not a time"),
         ("{a:date}", {"S": "18/11/2025"}, "not a time"),
     ],

@@ -176,46 +176,138 @@ def assert_comes_back(kind: Any, value: Any) -> None:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "a root model": (Numbers, "RootModel[list[int]] is a RootModel, and an item has what is in it: declare the type"),
-    "an alias to read by": (ReadElsewhere, "ReadElsewhere.a is stored as 'a' and read as z; give it one alias=..."),
-    "an alias to write by": (WrittenElsewhere, "WrittenElsewhere.a is stored as 'z' and read as a; give it one alias"),
-    "a path": (Deep, "Deep.a is read by a path into something else; give it a plain alias"),
+    "a root model": (
+        Numbers,
+        "RootModel[list[int]] is a RootModel, of which only the root is stored; declare the type of the root itself",
+    ),
+    "an alias to read by": (
+        ReadElsewhere,
+        "ReadElsewhere.a is stored as 'a' and read as z; give it a single alias=...",
+    ),
+    "an alias to write by": (
+        WrittenElsewhere,
+        "WrittenElsewhere.a is stored as 'z' and read as a; give it a single alias=...",
+    ),
+    "a path": (Deep, "Deep.a has an AliasPath, which is not stored; give it a plain alias"),
     "the name of another": (Crossed, "Crossed.a would be read from 'b', which b is stored as; give it another alias"),
     "two names": (Swapped, "Swapped.b would be read from 'b', which a is stored as; give it another alias"),
-    "extra members of a type": (Counted, "Counted gives its extra members a type; keep them in a field that is a dict"),
-    "an address": (HttpUrl, "HttpUrl has no place in an item; use one of the types that do"),
-    "addresses": (list[HttpUrl], "HttpUrl has no place in an item; use one of the types that do"),
-    "a secret": (SecretStr, "SecretStr has no place in an item; use one of the types that do"),
-    "JSON in text": (Json[list[int]], "Json is read from text, and an item has what was in it; declare that type"),
-    "encoded bytes": (Base64Bytes, "it is decoded whenever it is read, also from an item; declare bytes or str"),
-    "no validation": (SkipValidation[date], "SkipValidation does not make anything of what is stored; drop it"),
-    "an instance": (InstanceOf[date], "InstanceOf does not make anything of what is stored; drop it"),
-    "a day to come": (FutureDate, "FutureDate is over one day, and then it cannot be read; declare a date"),
-    "a time without a zone": (NaiveDatetime, "times have a time zone here; declare a datetime"),
-    "a length of time": (timedelta, "timedelta has no place in an item"),
-    "a time of day": (time, "time has no place in an item"),
-    "a queue": (deque[int], "deque has no place in an item; use a list, a tuple, a set or a dict"),
-    "any sequence": (Sequence[int], "Sequence may be a list or a tuple, and an item does not tell them apart; say"),
-    "a strict time": (Annotated[datetime, Strict()], "datetime is stored as something else, which strict does not"),
-    "a strict choice": (Annotated[Size, Field(strict=True)], "Size is stored as something else, which strict does"),
-    "a strict model": (StrictTimes, "StrictTimes.at: datetime is stored as something else, which strict does not read"),
-    "strict keys": (dict[Annotated[int, Strict()], int], "the keys of a map are text, which strict does not read"),
-    "a choice of pairs": (Pairs, "<Pairs.ONE: (1, 2)> does not come back as it was stored; choose among texts"),
-    "a choice of fractions": (Parts, "<Parts.TENTH: 0.1> does not come back as it was stored; choose among texts"),
-    "a choice of days": (Day, "does not come back as it was stored; choose among texts"),
-    "a choice of a choice": (Literal[Colour.RED], "<Colour.RED: 'red'> does not come back as it was stored; choose"),
-    "a set of truths": (set[bool], "a set holds only texts, only numbers or only bytes; use a list"),
-    "a mixed set": (set[int | str], "a set holds only texts, only numbers or only bytes; use a list"),
-    "a set with nothing": (frozenset[str | None], "a set holds only texts, only numbers or only bytes; use a list"),
-    "a set of pairs": (set[tuple[int, int]], "a set holds only texts, only numbers or only bytes; use a list"),
-    "keys of bytes": (dict[bytes, int], "the keys of a map are text, and these would not come back; use dict[str"),
-    "keys of pairs": (dict[tuple[int, int], int], "the keys of a map are text, and these would not come back"),
-    "keys of two kinds": (dict[int | str, int], "the keys of a map are text, and these would not come back"),
-    "keys of any kind": (dict[Any, int], "the keys of a map are text, and these would not come back"),
-    "keys of numbers": (dict[Literal["a", 1], int], "the keys of a map are text, and these would not come back"),
-    "a typed dict": (Waiting, "timedelta has no place in an item"),
+    "extra members of a type": (
+        Counted,
+        "Counted declares a type for extra fields; declare a field that is a dict instead",
+    ),
+    "an address": (
+        HttpUrl,
+        "HttpUrl cannot be stored in an item; use a type that can, or a pydantic model of such types",
+    ),
+    "addresses": (
+        list[HttpUrl],
+        "HttpUrl cannot be stored in an item; use a type that can, or a pydantic model of such types",
+    ),
+    "a secret": (
+        SecretStr,
+        "SecretStr cannot be stored in an item; use a type that can, or a pydantic model of such types",
+    ),
+    "JSON in text": (
+        Json[list[int]],
+        "Json parses text, but the parsed value is stored; declare the type of that value",
+    ),
+    "encoded bytes": (
+        Base64Bytes,
+        "its values are decoded at every validation, also when they are read; declare bytes or str, and decode before",
+    ),
+    "no validation": (
+        SkipValidation[date],
+        "SkipValidation cannot convert what is stored; remove it, or declare the type as it is stored",
+    ),
+    "an instance": (
+        InstanceOf[date],
+        "InstanceOf cannot convert what is stored; remove it, or declare the type as it is stored",
+    ),
+    "a day to come": (
+        FutureDate,
+        "FutureDate becomes invalid as time passes, and could not be read then; declare a date or a datetime",
+    ),
+    "a time without a zone": (NaiveDatetime, "times need a time zone; declare a datetime"),
+    "a length of time": (
+        timedelta,
+        "timedelta cannot be stored in an item; use a type that can, or a pydantic model of such types",
+    ),
+    "a time of day": (time, "time cannot be stored in an item; use a type that can, or a pydantic model of such types"),
+    "a queue": (deque[int], "deque cannot be stored in an item; use a list, a tuple, a set or a dict"),
+    "any sequence": (Sequence[int], "Sequence may be a list or a tuple, which are stored alike; declare one of them"),
+    "a strict time": (
+        Annotated[datetime, Strict()],
+        "datetime is stored as another type, which strict mode rejects; remove strict",
+    ),
+    "a strict choice": (
+        Annotated[Size, Field(strict=True)],
+        "Size is stored as another type, which strict mode rejects; remove strict",
+    ),
+    "a strict model": (
+        StrictTimes,
+        "StrictTimes.at: datetime is stored as another type, which strict mode rejects; remove strict",
+    ),
+    "strict keys": (
+        dict[Annotated[int, Strict()], int],
+        "the keys of a map are stored as text, which strict mode rejects for other types; remove strict",
+    ),
+    "a choice of pairs": (
+        Pairs,
+        "<Pairs.ONE: (1, 2)> would not be read back as the same value; use only strings or only integers",
+    ),
+    "a choice of fractions": (
+        Parts,
+        "<Parts.TENTH: 0.1> would not be read back as the same value; use only strings or only integers",
+    ),
+    "a choice of days": (
+        Day,
+        "<Day.FIRST: datetime.date(2025, 1, 1)> would not be read back as the same value; use only strings "
+        "or only integers",
+    ),
+    "a choice of a choice": (
+        Literal[Colour.RED],
+        "<Colour.RED: 'red'> would not be read back as the same value; use only strings or only integers",
+    ),
+    "a set of truths": (set[bool], "the members of a set must be all text, all numbers or all bytes; use a list"),
+    "a mixed set": (set[int | str], "the members of a set must be all text, all numbers or all bytes; use a list"),
+    "a set with nothing": (
+        frozenset[str | None],
+        "the members of a set must be all text, all numbers or all bytes; use a list",
+    ),
+    "a set of pairs": (
+        set[tuple[int, int]],
+        "the members of a set must be all text, all numbers or all bytes; use a list",
+    ),
+    "keys of bytes": (
+        dict[bytes, int],
+        "the keys of a map are stored as text, and these would not be read back; use dict[str, ...] or a "
+        "list of models",
+    ),
+    "keys of pairs": (
+        dict[tuple[int, int], int],
+        "the keys of a map are stored as text, and these would not be read back; use ",
+    ),
+    "keys of two kinds": (
+        dict[int | str, int],
+        "the keys of a map are stored as text, and these would not be read back; use ",
+    ),
+    "keys of any kind": (
+        dict[Any, int],
+        "the keys of a map are stored as text, and these would not be read back; use ",
+    ),
+    "keys of numbers": (
+        dict[Literal["a", 1], int],
+        "the keys of a map are stored as text, and these would not be read back; use ",
+    ),
+    "a typed dict": (
+        Waiting,
+        "timedelta cannot be stored in an item; use a type that can, or a pydantic model of such types",
+    ),
     "a renamed member": (Renamed, "Renamed: name has an alias; declare it as a pydantic model"),
-    "a named tuple": (list[Ways], "timedelta has no place in an item"),
+    "a named tuple": (
+        list[Ways],
+        "timedelta cannot be stored in an item; use a type that can, or a pydantic model of such types",
+    ),
 }
 
 
@@ -240,15 +332,21 @@ def test_a_set_that_may_be_none_is_none_by_default() -> None:
     assert_comes_back(declared(set[str] | None), {"x"})
     assert declared(set[str] | None)(id="1", extra=set()).item() == {"id": {"S": "1"}}
     with pytest.raises(
-        ModelError, match=r"Thing\.extra: an empty set is not stored, so that its default would come back"
+        ModelError,
+        match=r"Thing\.extra: DynamoDB stores no empty sets, so an empty set would be read as the default; make the "
+        r"default None or empty",
     ):
         declared(Annotated[set[str] | None, Field(default=frozenset({"x"}))])
 
 
 def test_an_entity_does_not_take_what_it_does_not_declare() -> None:
-    with pytest.raises(ModelError, match="Thing allows extra fields, which would not be stored; drop that"):
+    with pytest.raises(
+        ModelError,
+        match="Thing allows extra fields, which are not stored; remove extra='allow': attributes of other writers "
+        "are kept in any case",
+    ):
         declared(int, extra="allow")
-    with pytest.raises(ModelError, match=r"Thing\.extra: datetime is stored as something else, which strict does not"):
+    with pytest.raises(ModelError, match=r"Thing\.extra: datetime is stored as another type, which strict mode"):
         declared(datetime, strict=True)
     assert_comes_back(declared(EpochMillis, strict=True), NOON)
 
@@ -297,7 +395,9 @@ def test_an_extra_member_does_not_take_the_place_of_a_field() -> None:
 
     aliased = Aliased(shop="a")
     aliased.shop = "b"  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match=r"shop is what Aliased.shop_name is stored or read as; set shop_name instead"):
+    with pytest.raises(
+        ValueError, match=r"Thing\.extra: shop is the stored name of Aliased\.shop_name; set shop_name instead"
+    ):
         declared(Aliased)(id="1", extra=aliased).item()
 
 

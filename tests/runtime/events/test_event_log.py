@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tablewright.runtime.events.event_log import Event, events_in, published
-from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.store import AnyChange, Consumer, Effects, Put, Store
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -18,7 +18,7 @@ def event(source: str, type_: str) -> Event:
 
 def test_a_subscriber_is_shown_the_events_of_its_source_and_types() -> None:
     with Store.open() as store:
-        store.ensure_tables(events_table, notes_table)
+        store.ensure_tables(events_table, internal_table)
         told = [event("tasks", "Made"), event("tasks", "Moved"), event("calls", "Moved"), event("tasks", "Closed")]
         for each in told:
             store.put(each)
@@ -32,7 +32,7 @@ def test_a_subscriber_is_shown_the_events_of_its_source_and_types() -> None:
 
         wanted = published("tasks", ["Moved", "Closed"])
         consumer = Consumer(
-            store, events_table, subscriber, name="subscriber", checkpoints=notes_table, change_filter=wanted
+            store, events_table, subscriber, name="subscriber", checkpoints=internal_table, change_filter=wanted
         )
         assert consumer.run_once().records == 6
         assert [each.event_id for each in events_in(shown)] == ["tasks-Moved", "tasks-Closed"]

@@ -81,7 +81,7 @@ def test_every_kind_of_problem_has_a_page(served: Served) -> None:
     answer = client.get("/nowhere")
     page = client.get(answer.json()["type"])
     assert page.status_code == 200
-    assert "There is no such thing" in page.text
+    assert "Not found" in page.text
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(served: Served, agent: httpx.Client) -> None:

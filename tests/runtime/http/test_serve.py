@@ -61,7 +61,7 @@ def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> Non
         assert tickets(url, token) == []
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=60)
-    assert "there is data already, so no demo data is added to it" in errors
+    assert "there is data already, so that no demo data is added" in errors
 
 
 @pytest.mark.requirement("X2")
@@ -120,7 +120,7 @@ def test_one_system_can_run_alone(tmp_path: Path) -> None:
         assert [each["name"] for each in httpx.get(f"{url}/systems.json").json()] == ["servicedesk"]
     refused = run("up", "--system", "desk", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "there is no system desk; there are servicedesk" in refused.stderr
+    assert "unknown system desk; choose from servicedesk" in refused.stderr
 
 
 def test_tokens_are_shown_to_this_machine_in_development_and_to_nobody_else(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_production_needs_an_issuer_and_mints_no_tokens(tmp_path: Path) -> None:
     refused = run("up", cwd=tmp_path, TABLEWRIGHT_MODE="production")
     assert refused.returncode == 2
     assert "production needs an issuer of tokens: set TABLEWRIGHT_ISSUER" in refused.stderr
-    assert "development only" in run("token", "--user", "x", cwd=tmp_path, TABLEWRIGHT_MODE="production").stderr
+    assert "development mode only" in run("token", "--user", "x", cwd=tmp_path, TABLEWRIGHT_MODE="production").stderr
 
 
 def test_settings_come_from_the_environment_before_the_file_and_secrets_are_not_printed(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_settings_come_from_the_environment_before_the_file_and_secrets_are_not_
     ("name", "value", "told"),
     [
         ("TABLEWRIGHT_PORT", "many", "TABLEWRIGHT_PORT (or port in tablewright.toml): "),
-        ("TABLEWRIGHT_SMTP_URL", "http://mail", "TABLEWRIGHT_SMTP_URL: the mail server is given as smtp://host:port"),
+        ("TABLEWRIGHT_SMTP_URL", "http://mail", "TABLEWRIGHT_SMTP_URL: give the mail server as smtp://host:port"),
         ("TABLEWRIGHT_ISSUER", "https://pool", "set TABLEWRIGHT_AUDIENCE"),
     ],
 )

@@ -139,7 +139,8 @@ def test_a_token_says_who_is_asking(desk: Desk, keys: list[Key]) -> None:
 def test_an_access_token_names_its_client_otherwise(desk: Desk, keys: list[Key]) -> None:
     access = {"token_use": "access", "aud": None, "client_id": CLIENT, "email": None, "username": "ada"}
     assert desk.caller(signed(keys[0], **access)).groups == {"Admins"}
-    assert desk.refusal(signed(keys[0], **{**access, "client_id": "other"})) == "the token is for another client"
+    refused = desk.refusal(signed(keys[0], **{**access, "client_id": "other"}))
+    assert refused == "the token was issued for another client"
     # Neither stands in for the other.
     assert "another client" in desk.refusal(signed(keys[0], **{**access, "client_id": None, "aud": CLIENT}))
     assert "another client" in desk.refusal(signed(keys[0], aud=None, client_id=CLIENT))
@@ -158,14 +159,14 @@ def test_a_scope_makes_a_service(desk: Desk, keys: list[Key]) -> None:
     [
         ({"iss": "https://evil.example.org"}, "the token is not valid: Invalid issuer"),
         ({"iss": None}, 'the token is not valid: Token is missing the "iss" claim'),
-        ({"aud": "other"}, "the token is for another client"),
-        ({"aud": None}, "the token is for another client"),
+        ({"aud": "other"}, "the token was issued for another client"),
+        ({"aud": None}, "the token was issued for another client"),
         ({"sub": None}, 'the token is not valid: Token is missing the "sub" claim'),
         ({"exp": None}, 'the token is not valid: Token is missing the "exp" claim'),
         ({"iat": None}, 'the token is not valid: Token is missing the "iat" claim'),
-        ({"exp": "tomorrow"}, "the token is not valid: exp is no time"),
+        ({"exp": "tomorrow"}, "the token is not valid: exp is not a time"),
         ({"token_use": "refresh"}, "the token is not valid: token_use is neither id nor access"),
-        ({"cognito:groups": "Admins"}, "the token is not valid: cognito:groups is no list"),
+        ({"cognito:groups": "Admins"}, "the token is not valid: cognito:groups is not a list"),
     ],
 )
 def test_a_claim_that_is_wrong_is_refused(desk: Desk, keys: list[Key], change: dict[str, Any], told: str) -> None:
@@ -180,7 +181,7 @@ def test_a_token_is_good_for_its_time_and_a_minute(desk: Desk, keys: list[Key]) 
         if good:
             desk.caller(token)
         else:
-            assert desk.refusal(token) == "the token has expired; ask for a new one"
+            assert desk.refusal(token) == "the token has expired; get a new one"
     desk.now = NOW
     for claim in ("nbf", "iat"):
         desk.caller(signed(keys[0], **{claim: int(NOW) + 60}))
@@ -252,7 +253,7 @@ def test_keys_are_asked_for_once_and_anew_when_the_issuer_changes_them(
     old = signed(first, exp=int(NOW) + 100_000)
     desk.caller(old)
     desk.now += 3601
-    assert desk.refusal(old) == "the token is signed with a key that its issuer does not have"
+    assert desk.refusal(old) == "the token is signed with an unknown key"
     desk.caller(signed(second, exp=int(NOW) + 100_000))
     assert issuer.asked == 3
 
@@ -290,7 +291,7 @@ def test_an_issuer_that_was_never_there_is_no_fault_of_the_caller(desk: Desk, is
     issuer.status = 503
     for _ in range(5):
         told = desk.refusal(signed(keys[0]), Unready)
-    assert told == "tokens cannot be verified at the moment: their issuer's keys cannot be read"
+    assert told == "tokens cannot be verified at the moment: the keys of their issuer cannot be fetched"
     assert issuer.asked == 1
     issuer.status = 200
     desk.now += 1

@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 from tablewright.runtime.events.event_log import Event
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail import mail_transport
-from tablewright.runtime.mail.event_mail import Delivery, Letter, Mailer, digest, is_address, sender_from
-from tablewright.runtime.mail.mail_transport import Carrier, FolderCarrier, SmtpCarrier
+from tablewright.runtime.mail.event_mail import Delivery, Mailer, Message, digest, is_address, sender_from
+from tablewright.runtime.mail.mail_transport import FolderTransport, SmtpTransport, Transport
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, SettingsError
 from tablewright.store import Store, Unavailable
@@ -31,23 +31,23 @@ from tests.runtime.mail_server import MailServer
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 EVENT = Event(event_id="e-1", source="tests", type="Happened", at=NOON, sequence="1", detail={})
-LETTER = Letter("grace@example.org", "It happened", "At last.\n")
+MESSAGE = Message("grace@example.org", "It happened", "At last.\n")
 
 
 class Office:
     """A mailer with a clock that is moved on, and what it counts."""
 
-    def __init__(self, carrier: Carrier, store: Store | None = None, *, alone_since: datetime | None = None) -> None:
+    def __init__(self, carrier: Transport, store: Store | None = None, *, alone_since: datetime | None = None) -> None:
         self.now = NOON
         self.counted: list[str] = []
         self.store = store or Store.open(None, clock=lambda: self.now.timestamp())
-        self.store.ensure_tables(notes_table)
+        self.store.ensure_tables(internal_table)
         sender = sender_from("Tasks <tasks@example.org>")
         self.mailer = Mailer(
             self.store, carrier, sender, count=self.counted.append, clock=lambda: self.now, alone_since=alone_since
         )
 
-    def delivery(self, recipient: str = LETTER.recipient) -> Delivery:
+    def delivery(self, recipient: str = MESSAGE.recipient) -> Delivery:
         found = self.store.get(Delivery.by_recipient(event_id=EVENT.event_id, recipient=digest(recipient)))
         assert found is not None
         return found
@@ -61,13 +61,13 @@ def server() -> Iterator[MailServer]:
 
 @pytest.fixture
 def office(server: MailServer) -> Office:
-    return Office(SmtpCarrier(server.url))
+    return Office(SmtpTransport(server.url))
 
 
 @pytest.mark.requirement("TM8")
 def test_a_letter_arrives_as_it_was_written(office: Office, server: MailServer) -> None:
     text = "Grüße,\n\n.\n..two dots\n" + "x" * 2000 + "\n"
-    office.mailer.send(EVENT, Letter("grace@example.org", "Fertig: Prüfung №7", text))
+    office.mailer.send(EVENT, Message("grace@example.org", "Fertig: Prüfung №7", text))
     (mail,) = server.received
     assert (mail.sender, mail.recipient) == ("tasks@example.org", "grace@example.org")
     assert mail.message["From"] == "Tasks <tasks@example.org>"
@@ -83,10 +83,10 @@ def test_a_letter_arrives_as_it_was_written(office: Office, server: MailServer) 
 def test_a_letter_is_sent_once_for_an_event_and_a_recipient(office: Office, server: MailServer) -> None:
     other = EVENT.model_copy(update={"event_id": "e-2"})
     for _ in range(3):
-        office.mailer.send(EVENT, LETTER)
-    office.mailer.send(EVENT, Letter("GRACE@example.org", "It happened", "To the same, in other letters."))
-    office.mailer.send(EVENT, Letter("linus@example.org", "It happened", "To another."))
-    office.mailer.send(other, LETTER)
+        office.mailer.send(EVENT, MESSAGE)
+    office.mailer.send(EVENT, Message("GRACE@example.org", "It happened", "To the same, in other letters."))
+    office.mailer.send(EVENT, Message("linus@example.org", "It happened", "To another."))
+    office.mailer.send(other, MESSAGE)
     assert [mail.recipient for mail in server.received] == [
         "grace@example.org",
         "linus@example.org",
@@ -104,7 +104,7 @@ class Dying:
     """A carrier whose process dies when the server has accepted the message, and nothing is recorded yet."""
 
     def __init__(self, url: str) -> None:
-        self._carrier = SmtpCarrier(url)
+        self._carrier = SmtpTransport(url)
 
     def send(self, message: Any) -> None:
         self._carrier.send(message)
@@ -115,15 +115,15 @@ class Dying:
 def test_another_process_waits_and_takes_over_only_when_the_claim_has_run_out(server: MailServer) -> None:
     first = Office(Dying(server.url))
     with pytest.raises(Died):
-        first.mailer.send(EVENT, LETTER)
-    second = Office(SmtpCarrier(server.url), first.store)
+        first.mailer.send(EVENT, MESSAGE)
+    second = Office(SmtpTransport(server.url), first.store)
     with pytest.raises(Unavailable):
-        second.mailer.send(EVENT, LETTER)
+        second.mailer.send(EVENT, MESSAGE)
     first.now = second.now = NOON + timedelta(seconds=61)
-    second.mailer.send(EVENT, LETTER)
+    second.mailer.send(EVENT, MESSAGE)
     assert [mail.recipient for mail in server.received] == ["grace@example.org"] * 2
     assert len({mail.message_id for mail in server.received}) == 1
-    second.mailer.send(EVENT, LETTER)
+    second.mailer.send(EVENT, MESSAGE)
     assert len(server.received) == 2
 
 
@@ -133,11 +133,11 @@ def test_a_process_that_is_alone_does_not_wait_for_a_dead_one(server: MailServer
     first = Office(Dying(server.url), alone_since=NOON)
     for outcome in (Died, Unavailable):
         with pytest.raises(outcome):
-            first.mailer.send(EVENT, LETTER)
+            first.mailer.send(EVENT, MESSAGE)
     later = NOON + timedelta(seconds=1)
-    second = Office(SmtpCarrier(server.url), first.store, alone_since=later)
+    second = Office(SmtpTransport(server.url), first.store, alone_since=later)
     first.now = second.now = later
-    second.mailer.send(EVENT, LETTER)
+    second.mailer.send(EVENT, MESSAGE)
     assert second.counted == ["sent"]
     assert len(server.received) == 2
     assert len({mail.message_id for mail in server.received}) == 1
@@ -146,12 +146,12 @@ def test_a_process_that_is_alone_does_not_wait_for_a_dead_one(server: MailServer
 @pytest.mark.requirement("TM8")
 def test_two_processes_at_once_send_one_letter(server: MailServer) -> None:
     store = Store.open(None)
-    offices = [Office(SmtpCarrier(server.url), store) for _ in range(8)]
+    offices = [Office(SmtpTransport(server.url), store) for _ in range(8)]
     outcomes: list[str] = []
 
     def work(office: Office) -> None:
         try:
-            office.mailer.send(EVENT, LETTER)
+            office.mailer.send(EVENT, MESSAGE)
         except Unavailable:
             outcomes.append("waits")
         else:
@@ -168,14 +168,14 @@ def test_two_processes_at_once_send_one_letter(server: MailServer) -> None:
 
 
 @pytest.mark.requirement("TM8")
-@pytest.mark.parametrize("at", [LETTER.recipient, "DATA"])
+@pytest.mark.parametrize("at", [MESSAGE.recipient, "DATA"])
 def test_a_refusal_for_good_is_recorded_and_not_tried_again(office: Office, server: MailServer, at: str) -> None:
     server.answers[at] = "550 5.1.1 No such user"
-    office.mailer.send(EVENT, LETTER)
+    office.mailer.send(EVENT, MESSAGE)
     assert (office.delivery().state, office.delivery().reason) == ("refused", "550")
     server.answers.clear()
-    office.mailer.send(EVENT, LETTER)
-    office.mailer.send(EVENT, Letter("linus@example.org", "It happened", "Others go on."))
+    office.mailer.send(EVENT, MESSAGE)
+    office.mailer.send(EVENT, Message("linus@example.org", "It happened", "Others go on."))
     assert [mail.recipient for mail in server.received] == ["linus@example.org"]
     assert office.counted == ["refused", "repeated", "sent"]
 
@@ -184,9 +184,9 @@ def test_a_refusal_for_good_is_recorded_and_not_tried_again(office: Office, serv
 @pytest.mark.parametrize(
     ("at", "answer"),
     [
-        (LETTER.recipient, "450 4.2.1 Mailbox busy"),
-        (LETTER.recipient, "530 5.7.0 Authentication required"),
-        (LETTER.recipient, "421 4.3.2 Closing"),
+        (MESSAGE.recipient, "450 4.2.1 Mailbox busy"),
+        (MESSAGE.recipient, "530 5.7.0 Authentication required"),
+        (MESSAGE.recipient, "421 4.3.2 Closing"),
         ("MAIL", "451 4.3.0 Try again"),
         ("MAIL", "550 5.7.1 Sender not allowed"),
         ("DATA", "452 4.3.1 Out of room"),
@@ -198,9 +198,9 @@ def test_what_may_pass_is_waited_for_and_nothing_is_lost(
     server.answers[at] = answer
     for _ in range(2):
         with pytest.raises(Unavailable):
-            office.mailer.send(EVENT, LETTER)
+            office.mailer.send(EVENT, MESSAGE)
     server.answers.clear()
-    office.mailer.send(EVENT, LETTER)
+    office.mailer.send(EVENT, MESSAGE)
     assert [mail.recipient for mail in server.received] == ["grace@example.org"]
     assert office.counted == ["sent"]
 
@@ -209,9 +209,9 @@ def test_what_may_pass_is_waited_for_and_nothing_is_lost(
 def test_a_server_that_is_down_is_waited_for(office: Office, server: MailServer) -> None:
     server.stop()
     with pytest.raises(Unavailable, match="the mail server cannot be used"):
-        office.mailer.send(EVENT, LETTER)
+        office.mailer.send(EVENT, MESSAGE)
     server.start()
-    office.mailer.send(EVENT, LETTER)
+    office.mailer.send(EVENT, MESSAGE)
     assert len(server.received) == 1
 
 
@@ -232,7 +232,7 @@ def test_a_server_that_is_down_is_waited_for(office: Office, server: MailServer)
 )
 def test_what_is_no_address_gets_nothing(office: Office, server: MailServer, recipient: str) -> None:
     assert not is_address(recipient)
-    office.mailer.send(EVENT, Letter(recipient, "It happened", "Text."))
+    office.mailer.send(EVENT, Message(recipient, "It happened", "Text."))
     assert server.received == []
     assert (office.delivery(recipient).state, office.delivery(recipient).reason) == ("refused", "no address")
 
@@ -240,7 +240,7 @@ def test_what_is_no_address_gets_nothing(office: Office, server: MailServer, rec
 @pytest.mark.requirement("TM8")
 def test_nothing_in_a_subject_makes_a_header(office: Office, server: MailServer) -> None:
     subject = "Done\r\nBcc: eve@example.org\r\n\r\nA body\x00\x1b[2J\u2028" + "x" * 500
-    office.mailer.send(EVENT, Letter("grace@example.org", subject, "Text.\r\n"))
+    office.mailer.send(EVENT, Message("grace@example.org", subject, "Text.\r\n"))
     (mail,) = server.received
     assert mail.recipient == "grace@example.org"
     assert mail.message["Bcc"] is None
@@ -251,18 +251,18 @@ def test_nothing_in_a_subject_makes_a_header(office: Office, server: MailServer)
 
 @pytest.mark.parametrize("text", ["", "nobody", "a@b\r\nBcc: c@d", "Tasks <>", "a@b, c@d"])
 def test_a_sender_that_is_no_address_is_refused_at_once(text: str) -> None:
-    with pytest.raises(ValueError, match="the sender of mail is an address"):
+    with pytest.raises(ValueError, match="give the sender of mail as an address"):
         sender_from(text)
 
 
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
-        ({"mail_from": "nobody"}, "TABLEWRIGHT_MAIL_FROM: the sender of mail is an address"),
-        ({"smtp_url": "localhost:25"}, "TABLEWRIGHT_SMTP_URL: the mail server is given as"),
+        ({"mail_from": "nobody"}, "TABLEWRIGHT_MAIL_FROM: give the sender of mail as an address"),
+        ({"smtp_url": "localhost:25"}, "TABLEWRIGHT_SMTP_URL: give the mail server as"),
         ({"ses": True}, "set AWS_DEFAULT_REGION"),
         ({"event_bus": "bus"}, "set AWS_DEFAULT_REGION"),
-        ({"ses": True, "aws_endpoint": "localhost:4566"}, "the endpoint of AWS services is given as"),
+        ({"ses": True, "aws_endpoint": "localhost:4566"}, "give the endpoint of AWS services as"),
     ],
 )
 def test_a_setting_that_cannot_work_is_named(
@@ -294,7 +294,7 @@ def talking(script: Callable[[socket.socket], None]) -> Iterator[str]:
 def test_a_server_that_says_nothing_does_not_hold_mail_up_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mail_transport, "SENT_WITHIN", 0.3)
     with talking(lambda connection: _drain(connection)) as url, pytest.raises(Unavailable):
-        Office(SmtpCarrier(url)).mailer.send(EVENT, LETTER)
+        Office(SmtpTransport(url)).mailer.send(EVENT, MESSAGE)
 
 
 @pytest.mark.requirement("TM8")
@@ -312,7 +312,7 @@ def test_a_server_that_answers_ever_more_slowly_is_left_in_time(monkeypatch: pyt
             return
 
     with talking(slowly) as url, pytest.raises(Unavailable):
-        Office(SmtpCarrier(url)).mailer.send(EVENT, LETTER)
+        Office(SmtpTransport(url)).mailer.send(EVENT, MESSAGE)
 
 
 @pytest.mark.requirement("TM8")
@@ -334,8 +334,8 @@ def test_what_was_accepted_is_sent_even_if_the_server_does_not_say_goodbye(monke
                     connection.sendall(b"250 accepted\r\n")
 
     with talking(accept) as url:
-        office = Office(SmtpCarrier(url))
-        office.mailer.send(EVENT, LETTER)
+        office = Office(SmtpTransport(url))
+        office.mailer.send(EVENT, MESSAGE)
     assert office.counted == ["sent"]
 
 
@@ -377,13 +377,13 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext
 @pytest.mark.requirement("TM8")
 def test_a_login_goes_over_tls(certified: ssl.SSLContext) -> None:
     with MailServer(tls=certified, login=(b"tasks", b"p@ss/word")) as server:
-        good = Office(SmtpCarrier(f"smtp://tasks:p%40ss%2Fword@localhost:{server.port}"))
-        good.mailer.send(EVENT, LETTER)
+        good = Office(SmtpTransport(f"smtp://tasks:p%40ss%2Fword@localhost:{server.port}"))
+        good.mailer.send(EVENT, MESSAGE)
         assert good.counted == ["sent"]
         # A wrong password is for somebody to put right: mail waits, and nothing is refused.
-        wrong = Office(SmtpCarrier(f"smtp://tasks:wrong@localhost:{server.port}"))
+        wrong = Office(SmtpTransport(f"smtp://tasks:wrong@localhost:{server.port}"))
         with pytest.raises(Unavailable, match=r"\(535\)"):
-            wrong.mailer.send(EVENT, LETTER)
+            wrong.mailer.send(EVENT, MESSAGE)
         assert wrong.delivery().state == "sending"
 
 
@@ -392,16 +392,16 @@ def test_no_password_is_sent_to_a_server_without_tls_or_with_anybodys_certificat
     certified: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with MailServer() as plain, pytest.raises(Unavailable):
-        Office(SmtpCarrier(f"smtp://tasks:secret@localhost:{plain.port}")).mailer.send(EVENT, LETTER)
+        Office(SmtpTransport(f"smtp://tasks:secret@localhost:{plain.port}")).mailer.send(EVENT, MESSAGE)
     monkeypatch.delenv("SSL_CERT_FILE")
     with MailServer(tls=certified, login=(b"tasks", b"secret")) as server, pytest.raises(Unavailable):
-        Office(SmtpCarrier(f"smtp://tasks:secret@localhost:{server.port}")).mailer.send(EVENT, LETTER)
+        Office(SmtpTransport(f"smtp://tasks:secret@localhost:{server.port}")).mailer.send(EVENT, MESSAGE)
 
 
 def test_without_a_server_mail_is_a_folder_of_files(tmp_path: Path) -> None:
-    office = Office(FolderCarrier(tmp_path / "mail"))
-    office.mailer.send(EVENT, LETTER)
-    office.mailer.send(EVENT, LETTER)
+    office = Office(FolderTransport(tmp_path / "mail"))
+    office.mailer.send(EVENT, MESSAGE)
+    office.mailer.send(EVENT, MESSAGE)
     (file,) = (tmp_path / "mail").iterdir()
     assert file.suffix == ".eml"
     assert message_from_bytes(file.read_bytes(), policy=default)["Subject"] == "It happened"
@@ -409,9 +409,9 @@ def test_without_a_server_mail_is_a_folder_of_files(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_to_is_waited_for(tmp_path: Path) -> None:
     (tmp_path / "mail").write_text("in the way")
-    office = Office(FolderCarrier(tmp_path / "mail"))
+    office = Office(FolderTransport(tmp_path / "mail"))
     with pytest.raises(Unavailable):
-        office.mailer.send(EVENT, LETTER)
+        office.mailer.send(EVENT, MESSAGE)
 
 
 @pytest.mark.parametrize(
@@ -430,6 +430,6 @@ def test_a_folder_that_cannot_be_written_to_is_waited_for(tmp_path: Path) -> Non
     ],
 )
 def test_an_address_of_a_server_that_is_none_is_refused_and_nothing_of_it_repeated(url: str) -> None:
-    with pytest.raises(ValueError, match="the mail server is given as") as refused:
-        SmtpCarrier(url)
+    with pytest.raises(ValueError, match="give the mail server as") as refused:
+        SmtpTransport(url)
     assert "Hunter" not in str(refused.value)

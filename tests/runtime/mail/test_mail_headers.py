@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tablewright.runtime.events.event_log import Event
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail.event_mail import (
     ADDRESS,
     LONGEST_ADDRESS,
-    Letter,
     Mailer,
+    Message,
     is_address,
     sender_from,
 )
@@ -45,11 +45,11 @@ class Outbox:
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
     with Store.open() as store:
-        store.ensure_tables(notes_table)
+        store.ensure_tables(internal_table)
         yield store
 
 
-def _sent(store: Store, letter: Letter) -> EmailMessage:
+def _sent(store: Store, letter: Message) -> EmailMessage:
     """A letter as it goes out: the message, after a way as bytes."""
     outbox = Outbox()
     now = datetime.now(UTC)
@@ -71,14 +71,14 @@ def _sent(store: Store, letter: Letter) -> EmailMessage:
     ],
 )
 def test_a_title_that_hides_a_line_in_an_encoded_word_adds_no_header(store: Store, title: str) -> None:
-    message = _sent(store, Letter("a@example.org", f"Assigned to you: {title}", "text"))
+    message = _sent(store, Message("a@example.org", f"Assigned to you: {title}", "text"))
     assert set(message.keys()) == _HEADERS
     assert message.get_content().strip() == "text"
 
 
 @given(some.lists(some.sampled_from(_PARTS), max_size=8).map("".join))
 def test_no_title_adds_a_header_or_ends_them(store: Store, title: str) -> None:
-    message = _sent(store, Letter("a@example.org", title, "text"))
+    message = _sent(store, Message("a@example.org", title, "text"))
     assert sorted(message.keys()) == sorted(_HEADERS)
     assert message.get_content().strip() == "text"
 
@@ -86,7 +86,7 @@ def test_no_title_adds_a_header_or_ends_them(store: Store, title: str) -> None:
 @given(some.lists(some.sampled_from([*_PARTS, ".", "\x1b[2J", "\x7f"]), max_size=8).map("".join))
 def test_what_controls_something_is_not_in_a_text_and_what_is_seen_stays(store: Store, text: str) -> None:
     """Servers refuse a message with a zero in it, and somebody would get no mail because of it."""
-    arrived = _sent(store, Letter("a@example.org", "title", f"{text}end")).get_content()
+    arrived = _sent(store, Message("a@example.org", "title", f"{text}end")).get_content()
     assert not set(arrived) & {chr(code) for code in (*range(9), 11, 12, *range(14, 32), 127)}
     assert _seen(arrived).replace("\ufffd", "") == _seen(text) + "end"
 
@@ -97,7 +97,7 @@ def _seen(text: str) -> str:
 
 @given(some.from_regex(ADDRESS, fullmatch=True).filter(lambda address: len(address) <= LONGEST_ADDRESS))
 def test_every_address_that_is_taken_gets_its_mail(store: Store, address: str) -> None:
-    message = _sent(store, Letter(address, "subject", "text"))
+    message = _sent(store, Message(address, "subject", "text"))
     assert [each.addr_spec for each in message["To"].addresses] == [address]
 
 

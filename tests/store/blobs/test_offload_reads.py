@@ -44,7 +44,7 @@ def test_a_projection_has_what_it_projects(shelf: Shelf) -> None:
 
 
 def test_a_page_without_a_limit_ends_when_much_is_outside(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablewright.store.read.pager.MOST_OUTSIDE", 2 * len(A))
+    monkeypatch.setattr("tablewright.store.read.pager.MAX_BLOB_BYTES", 2 * len(A))
     shelf.store.write_many(paper(paper_id=str(number), body=A) for number in range(9))
     sizes = [len(page.items) for page in shelf.store.pages(Paper.in_folder(folder="f"))]
     assert sizes == [2, 2, 2, 2, 1]

@@ -1,4 +1,4 @@
-"""Items of an older shape, or in the wrong place, are put right with their large values."""
+"""Items of an older schema version, or in the wrong place, are put right with their large values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Letter(Entity, table=letters):
 
 @pytest.fixture
 def old_letter(bench: Bench, tmp_path: Path) -> Shelf:
-    """A letter of an older shape, whose words are outside."""
+    """A letter of an older schema version, whose words are outside."""
     shelf = shelved(bench, FolderBlobStore(tmp_path / "letters"), letters)
     shelf.store.put(Letter(letter_id="1", text=A))
     item = shelf.item(Letter(letter_id="1", text=""))

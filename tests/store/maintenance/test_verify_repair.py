@@ -440,6 +440,6 @@ def test_an_item_that_does_not_fit_is_told_in_a_sentence_without_its_values(embe
     report = embedded.store.verify(Folk)
     assert {(finding.item, finding.found) for finding in report.findings} == {
         ("name ann", "age: Input should be a valid integer, unable to parse string as an integer"),
-        ("name bob", "the upgrade of Folk from shape 1 failed: KeyError: 'town'"),
+        ("name bob", "the upgrade of Folk from schema version 1 failed: KeyError: 'town'"),
     }
     assert {finding.remedy for finding in report.findings} == {Remedy.LEFT}

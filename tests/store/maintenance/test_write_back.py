@@ -1,4 +1,4 @@
-"""Reading an item of an older shape stores it in the present one, if its entity says so, and disturbs nobody."""
+"""Reading an item of an older schema version stores it in the newest, if its entity says so, and disturbs nobody."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Person(Entity, table=people):
 
 
 class Badge(Entity, table=people):
-    """Has older shapes as well, and leaves them where they are."""
+    """Has older schema versions as well, and leaves them where they are."""
 
     team: str
     badge_id: str

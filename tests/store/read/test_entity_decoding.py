@@ -110,7 +110,7 @@ def test_one_whose_shape_cannot_be_brought_up_to_date_is_told_as_well() -> None:
         for item in (older, newer):
             engine.call("PutItem", {"TableName": "stops", "Item": item})
         with pytest.raises(
-            Unreadable, match="name a cannot be read: the upgrade of Stop from shape 1 failed: KeyError"
+            Unreadable, match="name a cannot be read: the upgrade of Stop from schema version 1 failed: KeyError"
         ):
             store.get(Stop.by_name(name="a"))
         with pytest.raises(Unreadable, match=r"name b cannot be read: .* written by a newer program"):

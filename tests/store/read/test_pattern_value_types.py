@@ -58,31 +58,31 @@ def query(**values: Any) -> Callable[[Store], Any]:
 @pytest.mark.parametrize(
     ("read", "message"),
     [
-        (query(station_id=3, maker__name="m"), "Train.station_id: 3 is no value of it: Input should be a valid string"),
+        (query(station_id=3, maker__name="m"), "Train.station_id: 3 is not valid: Input should be a valid string"),
         (
             query(station_id=b"\xff", maker__name="m"),
-            "Train.station_id: b'\\xff' is no value of it: Input should be a valid string",
+            "Train.station_id: b'\\xff' is not valid: Input should be a valid string",
         ),
         (
             query(station_id="3", maker__name=5),
-            "Train.maker__name: 5 is no value of it: Input should be a valid string",
+            "Train.maker__name: 5 is not valid: Input should be a valid string",
         ),
         (
             query(station_id="3", maker__name="m", kind=Kind.EXPRESS, number="x"),
-            "Train.number: 'x' is no value of it: Input",
+            "Train.number: 'x' is not valid: Input",
         ),
         (
             query(station_id="3", maker__name="m", kind=Kind.EXPRESS, number=1.5),
-            "Train.number: 1.5 is no value of it: Input",
+            "Train.number: 1.5 is not valid: Input",
         ),
-        (lambda store: store.query(Train.of_owner(owner=7)), "Train.owner: 7 is no value of it: UUID input should be"),
+        (lambda store: store.query(Train.of_owner(owner=7)), "Train.owner: 7 is not valid: UUID input should be"),
         (
             lambda store: store.get(Train.by_id(station_id=3, maker__name="m", kind=Kind.EXPRESS, number=1)),
-            "Train.station_id: 3 is no value of it: Input should be a valid string",
+            "Train.station_id: 3 is not valid: Input should be a valid string",
         ),
         (
             lambda store: store.delete(Train.by_id(station_id=3, maker__name="m", kind=Kind.EXPRESS, number=1)),
-            "Train.station_id: 3 is no value of it: Input should be a valid string",
+            "Train.station_id: 3 is not valid: Input should be a valid string",
         ),
     ],
 )

@@ -245,7 +245,7 @@ def test_the_number_before_is_another_one_and_of_an_index() -> None:
     for shards, was in ((4, 4), (4, 0), (0, 4)):
         with pytest.raises(ModelError):
             sharded("X", shards, was=was)
-    with pytest.raises(ModelError, match="only the key of an index takes was="):
+    with pytest.raises(ModelError, match="is for keys of indexes only"):
 
         class Row(Entity, table=Table("rows", "PK")):
             name: str

@@ -333,7 +333,7 @@ def test_an_update_by_an_index_is_of_the_item_that_was_looked_up(written: Bench)
         store.update(Account.of_team(team="red"), ttl=None)
 
 
-# -- older shapes ---------------------------------------------------------------------------------------------------
+# -- older schema versions --------------------------------------------------------------------------------------------
 
 OLD_PERSON = {
     "PK": {"S": "PERSON#1"},

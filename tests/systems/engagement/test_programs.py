@@ -51,7 +51,7 @@ def test_a_program_is_stored_as_the_document_has_it(served: Served, admin: httpx
     [
         ({"scoringModels": []}, "scoringModels"),
         ({"scoringModels": [{"modelId": "test-points", "weight": 0}]}, "weight"),
-        ({"scoringModels": [{"modelId": "nobody-knows", "weight": 1}]}, "there is no model nobody-knows"),
+        ({"scoringModels": [{"modelId": "nobody-knows", "weight": 1}]}, "unknown model nobody-knows"),
         ({"scoringModels": [{"modelId": "m", "endpoint": "ftp://x", "weight": 1}]}, "http"),
         ({"scoringModels": [{"modelId": "m", "endpoint": "https://u:pw@x.org", "weight": 1}]}, "password"),
         ({"scoringModels": [{"modelId": "test-points", "weight": 1, "cacheHours": 72}]}, "cacheHours"),
@@ -60,10 +60,10 @@ def test_a_program_is_stored_as_the_document_has_it(served: Served, admin: httpx
         ({"channels": [{"channelId": "a", "priority": 1}, {"channelId": "a", "priority": 2}]}, "a occurs twice"),
         ({"channels": [{"channelId": "webhook", "priority": 1}]}, "config.url"),
         ({"channels": [{"channelId": "email", "priority": 1, "config": {"subject": "$"}}]}, "$$"),
-        ({"filterChain": {"filters": ["astrology"]}}, "there is no filter astrology; there are eligibility"),
+        ({"filterChain": {"filters": ["astrology"]}}, "unknown filter astrology; the filters are eligibility"),
         ({"filterChain": {"filters": ["frequency"], "settings": {"frequency": {"days": 400}}}}, "frequency: days"),
         ({"filterChain": {"filters": ["eligibility"], "settings": {"eligibility": {"rule": "age > 3"}}}}, "rule"),
-        ({"filterChain": {"filters": [], "settings": {"frequency": {}}}}, "not among the filters"),
+        ({"filterChain": {"filters": [], "settings": {"frequency": {}}}}, "not one of the filters"),
         ({"batchSchedule": "every day"}, "cron"),
         ({"batchSchedule": "0 0 2 * * *"}, "five fields"),
         ({"batchSchedule": "@daily"}, "five fields"),
@@ -98,9 +98,9 @@ def test_a_configuration_that_cannot_work_is_refused_and_named(
         ({"c": "customers.json"}, "SELECT 1", "neither .csv nor .parquet"),
         ({"c": "customers.csv"}, "DROP TABLE c", "one SELECT"),
         ({"c": "customers.csv"}, "SELECT 1; SELECT 2", "one SELECT"),
-        ({"c": "customers.csv"}, "SELECT FROM WHERE", "cannot be read"),
+        ({"c": "customers.csv"}, "SELECT FROM WHERE", "cannot be parsed"),
         ({"c": "customers.csv"}, "COPY c TO 'x.csv'", "one SELECT"),
-        ({"Who": "a.csv", "who": "b.csv"}, "SELECT * FROM who", "Who and who are one name"),
+        ({"Who": "a.csv", "who": "b.csv"}, "SELECT * FROM who", "Who and who are the same name"),
     ],
 )
 def test_a_query_reads_files_of_the_folder_and_does_nothing_else(

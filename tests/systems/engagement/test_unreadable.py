@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from tablewright.model import Table
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store.flow.driver import Request
 from tablewright.systems.engagement.delivery.deliveries import Deliveries
 from tablewright.systems.engagement.model import (
@@ -75,7 +75,7 @@ def in_marketplace(admin: httpx.Client, served: Served, number: int) -> tuple[st
 
 EVENT = {"customerId": "c-1", "attributes": {"points": 7}}
 
-# What can be wrong with a program: an older shape, a part that nobody knows, something that is not there.
+# What can be wrong with a program: an older schema version, a part that nobody knows, something that is not there.
 BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("scoringModels", {"S": "propensity-v0"}),
     ("channels", {"L": [{"M": {"name": {"S": "fax"}}}]}),
@@ -257,8 +257,8 @@ def test_an_idempotency_record_that_cannot_be_read_stops_its_own_program_only(
     marketplace, names = in_marketplace(admin, served, 2)
     body, headers = {**EVENT, "marketplaceId": marketplace}, {"Idempotency-Key": "once"}
     assert machine.post("/events", json=body, headers=headers).status_code == 200
-    (record,) = [item for item in items(served, notes_table) if names[0] in item.get("response", {}).get("S", "")]
-    break_over_http(served, notes_table, {"PK": record["PK"], "SK": record["SK"]}, "request_digest", {"L": []})
+    (record,) = [item for item in items(served, internal_table) if names[0] in item.get("response", {}).get("S", "")]
+    break_over_http(served, internal_table, {"PK": record["PK"], "SK": record["SK"]}, "request_digest", {"L": []})
     answer = machine.post("/events", json=body, headers=headers)
     assert answer.status_code == 200, answer.text
     assert [each["outcome"] for each in answer.json()["reactions"]] == ["failed", "candidate"]

@@ -12,7 +12,7 @@ from uuid import uuid4
 import duckdb
 import pytest
 
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import Create, Store, Unavailable
 from tablewright.store.flow.driver import Request, Response
 from tablewright.systems import load
@@ -32,7 +32,7 @@ def clock() -> Clock:
 @pytest.fixture
 def store(clock: Clock) -> Iterator[Store]:
     with Store.open(clock=clock) as store:
-        store.ensure_tables(notes_table, *design.tables)
+        store.ensure_tables(internal_table, *design.tables)
         yield store
 
 
@@ -171,7 +171,7 @@ def test_a_death_at_any_moment_loses_no_ticket(clock: Clock, tmp_path: Path, aft
     while True:
         folder = tmp_path / str(left)
         with Store.open(clock=clock) as store:
-            store.ensure_tables(notes_table, *design.tables)
+            store.ensure_tables(internal_table, *design.tables)
             make(store, "t-1")
             make(store, "t-2")
             lives = [False, False]

@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import Consumer
 from tablewright.systems.support.metric_counters import count
 from tablewright.systems.support.model import Metric, Ticket, tickets
@@ -85,7 +85,7 @@ def test_a_rebuild_gives_the_same_numbers_while_writes_go_on(served: Served, sta
 @pytest.mark.requirement("SU11")
 def test_a_second_consumer_by_mistake_counts_nothing_twice(served: Served, staff: httpx.Client) -> None:
     before = by_status(staff)
-    second = Consumer(served.runtime.blocking, tickets, count, name="support.metrics", checkpoints=notes_table)
+    second = Consumer(served.runtime.blocking, tickets, count, name="support.metrics", checkpoints=internal_table)
     for _ in range(5):
         opened(staff)
         second.run_once()

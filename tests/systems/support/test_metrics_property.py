@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from tablewright.engine import Engine
 from tablewright.runtime.idempotency import UNKEYED
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import (
     AsyncStore,
     Consumer,
@@ -58,7 +58,7 @@ class Office:
         self.clock = clock
         self._runner = runner
         self.store = self.another_store()
-        self.store.ensure_tables(notes_table, *design.tables)
+        self.store.ensure_tables(internal_table, *design.tables)
         backend = EmbeddedBackend(engine, owned=False)
         self.support = Support(AsyncStore(backend, clock=self.time, entropy=Still(0)), self.time)
         self.tickets: dict[str, Status] = {}
@@ -74,7 +74,7 @@ class Office:
 
     def consumer(self) -> Consumer:
         size = self.chance.choice([1, 3, 100])
-        settings: Any = {"name": CONSUMER, "checkpoints": notes_table, "lease": LEASE, "batch_size": size}
+        settings: Any = {"name": CONSUMER, "checkpoints": internal_table, "lease": LEASE, "batch_size": size}
         return Consumer(self.another_store(), tickets, count, **settings)
 
     def happen(self, event: str) -> None:

@@ -64,7 +64,7 @@ def test_a_record_that_cannot_be_counted_is_put_aside_and_the_others_count(serve
     assert "excellent" in letter["record"]
     wait_for(lambda: staff.get("/metrics").json()["ratings"] == before + 2)
     refused = admin.post(f"{path}/{letter['sequence']}/replay")
-    assert (refused.status_code, refused.json()["detail"]) == (409, "it failed again: Unreadable")
+    assert (refused.status_code, refused.json()["detail"]) == (409, "the dead letter failed again: Unreadable")
     assert served.client("op_1", "Operators").get(path).status_code == 403
 
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import BlobStore, Create, FolderBlobStore, Store, Update
 from tablewright.store.blobs.blob_store import BlobEntry
 from tablewright.store.flow.driver import Backend, Request, Response
@@ -165,7 +165,7 @@ def test_a_death_between_payload_and_item_leaves_nothing_for_good(tmp_path: Path
     clock = Clock()
     died = 0
     with Store.open(clock=clock, blobs=FolderBlobStore(tmp_path)) as sound:
-        sound.ensure_tables(notes_table, *design.tables)
+        sound.ensure_tables(internal_table, *design.tables)
         for dying, name in dying_stores(sound, tmp_path, clock):
             made = Ticket(ticket_id=f"made-{name}", customer_id="c", symptom_text="s", data=LARGE)
             changed = sound.create(Ticket(ticket_id=f"changed-{name}", customer_id="c", symptom_text="s", data=LARGE))
@@ -189,7 +189,7 @@ def test_orphans_are_collected_in_the_background(tmp_path: Path) -> None:
     clock = Clock()
     blobs = FolderBlobStore(tmp_path)
     with Store.open(clock=clock, blobs=blobs) as store:
-        store.ensure_tables(notes_table, *design.tables)
+        store.ensure_tables(internal_table, *design.tables)
         store.create(Ticket(ticket_id="kept", customer_id="c", symptom_text="s", data=LARGE))
         dying = Store(store.backend, clock=clock, blobs=MortalBlobs(tmp_path, 1))
         with pytest.raises(Died):

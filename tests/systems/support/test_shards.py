@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 from tablewright.model import schema_of
-from tablewright.store.read.planning import read_planner
 from tablewright.systems.support.model import STATUS_SHARDS, Ticket
 from tests.systems.harness import Served, wait_for
 from tests.systems.support.test_support import moved, opened
@@ -25,8 +24,8 @@ def deploy(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int | None], None]
 
     def deploy(shards: int, was: int | None) -> None:
         monkeypatch.setitem(schema.key_rules, "GSI2PK", replace(schema.key_rules["GSI2PK"], shards=shards, was=was))
-        # What was worked out of the model before.
-        monkeypatch.setattr(read_planner, "_OUTLINES", {})
+        # What was compiled from the model before.
+        monkeypatch.setattr(schema, "query_templates", {})
 
     return deploy
 

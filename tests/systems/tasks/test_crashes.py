@@ -17,9 +17,9 @@ import pytest
 
 from tablewright.model import Table
 from tablewright.runtime.events.event_log import Event
-from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail.event_mail import Mailer, sender_from
-from tablewright.runtime.mail.mail_transport import SmtpCarrier
+from tablewright.runtime.mail.mail_transport import SmtpTransport
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
 from tablewright.store import Check, Consumer, ConsumerSettings, Create, Store
@@ -66,7 +66,7 @@ def office(mail: MailServer) -> Iterator[tuple[Runtime, Clock]]:
     settings |= {"issuer": "https://issuer.example.org", "audience": "tests"}
     runtime = Runtime.open(Settings(**settings), [system], clock=clock)
     try:
-        runtime.blocking.ensure_tables(events_table, notes_table, task_management)
+        runtime.blocking.ensure_tables(events_table, internal_table, task_management)
         yield runtime, clock
     finally:
         runtime.close()
@@ -90,7 +90,7 @@ def consumer(runtime: Runtime, clock: Clock, mail: MailServer, name: str, backen
     store = Store(backend or runtime.blocking.backend, clock=clock)
     mailer = Mailer(
         store,
-        SmtpCarrier(mail.url),
+        SmtpTransport(mail.url),
         sender_from("tasks@example.org"),
         clock=lambda: datetime.fromtimestamp(clock(), UTC),
     )
@@ -98,7 +98,7 @@ def consumer(runtime: Runtime, clock: Clock, mail: MailServer, name: str, backen
     each = next(each for each in found if each.name == name)
     table: Table = each.table
     settings: ConsumerSettings = {"batch_size": each.batch_size, "max_changes": each.max_changes}
-    return Consumer(store, table, each.handler, name=name, checkpoints=notes_table, **settings)
+    return Consumer(store, table, each.handler, name=name, checkpoints=internal_table, **settings)
 
 
 def every_moment(work: Callable[[int | None, bool], int]) -> None:
@@ -140,7 +140,7 @@ def test_a_publisher_that_dies_loses_no_event_and_makes_none_twice() -> None:
                 events_table,
                 lambda changes, effects: seen.extend(change.kind for change in changes),
                 name="watcher",
-                checkpoints=notes_table,
+                checkpoints=internal_table,
             )
             watcher.run_once()
             assert seen == ["INSERT"] * len(TYPES)
@@ -205,7 +205,9 @@ def test_a_place_in_the_stream_that_is_lost_sends_nothing_again() -> None:
         sent, found = list(mail.received), events(runtime.blocking)
         assert len(sent) == 5
         for name in ("tasks.events", "tasks.mail"):
-            checkpoints = Consumer(runtime.blocking, events_table, lambda *_: None, name=name, checkpoints=notes_table)
+            checkpoints = Consumer(
+                runtime.blocking, events_table, lambda *_: None, name=name, checkpoints=internal_table
+            )
             for note in runtime.blocking.run_flow(checkpoints._worker.leases.load()):
                 assert runtime.blocking.delete(note)
         for name in ("tasks.events", "tasks.mail"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
 from tablewright.systems.tasks import system
@@ -20,7 +20,7 @@ def test_a_fill_that_is_repeated_changes_nothing() -> None:
 
     async def fill() -> tuple[int, int, int]:
         assert system.demo is not None
-        await runtime.store.ensure_tables(notes_table, *system.tables)
+        await runtime.store.ensure_tables(internal_table, *system.tables)
         for _ in range(2):
             await system.demo(runtime, tasks, lambda *step: told.append(step))
         return (

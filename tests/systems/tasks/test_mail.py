@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.store import Consumer
 from tablewright.systems import load
 from tablewright.systems.tasks import handlers
@@ -139,7 +139,7 @@ def test_an_event_that_is_read_again_sends_nothing_again(team: Team, mail: MailS
     # Another consumer, which reads everything from the beginning.
     runtime = team.served.runtime
     handler = next(each.handler for each in handlers.consumers(runtime) if each.name == "tasks.mail")
-    again = Consumer(runtime.blocking, events_table, handler, name=f"again-{team.mark}", checkpoints=notes_table)
+    again = Consumer(runtime.blocking, events_table, handler, name=f"again-{team.mark}", checkpoints=internal_table)
     assert again.run_once().records >= 4
     assert mail.received == before
     assert again.dead_letters() == []

@@ -1,39 +1,57 @@
-"""What changes between two versions of a design, what each change takes, and in which steps it is made.
+"""Changes between two versions of a design, their impact, and the migration steps of each.
 
-    changes(old, new)           of two snapshots; none between a design and itself
+    changes(old, new)           between two snapshots
 
-Each change is of one kind:
+Each change has an impact:
 
-    free            stored data is right as it is
-    new index       the service has to build an index
-    backfill        stored items have to be gone over once, in place
+    free            stored data stays valid
+    new index       DynamoDB has to backfill an index
+    backfill        stored items have to be rewritten once, in place
     re-key          items get another primary key: they have to be moved
-    unsafe          data can be lost, or what runs now can break
+    unsafe          data may be lost, or running programs may break
 
-The order of the steps matters: while one version is replaced by the other, both are at work on the same table.
+The order of the steps matters: during a deployment both versions use the same table.
 
-change      DesignChange, Impact
-tables      tables, their settings and indexes
-entities    entities and their keys
-shards      another number of shards of an index key
-rendering   keys that a field gives another value, since it is of another type
-fields      fields, and what the store does with them
-types       types of fields: which stored values are still read, and as what
-unions      what is stored of one alternative of a union, and read as another
-limits      bounds of values, tighter or looser
+    design_snapshot   a design as JSON, to compare with
+    value_types       the types of fields, as JSON
+    change            DesignChange, Impact
+    table_changes     tables, their settings and indexes
+    entity_changes    entities and their keys
+    shard_changes     another number of shards of an index key
+    key_rendering     keys that change because the type of a field does
+    field_changes     fields, and what the store does with them
+    type_changes      types of fields: which stored values are still read, and as what
+    union_changes     values of one member of a union that are read as another
+    limit_changes     tighter or looser limits of values
 """
 
 from __future__ import annotations
 
 from tablewright.design.diff.change import DesignChange, Impact, most_severe, named_changes
-from tablewright.design.diff.snapshot import Snapshot
+from tablewright.design.diff.design_snapshot import (
+    EMPTY_SNAPSHOT,
+    Snapshot,
+    read_snapshots,
+    snapshot,
+    snapshot_text,
+)
 from tablewright.design.diff.table_changes import table_changes
 
-__all__ = ["DesignChange", "Impact", "changes", "most_severe"]
+__all__ = [
+    "EMPTY_SNAPSHOT",
+    "DesignChange",
+    "Impact",
+    "Snapshot",
+    "changes",
+    "most_severe",
+    "read_snapshots",
+    "snapshot",
+    "snapshot_text",
+]
 
 
 def changes(old: Snapshot, new: Snapshot) -> list[DesignChange]:
-    """All changes from one version to another, the most_severe first."""
+    """All changes from one version to another, the most severe first."""
     found = list(table_changes(old, new))
     for member, place in (("collections", "collection"), ("writes", "write"), ("reactions", "reaction")):
         for name, what in named_changes(old[member], new[member]):
@@ -42,7 +60,7 @@ def changes(old: Snapshot, new: Snapshot) -> list[DesignChange]:
         if name in old["writes"] and name in new["writes"]:
             found.append(DesignChange(Impact.FREE, f"write {name}", f"checks {what}"))
     for name, what in named_changes(old["roles"], new["roles"]):
-        step = "attach the role's policy as `tablewright iam` prints it, before the new version needs it"
+        step = "before the deployment, attach the new policy of the role (`tablewright iam`)"
         found.append(DesignChange(Impact.FREE, f"role {name}", what, (step,)))
     order = list(Impact)
-    return sorted(found, key=lambda change: -order.index(change.kind))
+    return sorted(found, key=lambda change: -order.index(change.impact))

@@ -1,4 +1,4 @@
-"""One change between two versions of a design, and what it takes."""
+"""One change between two versions of a design, and its impact."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Described = Mapping[str, Any]
 
 
 class Impact(StrEnum):
-    """What a change takes, from nothing to the most."""
+    """What a change means for stored data, from the least to the most severe."""
 
     FREE = "free"
     NEW_INDEX = "new index"
@@ -25,16 +25,16 @@ class Impact(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DesignChange:
-    """One change: where, what, and how to make it."""
+    """One change: its place, what changes, and the migration steps."""
 
-    kind: Impact
+    impact: Impact
     place: str
     what: str
     steps: tuple[str, ...] = ()
 
 
 def named_changes(old: Described, new: Described) -> Iterator[tuple[str, str]]:
-    """What became of each name: removed, added or changed."""
+    """The names that were removed, added or changed."""
     for name in {**old, **new}:
         if name not in new:
             yield name, "removed"
@@ -45,6 +45,6 @@ def named_changes(old: Described, new: Described) -> Iterator[tuple[str, str]]:
 
 
 def most_severe(found: Sequence[DesignChange]) -> Impact | None:
-    """The most_severe kind among changes; None where there are none."""
+    """The most severe impact of some changes; None if there are no changes."""
     order = list(Impact)
-    return max((change.kind for change in found), key=order.index, default=None)
+    return max((change.impact for change in found), key=order.index, default=None)

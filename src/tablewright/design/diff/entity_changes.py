@@ -1,4 +1,4 @@
-"""Changes of entities: which there are, how their keys are made, and their older shapes."""
+"""Changes of entities: added, removed or renamed ones, their keys, and their upgrades."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from tablewright.design.diff.change import Described, DesignChange, Impact, named_changes
 from tablewright.design.diff.field_changes import field_changes
-from tablewright.design.diff.key_rendering import rendered_otherwise
+from tablewright.design.diff.key_rendering import rendering_changes
 from tablewright.design.diff.shard_changes import spread_of
 
 __all__ = ["entity_changes"]
 
-_MAKES_ANEW = "makes guards anew, and raises counters, before anything is created"
+_RECREATES = "creates the guards and raises the counters again, before anything is created"
 
 
 def entity_changes(name: str, old: Described, new: Described) -> Iterator[DesignChange]:
@@ -27,15 +27,15 @@ def entity_changes(name: str, old: Described, new: Described) -> Iterator[Design
             yield DesignChange(
                 Impact.UNSAFE,
                 entity,
-                f"no longer in {name}: its items stay, and nobody reads them",
-                ("delete or move its items with the old version, before the new one runs",),
+                f"removed from {name}: its items stay, but nothing reads them",
+                ("delete or move its items with the old version, before the deployment",),
             )
         elif entity not in renamed.values():
             yield DesignChange(Impact.FREE, entity, f"added to {name}")
 
 
 def _renamed(before: Described, after: Described) -> dict[str, str]:
-    """Entities that have another name and the same keys and attributes; some that need not be stored may be new."""
+    """Entities that only have another name: same keys and attributes, perhaps more optional ones."""
     found: dict[str, str] = {}
     for is_same in (_is_alike, _is_wider):
         for name, entity in before.items():
@@ -53,7 +53,7 @@ def _is_alike(old: Described, new: Described) -> bool:
 
 
 def _is_wider(old: Described, new: Described) -> bool:
-    """Whether an entity has all keys and attributes of another one, and no others that have to be stored."""
+    """Whether an entity has all keys and attributes of another one, and no other required ones."""
     keys = [{attribute: _plain(rule) for attribute, rule in entity["keys"].items()} for entity in (old, new)]
     before, after = ({field["attribute"]: field for field in entity["fields"].values()} for entity in (old, new))
     return (
@@ -68,18 +68,18 @@ def _rename(
 ) -> Iterator[DesignChange]:
     was, now = before[entity]["type_name"], after[other]["type_name"]
     steps = _steps_to_type_name(other, before[entity], now, new) if was != now else ()
-    keep = (f"keep what is stored: class {other}(Entity, ..., type_name={was!r}); or",) if steps else ()
+    keep = (f"keep the stored type name: class {other}(Entity, ..., type_name={was!r}); or",) if steps else ()
     yield DesignChange(Impact.BACKFILL if steps else Impact.FREE, entity, f"renamed to {other}", (*keep, *steps))
     yield from _entity(other, {**before[entity], "type_name": now}, after[other], old, new)
 
 
 def _steps_to_type_name(name: str, old: Described, type_name: str, new_table: Described) -> tuple[str, ...]:
-    """What another type name takes: items may have it, and guards and counters have it in their keys."""
+    """Steps to another type name: it is in the type attribute of items, and in the keys of guards and counters."""
     steps: list[str] = []
     if new_table["type_attribute"] is not None:
-        steps.append(f"write {type_name!r} into {new_table['type_attribute']} of all its items, with the old version")
+        steps.append(f"with the old version, set {new_table['type_attribute']} of all its items to {type_name!r}")
     if any("unique" in field or "numbered" in field for field in old["fields"].values()):
-        steps.append(f"stop the writers, deploy, then `store.repair({name}, dry_run=False)` {_MAKES_ANEW}")
+        steps.append(f"stop the writers, deploy, then run `store.repair({name}, dry_run=False)`, which {_RECREATES}")
     return tuple(steps)
 
 
@@ -88,17 +88,17 @@ def _entity(
 ) -> Iterator[DesignChange]:
     steps = _steps_to_type_name(name, old, new["type_name"], new_table) if old["type_name"] != new["type_name"] else ()
     if steps:
-        what = "items that are stored" if new_table["type_attribute"] is not None else "its guards and counters"
+        what = "stored items" if new_table["type_attribute"] is not None else "its guards and counters"
         yield DesignChange(
             Impact.BACKFILL,
             f"{name}.type_name",
             f"changes from {old['type_name']!r} to {new['type_name']!r}: {what} are not recognised",
-            (f"keep what is stored: type_name={old['type_name']!r}; or", *steps),
+            (f"keep the stored type name: type_name={old['type_name']!r}; or", *steps),
         )
     upgraded = _steps(new) - _steps(old)
     yield from _upgrades(name, old, new)
     yield from _keys(name, old["keys"], new["keys"], table, new_table)
-    yield from rendered_otherwise(name, old, new, table, new_table, upgraded > 0)
+    yield from rendering_changes(name, old, new, table, new_table, upgraded > 0)
     yield from field_changes(name, old, new, upgraded > 0)
     for pattern, what in named_changes(old["patterns"], new["patterns"]):
         yield DesignChange(Impact.FREE, f"{name}.{pattern}", f"pattern {what}")
@@ -117,17 +117,17 @@ def _upgrades(name: str, old: Described, new: Described) -> Iterator[DesignChang
         yield DesignChange(
             Impact.UNSAFE,
             place,
-            "steps are gone: items of the shape that is stored now cannot be read",
-            ("keep all steps, and add new ones behind them",),
+            "steps are removed: stored items of the current schema version become unreadable",
+            ("keep all steps, and append new ones",),
         )
     else:
         yield DesignChange(
             Impact.FREE,
             place,
-            f"{_steps(new) - _steps(old)} more: older items are upgraded as they are read",
+            f"{_steps(new) - _steps(old)} more: items of older schema versions are upgraded when they are read",
             (
-                "programs of the old version cannot read what the new one writes: replace all readers first",
-                f"`store.repair({name}, dry_run=False)` writes all of them back, when that is wanted",
+                "the old version cannot read what the new one writes: deploy all readers first",
+                f"optionally, `store.repair({name}, dry_run=False)` writes all upgraded items back",
             ),
         )
 
@@ -144,19 +144,20 @@ def _keys(name: str, old: Described, new: Described, table: Described, new_table
         place = f"{name}.keys.{attribute}"
         what = f"{_shown(before)} becomes {_shown(after)}"
         if attribute in primary:
-            told_apart = new_table["type_attribute"] is not None
+            has_type = new_table["type_attribute"] is not None
             yield DesignChange(
                 Impact.RE_KEY,
                 place,
                 what,
                 (
-                    f"deploy, then {repair}: it moves each item in a transaction",
-                    "until then an item that has not been moved is not found under its new key",
+                    f"deploy, then run {repair}, which moves each item in a transaction",
+                    "until then, items that are not moved yet are not found by their new keys",
                 )
-                if told_apart
+                if has_type
                 else (
-                    "by its new keys no old item is recognised: read the items with the old version, and write each "
-                    "to its new key and away from the old one in a transaction",
+                    "stored items are not recognised by the new keys: with the old version, move each item "
+                    "to its new key in "
+                    "a transaction",
                     f"then deploy, and check with `store.verify({name})`",
                 ),
             )
@@ -168,23 +169,23 @@ def _keys(name: str, old: Described, new: Described, table: Described, new_table
             yield DesignChange(
                 Impact.BACKFILL,
                 place,
-                f"{_shown(after)} is new to older items",
-                (f"once the writers are deployed: {repair}",),
+                f"{_shown(after)} added, which stored items lack",
+                (f"after the writers are deployed, run {repair}",),
             )
         else:
             yield DesignChange(Impact.FREE, place, "no longer a key")
 
 
 def _plain(rule: Described | None) -> Described | None:
-    """A rule without what only repeats its template."""
+    """A rule without its parts, which repeat the template."""
     return None if rule is None else {name: value for name, value in rule.items() if name != "parts"}
 
 
 def _steps_to_new_key(repair: str) -> tuple[str, ...]:
     return (
         "deploy the writers of the new version",
-        f"{repair} gives every item its new key",
-        "deploy the readers: before that they do not find all",
+        f"run {repair}, which gives every item its new key",
+        "deploy the readers; earlier they would miss items",
     )
 
 
@@ -193,9 +194,9 @@ def _shown(rule: Described | None) -> str:
         return "no template"
     text = repr(rule["template"])
     if "when" in rule:
-        text += f" when {' and '.join(sorted(rule['when']))} is in some states"
+        text += f" when {' and '.join(sorted(rule['when']))} has certain values"
     if "shards" in rule:
         text += f" in {rule['shards']} shards"
     if "was" in rule:
-        text += f", which were {rule['was']}"
+        text += f" (was={rule['was']})"
     return text

@@ -1,4 +1,4 @@
-"""Changes of fields: whether what is stored is still accepted, and means the same."""
+"""Changes of fields: whether stored values are still accepted, and mean the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["field_changes"]
 
 
 def field_changes(owner: str, old_entity: Described, new_entity: Described, upgraded: bool) -> Iterator[DesignChange]:
-    """Changes of the fields of an entity; an attribute is the same field, whatever it is called in Python."""
+    """Changes of the fields of an entity; fields are matched by the attribute that they are stored in."""
     old, new = old_entity["fields"], new_entity["fields"]
     before = {field["attribute"]: (name, field) for name, field in old.items()}
     after = {field["attribute"]: (name, field) for name, field in new.items()}
@@ -20,7 +20,7 @@ def field_changes(owner: str, old_entity: Described, new_entity: Described, upgr
         if attribute in after:
             other, described = after[attribute]
             if other != name and other in old:
-                what = f"stored in {attribute} now, where {name} was, and in {old[other]['attribute']} before"
+                what = f"now stored in {attribute}, where {name} was; before in {old[other]['attribute']}"
                 yield DesignChange(
                     Impact.FREE if upgraded else Impact.UNSAFE,
                     f"{owner}.{other}",
@@ -28,9 +28,7 @@ def field_changes(owner: str, old_entity: Described, new_entity: Described, upgr
                     _UPGRADED if upgraded else _STEPS[Impact.UNSAFE],
                 )
             elif other != name:
-                yield DesignChange(
-                    Impact.FREE, f"{owner}.{name}", f"called {other} now; stored in {attribute} as before"
-                )
+                yield DesignChange(Impact.FREE, f"{owner}.{name}", f"renamed to {other}; still stored in {attribute}")
             models = Models(old_entity["models"], new_entity["models"])
             yield from _field(f"{owner}.{other}", field, described, models, upgraded)
             yield from _marks(f"{owner}.{other}", owner, field, described)
@@ -40,42 +38,40 @@ def field_changes(owner: str, old_entity: Described, new_entity: Described, upgr
             yield DesignChange(
                 Impact.FREE if upgraded else Impact.BACKFILL,
                 f"{owner}.{name}",
-                f"stored in {new[name]['attribute']} now, and in {attribute} before",
+                f"now stored in {new[name]['attribute']}, before in {attribute}",
                 ()
                 if upgraded
                 else (
-                    f"add a step to `Upgrades` that takes the value from {attribute}; or",
+                    f"add a step to `Upgrades` that copies the value from {attribute}; or",
                     f"keep the name: AttributeName({attribute!r})",
                 ),
             )
             yield from _kept_by_attribute(f"{owner}.{name}", owner, field, new[name])
         else:
-            yield DesignChange(
-                Impact.FREE, f"{owner}.{name}", f"removed; {attribute} stays in stored items, and is written back"
-            )
+            yield DesignChange(Impact.FREE, f"{owner}.{name}", f"removed; {attribute} stays in stored items")
     for attribute, (name, field) in after.items():
         if attribute not in before and name not in old:
             if field["absent"] == "refused" and not upgraded:
                 yield DesignChange(
                     Impact.BACKFILL,
                     f"{owner}.{name}",
-                    "added without a default: stored items lack it, and are refused when they are read",
-                    ("give it a default; or add a step to `Upgrades` that fills it in; or", "fill it in first"),
+                    "added without a default: stored items lack it, and become unreadable",
+                    ("give it a default; or add a step to `Upgrades` that sets it; or", "backfill it first"),
                 )
             else:
                 yield DesignChange(Impact.FREE, f"{owner}.{name}", "added")
             if field.get("unique"):
                 yield _unique(f"{owner}.{name}", owner)
             if "numbered" in field and upgraded:
-                # What the step fills in has been numbered by something else.
+                # The values that the step sets were not assigned by the store.
                 yield _begun(f"{owner}.{name}", owner)
 
 
 def _field(place: str, old: Described, new: Described, models: Models, upgraded: bool) -> Iterator[DesignChange]:
-    """Whether what is stored is still accepted, and means the same; a member of a nested model has its own place."""
+    """Whether stored values are still accepted, and mean the same; members of nested models have their own place."""
     places: dict[tuple[str, ...], dict[Impact, dict[str, None]]] = {}
     for each in field_differences(old, new, models):
-        places.setdefault(each.path, {}).setdefault(each.kind, {})[each.what] = None
+        places.setdefault(each.path, {}).setdefault(each.impact, {})[each.what] = None
     for path, kinds in places.items():
         where = ".".join([place, *path])
         for kind, reasons in kinds.items():
@@ -86,16 +82,16 @@ def _field(place: str, old: Described, new: Described, models: Models, upgraded:
                 yield DesignChange(kind, where, "; ".join(reasons), (_READERS_FIRST,) if MORE in reasons else ())
 
 
-_UPGRADED = ("check that the step of `Upgrades` takes care of it",)
-_READERS_FIRST = "replace all readers of the old version, before anything is written that it would refuse"
+_UPGRADED = ("check that the step of `Upgrades` handles it",)
+_READERS_FIRST = "deploy all readers before anything is written that the old version refuses"
 _STEPS: Mapping[Impact, tuple[str, ...]] = {
     Impact.UNSAFE: (
-        "add a step to `Upgrades` that turns what is stored into what is accepted; or",
-        "see with `store.verify` that no stored item is refused, and that what is read is what was meant",
+        "add a step to `Upgrades` that converts stored values; or",
+        "check with `store.verify` that all stored items are readable, and that their values mean the same",
     ),
     Impact.BACKFILL: (
-        "keep what it means that it is absent; or add a step to `Upgrades` that fills it in; or",
-        "fill it in first, in all items, with the old version",
+        "keep the meaning of an absent attribute; or add a step to `Upgrades` that sets it; or",
+        "with the old version, backfill it in all items first",
     ),
 }
 
@@ -107,10 +103,10 @@ def _unique(place: str, owner: str) -> DesignChange:
     return DesignChange(
         Impact.BACKFILL,
         place,
-        "has to be unique: stored items have no guards yet, and may have the same value twice",
+        "now unique: stored items have no guards yet, and may contain duplicates",
         (
-            "deploy the writers of the new version, everywhere",
-            f"`store.repair({owner}, dry_run=False)` makes the guards, and tells of values that are there twice",
+            "deploy all writers of the new version",
+            f"run `store.repair({owner}, dry_run=False)`, which creates the guards and reports duplicates",
         ),
     )
 
@@ -119,9 +115,7 @@ def _marks(place: str, owner: str, old: Described, new: Described) -> Iterator[D
     if new.get("unique") and not old.get("unique"):
         yield _unique(place, owner)
     elif old.get("unique") and not new.get("unique"):
-        yield DesignChange(
-            Impact.FREE, place, "need not be unique any more", ("its guards stay until they are deleted by hand",)
-        )
+        yield DesignChange(Impact.FREE, place, "no longer unique", ("its guards stay until they are deleted by hand",))
     for mark, words in _PLAIN_MARKS.items():
         if (mark in old) != (mark in new):
             yield DesignChange(Impact.FREE, place, f"{'now' if mark in new else 'no longer'} {words}")
@@ -129,53 +123,54 @@ def _marks(place: str, owner: str, old: Described, new: Described) -> Iterator[D
         yield DesignChange(
             Impact.UNSAFE,
             place,
-            f"the time when an item was {new['stamp']}, and when it was {old['stamp']} so far",
-            ("give the other time a field of its own",),
+            f"now the time when an item was {new['stamp']}, before when it was {old['stamp']}",
+            ("add a field for the other time",),
         )
     yield from _large(place, owner, old.get("large"), new.get("large"))
     if "expiry" in old and "expiry" in new and old["expiry"] != new["expiry"]:
-        yield DesignChange(Impact.FREE, place, "another lifetime; what is stored keeps the one that it has")
+        yield DesignChange(Impact.FREE, place, "the lifetime changes; stored items keep theirs")
 
 
 def _large(place: str, owner: str, old: int | None, new: int | None) -> Iterator[DesignChange]:
-    """Values that are outside of their items stay there, until the item is written."""
+    """Values stay where they are, in the item or in a blob, until the item is written."""
     if old == new:
         return
     if new is None:
         yield DesignChange(
             Impact.UNSAFE,
             place,
-            "no longer kept outside of the table: values that are outside are not read any more",
+            "no longer stored as a blob: values in blobs are not read any more",
             (
-                "first say Large(threshold=400 * 1024), and deploy that",
-                f"put every item anew (`store.put` of each of `store.iterate({owner})`): what fits comes back into it",
+                "first declare Large(threshold=400 * 1024), and deploy",
+                f"rewrite every item (`store.put` each of `store.iterate({owner})`): values that fit move back into it",
                 f"check that `offloaded_sizes` is empty for each {owner}; shorten a value that does not fit",
-                "then drop `Large`, and deploy",
+                "then remove `Large`, and deploy",
             ),
         )
     elif old is None:
         yield DesignChange(
             Impact.FREE,
             place,
-            f"kept outside of the table while the item is past {new:,} bytes; what is stored stays inside until then",
+            f"stored as a blob if the item exceeds {new:,} bytes; stored values stay in their items until "
+            "they are written",
             (
-                "give every store a place for such values: blobs=...",
-                "replace all readers of the old version first: they do not find what is outside",
+                "give every store a blob store: blobs=...",
+                "deploy all readers first: the old version does not read blobs",
             ),
         )
     else:
         yield DesignChange(
             Impact.FREE,
             place,
-            f"kept outside of the table past {new:,} bytes instead of {old:,}; what is stored stays where it is until "
-            "it is written",
+            f"stored as a blob above {new:,} bytes instead of {old:,}; stored values stay where they are until "
+            "they are written",
         )
 
 
 def _numbered(
     place: str, owner: str, field: Described, described: Described, old: Described, new: Described
 ) -> Iterator[DesignChange]:
-    """Counters are found by the values of the fields that are counted for, whatever those are called."""
+    """Counters are found by the values of the fields that they count per, whatever those are called."""
     if "numbered" not in field:
         if "numbered" in described:
             yield _begun(place, owner)
@@ -184,20 +179,20 @@ def _numbered(
         yield DesignChange(Impact.FREE, place, "no longer numbered by the store")
         return
     before, after = field["numbered"], described["numbered"]
-    again = (f"`store.repair({owner}, dry_run=False)` raises the new counters, before anything is created",)
+    again = (f"before anything is created, run `store.repair({owner}, dry_run=False)`, which raises the new counters",)
     if before != after and _attributes(before, old) != _attributes(after, new):
-        what = f"numbered per {_per(described)}, and per {_per(field)} before: numbers are given again from 1"
+        what = f"now numbered per {_per(described)}, before per {_per(field)}: numbers start again at 1"
         yield DesignChange(Impact.UNSAFE, place, what, again)
         return
     pairs = [(old[was], new[now], now) for was, now in zip(before, after, strict=True) if was in old and now in new]
     moved = [name for was, now, name in pairs if _is_stored_otherwise(was, now)]
     if moved:
-        what = f"numbered per {', '.join(sorted(moved))}, which is stored otherwise: numbers are given again from 1"
+        what = f"numbered per {', '.join(sorted(moved))}, which is stored in another format: numbers start again at 1"
         yield DesignChange(Impact.UNSAFE, place, what, again)
 
 
 def _attributes(paths: Sequence[str], fields: Described) -> list[str]:
-    """Paths of fields as they are stored, as far as the first step tells."""
+    """Paths of fields, with the attribute that the first step is stored in."""
     found = []
     for path in paths:
         first, dot, rest = path.partition(".")
@@ -209,19 +204,25 @@ def _begun(place: str, owner: str) -> DesignChange:
     return DesignChange(
         Impact.BACKFILL,
         place,
-        "numbered by the store: its counters begin at 1",
-        (f"`store.repair({owner}, dry_run=False)` raises them to what is stored, before anything is created",),
+        "now numbered by the store: its counters start at 1",
+        (
+            f"before anything is created, run `store.repair({owner}, dry_run=False)`, which raises them "
+            "above the stored numbers",
+        ),
     )
 
 
 def _kept_by_value(place: str, owner: str, field: Described, described: Described) -> Iterator[DesignChange]:
-    """Guards are found by values, as they are stored."""
+    """Guards are found by the stored format of values."""
     if field.get("unique") and described.get("unique") and _is_stored_otherwise(field, described):
         yield DesignChange(
             Impact.BACKFILL,
             place,
-            "its values are stored otherwise: the guards of those that are stored do not hold any more",
-            ("stop the writers, and deploy", f"`store.repair({owner}, dry_run=False)` makes the guards anew"),
+            "its values are stored in another format: existing guards no longer apply",
+            (
+                "stop the writers, and deploy",
+                f"run `store.repair({owner}, dry_run=False)`, which creates the guards again",
+            ),
         )
 
 
@@ -231,8 +232,11 @@ def _kept_by_attribute(place: str, owner: str, field: Described, described: Desc
         yield DesignChange(
             Impact.BACKFILL,
             place,
-            "unique, and stored in another attribute: the guards of those that are stored do not hold any more",
-            ("stop the writers, and deploy", f"`store.repair({owner}, dry_run=False)` makes the guards anew"),
+            "unique, and stored in another attribute: existing guards no longer apply",
+            (
+                "stop the writers, and deploy",
+                f"run `store.repair({owner}, dry_run=False)`, which creates the guards again",
+            ),
         )
     elif described.get("unique"):
         yield _unique(place, owner)
@@ -245,9 +249,9 @@ def _is_stored_otherwise(old: Described, new: Described) -> bool:
 
 
 _PLAIN_MARKS: Mapping[str, str] = {
-    "version": "the version that writes are checked by",
+    "version": "the version for optimistic locking",
     "stamp": "set by the store",
-    "expiry": "the time at which items expire",
+    "expiry": "the expiry of items",
 }
 
 

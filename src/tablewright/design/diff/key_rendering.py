@@ -1,6 +1,6 @@
-"""Keys whose template is the same, while a field in them is of a type that is written otherwise.
+"""Keys with the same template whose values change, because the type of a field changes.
 
-A date that becomes a time, or seconds that become milliseconds, give the same item another key.
+If a date becomes a datetime, or seconds become milliseconds, the same item gets another key.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from tablewright.design.diff.change import Described, DesignChange, Impact
 from tablewright.design.diff.limit_changes import is_exact
 from tablewright.design.diff.value_types import Alternative, Type, tag_of
 
-__all__ = ["is_rendered_alike", "rendered_otherwise"]
+__all__ = ["is_rendered_alike", "rendering_changes"]
 
 
-def rendered_otherwise(
+def rendering_changes(
     name: str, old: Described, new: Described, table: Described, new_table: Described, upgraded: bool
 ) -> Iterator[DesignChange]:
-    """Key attributes that stored items would get with another value."""
+    """Key attributes that would get another value for stored items."""
     before = {field["attribute"]: field["type"] for field in old["fields"].values()}
     after = {field["attribute"]: field["type"] for field in new["fields"].values()}
     primary = [attribute for attribute in (table["partition"], table["sort"]) if attribute is not None]
@@ -35,7 +35,7 @@ def rendered_otherwise(
             if not is_rendered_alike(was, now, form)
         ]
         if changed:
-            what = f"{' and '.join(changed)} {'is' if len(changed) == 1 else 'are'} written otherwise in it"
+            what = f"{' and '.join(changed)} {'has' if len(changed) == 1 else 'have'} another format in the key"
             place = f"{name}.keys.{attribute}"
             if attribute in primary:
                 yield DesignChange(Impact.RE_KEY, place, what, _moved(name))
@@ -44,7 +44,7 @@ def rendered_otherwise(
 
 
 def _parts(attribute: str, old: Described, new: Described) -> list[tuple[str, str]]:
-    """What stands in a key, and in which form: of a template that is the same, or the field that is the key itself."""
+    """The fields in a key and their formats: of an unchanged template, or of the field that is the key itself."""
     before, after = old["keys"].get(attribute), new["keys"].get(attribute)
     if before is None and after is None:
         return [(attribute, "text")]
@@ -54,7 +54,7 @@ def _parts(attribute: str, old: Described, new: Described) -> list[tuple[str, st
 
 
 def _type_at(types: dict[str, Type], models: Described, path: str) -> Type | None:
-    """The type of what is stored at a path; None where that is not known."""
+    """The type of the value at a path; None if it is not known."""
     first, *steps = path.split(".")
     found = types.get(first)
     for step in steps:
@@ -65,20 +65,19 @@ def _type_at(types: dict[str, Type], models: Described, path: str) -> Type | Non
 
 def _moved(name: str) -> tuple[str, ...]:
     return (
-        "keep the type, and give the new one to another field; or:",
-        "read the items with the old version, and write each to its new key and away from the old one in a transaction "
-        "(an upgrade cannot change a primary key)",
+        "keep the type, and add a field with the new type; or:",
+        "with the old version, move each item to its new key in a transaction (an upgrade cannot change a primary key)",
         f"then deploy, and check with `store.verify({name})`",
     )
 
 
 def _derived_anew(name: str, upgraded: bool) -> tuple[str, ...]:
-    upgrade = () if upgraded else ("add a step to `Upgrades` that turns what is stored into what is accepted",)
+    upgrade = () if upgraded else ("add a step to `Upgrades` that converts stored values",)
     return (
         *upgrade,
         "deploy the writers of the new version",
-        f"`store.repair({name}, dry_run=False)` gives every item its new key",
-        "deploy the readers: before that they do not find all",
+        f"run `store.repair({name}, dry_run=False)`, which gives every item its new key",
+        "deploy the readers; earlier they would miss items",
     )
 
 
@@ -86,7 +85,7 @@ def _derived_anew(name: str, upgraded: bool) -> tuple[str, ...]:
 
 
 def is_rendered_alike(old: Type, new: Type, form: str) -> bool:
-    """Whether values that one type has stored stand in a key as before, once they are of another type."""
+    """Whether stored values of one type have the same text in a key when read as another type."""
     after = {_rendering(each, form) for each in new if each["kind"] != "None"}
     if "any" in after:
         return True
@@ -100,7 +99,7 @@ def is_rendered_alike(old: Type, new: Type, form: str) -> bool:
 
 
 def _rendering(alternative: Alternative, form: str) -> str:
-    """How a value is written: as text or a number is, which is as it is stored, or in a way of its own."""
+    """How a value is written in a key: as it is stored, or in a format of its own."""
     kind = alternative["kind"]
     if kind in ("str", "choice", "int", "Decimal") or (form == "date" and kind in ("date", "datetime")):
         return tag_of(alternative)

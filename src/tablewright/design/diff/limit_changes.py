@@ -1,4 +1,4 @@
-"""Limits of values: lengths, bounds, digits, patterns; which of them are tighter than they were."""
+"""Limits of values: lengths, bounds, digits and patterns; which of them became tighter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tablewright.design.diff.change import Described
 
 __all__ = ["EXACT", "is_exact", "looser", "tighter"]
 
-# Whole numbers up to here are floats as well.
+# Integers up to here are exact as floats.
 EXACT = 2**53
 
 # Limits that are looser where they are larger.
@@ -18,7 +18,7 @@ _BOUNDS = ("at least", "above", "at most", "below")
 
 
 def tighter(old: Described, new: Described, *, whole: bool) -> list[str]:
-    """What is refused now that was not, in words; ``whole`` is for whole numbers."""
+    """The limits that became tighter, in words; ``whole`` is for integers."""
     found = [
         f"{name} {value}" + (f" instead of {old[name]}" if name in old else "")
         for name, value in new.items()
@@ -33,12 +33,12 @@ def tighter(old: Described, new: Described, *, whole: bool) -> list[str]:
 
 
 def looser(old: Described, new: Described, *, whole: bool) -> bool:
-    """Whether something is accepted now that was not."""
+    """Whether some limit became looser."""
     return bool(tighter(new, old, whole=whole))
 
 
 def _allows(name: str, old: Described, value: Any) -> bool:
-    """Whether all that was accepted before is within a limit."""
+    """Whether all values that were accepted are within a limit."""
     if name not in old:
         return False
     before = old[name]
@@ -67,7 +67,7 @@ def _is_within(old: Described, new: Described, inclusive: str, exclusive: str, s
 
 
 def _bound(limits: Described, inclusive: str, exclusive: str, sign: int, *, whole: bool) -> tuple[Any, bool] | None:
-    """A bound, and whether it is left out itself; the bound of a whole number is one that it can have."""
+    """A bound, and whether it is exclusive; the bound of an integer is inclusive."""
     name = exclusive if exclusive in limits else inclusive
     if name not in limits:
         return None
@@ -83,7 +83,7 @@ def _bound(limits: Described, inclusive: str, exclusive: str, sign: int, *, whol
 
 
 def is_exact(number: Described) -> bool:
-    """Whether all whole numbers of a type are floats as well."""
+    """Whether all integers of a type are exact as floats."""
     limits = number.get("limits", {})
     lowest, highest = limits.get("at least", limits.get("above")), limits.get("at most", limits.get("below"))
     return lowest is not None and highest is not None and int(lowest) >= -EXACT and int(highest) <= EXACT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tablewright.design.diff.change import Described, DesignChange, Impact
+from tablewright.design.diff.design_snapshot import Snapshot
 from tablewright.design.diff.entity_changes import entity_changes
-from tablewright.design.diff.snapshot import Snapshot
 
 __all__ = ["table_changes"]
 
@@ -21,10 +21,10 @@ def table_changes(old: Snapshot, new: Snapshot) -> Iterator[DesignChange]:
                 Impact.UNSAFE,
                 name,
                 "table removed",
-                ("keep a backup of it", "delete it once nothing that runs uses it any more"),
+                ("back it up", "delete it when no running program uses it"),
             )
         elif name not in before:
-            yield DesignChange(Impact.FREE, name, "table added", ("`store.ensure_tables` or the template makes it",))
+            yield DesignChange(Impact.FREE, name, "table added", ("`store.ensure_tables` or the template creates it",))
         else:
             yield from _table(name, before[name], after[name], streamed, old["collections"])
 
@@ -42,8 +42,8 @@ def _table(
             name,
             f"the primary key changes from {_key(old)} to {_key(new)}",
             (
-                "a table keeps its key: make a new table under another name",
-                "write to both, copy what is there from the old to the new",
+                "the key of a table cannot be changed: create a new table under another name",
+                "write to both, and copy the items of the old one",
                 "read from the new one, then stop writing to the old one",
             ),
         )
@@ -57,23 +57,23 @@ def _key(table: Described) -> str:
     return " and ".join(f"{name} ({table['types'][name]})" for name in names)
 
 
-# What a table loses with a setting that guards it.
+# Settings that protect a table, and what is lost without them.
 _GUARDS = (
     (
         "encryption",
-        "items are encrypted by a key that nobody in the account can withdraw, or sees the use of",
-        "have it confirmed by whoever asked for a key of the account's own",
+        "items are encrypted with a key owned by AWS, which the account can neither revoke nor audit",
+        "confirm it with whoever required a KMS key of the account",
     ),
     (
         "deletion_protection",
-        "one request deletes the table and all that is in it",
-        "keep it on, unless the table is about to be deleted; keep a backup first",
+        "one request can delete the table with all its items",
+        "keep it on, unless the table is about to be deleted; back it up first",
     ),
 )
 
 
 def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> Iterator[DesignChange]:
-    apply = "`store.ensure_tables` or the template switches it"
+    apply = "`store.ensure_tables` or the template turns it"
     if old["ttl"] != new["ttl"]:
         stored = sorted(
             entity
@@ -84,15 +84,15 @@ def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> 
             yield DesignChange(
                 Impact.UNSAFE,
                 f"{name}.ttl",
-                f"time to live on {new['ttl']}, which {' and '.join(stored)} have already: items whose time has passed "
+                f"time to live on {new['ttl']}, which {' and '.join(stored)} already have: items whose time has passed "
                 "are deleted",
-                ("look for items whose time has passed, and see that they may go", f"{apply} on"),
+                ("check that items whose time has passed may be deleted", f"{apply} on"),
             )
         elif old["ttl"] is None:
             yield DesignChange(Impact.FREE, f"{name}.ttl", f"time to live on {new['ttl']}", (f"{apply} on",))
         elif new["ttl"] is None:
             yield DesignChange(
-                Impact.FREE, f"{name}.ttl", "no time to live any more: items stay", ("switch it off by hand",)
+                Impact.FREE, f"{name}.ttl", "time to live removed: items are no longer deleted", ("disable it by hand",)
             )
         else:
             yield DesignChange(
@@ -100,8 +100,8 @@ def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> 
                 f"{name}.ttl",
                 f"time to live moves from {old['ttl']} to {new['ttl']}",
                 (
-                    "write both attributes, and copy the old one to the new one in all items",
-                    "switch time to live off, and on again for the new attribute (an hour later at the earliest)",
+                    "write both attributes, and copy the old one to the new one in all stored items",
+                    "disable time to live, and enable it for the new attribute (at least an hour later)",
                 ),
             )
     if old["stream"] != new["stream"]:
@@ -115,30 +115,30 @@ def _settings(name: str, old: Described, new: Described, streamed: set[str]) -> 
                 f"{name}.stream",
                 f"the stream changes from {old['stream']} to {new['stream'] or 'none'}{who}",
                 (
-                    "a stream of another kind is another stream: stop the writers",
+                    "another view type is another stream: stop the writers",
                     "let the consumers read the old one to its end",
-                    "switch it off and the new one on, and start again",
+                    "disable it, enable the new one, and start again",
                 ),
             )
         else:
-            yield DesignChange(Impact.FREE, f"{name}.stream", "no stream any more", ("switch it off by hand",))
+            yield DesignChange(Impact.FREE, f"{name}.stream", "stream removed", ("disable it by hand",))
     if old["point_in_time_recovery"] != new["point_in_time_recovery"]:
         if new["point_in_time_recovery"]:
-            yield DesignChange(Impact.FREE, f"{name}.point_in_time_recovery", "switched on", (f"{apply} on",))
+            yield DesignChange(Impact.FREE, f"{name}.point_in_time_recovery", "enabled", (f"{apply} on",))
         else:
             yield DesignChange(
                 Impact.UNSAFE,
                 f"{name}.point_in_time_recovery",
-                "switched off, which throws the history away",
-                ("keep a backup first",),
+                "disabled, which discards the recovery history",
+                ("back the table up first",),
             )
     for member, loss, step in _GUARDS:
         if old[member] != new[member]:
             place = f"{name}.{member}"
             if new[member]:
-                yield DesignChange(Impact.FREE, place, "switched on", (f"{apply} on",))
+                yield DesignChange(Impact.FREE, place, "enabled", (f"{apply} on",))
             else:
-                yield DesignChange(Impact.UNSAFE, place, f"switched off: {loss}", (step,))
+                yield DesignChange(Impact.UNSAFE, place, f"disabled: {loss}", (step,))
     if old["tags"] != new["tags"]:
         yield DesignChange(Impact.FREE, f"{name}.tags", "changed")
     yield from _type_attribute(f"{name}.type_attribute", old, new)
@@ -155,28 +155,28 @@ def _type_attribute(place: str, old: Described, new: Described) -> Iterator[Desi
         if field["attribute"] == after
     ]
     if after is None:
-        yield DesignChange(Impact.FREE, place, f"{before} is no longer written; keys tell items apart")
+        yield DesignChange(Impact.FREE, place, f"{before} is no longer written; items are recognised by their keys")
     elif taken:
         yield DesignChange(
             Impact.BACKFILL,
             place,
-            f"{after} tells items apart, and has other values so far, of {' and '.join(taken)}: such items are not "
-            "recognised",
+            f"{after} becomes the type attribute, and has other values already, of {' and '.join(taken)}: such items "
+            "are not recognised",
             (
                 "choose an attribute that no item has; or",
-                f"write the type names into {after} of all items first, with a version that does not use it otherwise",
+                f"first set {after} of all items to their type names, with a version that does not use it otherwise",
             ),
         )
     elif before is not None:
         yield DesignChange(
             Impact.BACKFILL,
             place,
-            f"the type of an item moves from {before} to {after}",
-            ("deploy the new version, then `store.repair(table, dry_run=False)`",),
+            f"the type attribute changes from {before} to {after}",
+            ("deploy the new version, then run `store.repair(table, dry_run=False)`",),
         )
     else:
         yield DesignChange(
-            Impact.FREE, place, f"{after} tells items apart; those without it are told apart by their keys"
+            Impact.FREE, place, f"{after} becomes the type attribute; items without it are recognised by their keys"
         )
 
 
@@ -189,12 +189,12 @@ def _indexes(name: str, old: Described, new: Described, collections: Described) 
         place = f"{name}.{index}"
         if index not in after:
             users = _users(old, index, collections)
-            grave = f", by which {', '.join(users)} read" if users else ""
+            grave = f", which {', '.join(users)} used" if users else ""
             yield DesignChange(
                 Impact.UNSAFE if users else Impact.FREE,
                 place,
                 f"index removed{grave}",
-                ("deploy the version that does not read it, everywhere", "then delete the index"),
+                ("deploy the version that does not read it to all readers", "then delete the index"),
             )
         elif index not in before:
             yield _added_index(place, after[index])
@@ -209,8 +209,8 @@ def _added_index(place: str, index: Described) -> DesignChange:
             place,
             "local index added, which only a new table can have",
             (
-                "make it a global index, or:",
-                "make a new table with it, write to both, copy, and switch over",
+                "use a global index, or:",
+                "create a new table with it, write to both, copy the items, and switch over",
             ),
         )
     return DesignChange(
@@ -218,9 +218,9 @@ def _added_index(place: str, index: Described) -> DesignChange:
         place,
         f"index on {' and '.join([*index['partition'], *index['sort']])} added",
         (
-            "deploy the writers of the new version, so that new items have its key",
-            "`store.ensure_tables` makes the index; the service fills it from what is stored, one index at a time",
-            "`store.repair(table, dry_run=False)` gives older items the key attributes that they lack",
+            "deploy the writers of the new version, so that new items have its key attributes",
+            "`store.ensure_tables` creates the index; DynamoDB backfills it, one index at a time",
+            "run `store.repair(table, dry_run=False)`, which gives stored items the key attributes that they lack",
             "deploy the readers",
         ),
     )
@@ -246,8 +246,8 @@ def _changed_index(
         yield DesignChange(
             Impact.RE_KEY,
             place,
-            f"local index: {'; '.join(what)}, for which the table has to be made anew",
-            ("make a new table with it, write to both, copy, and switch over",),
+            f"local index: {'; '.join(what)}, which only a new table can have",
+            ("create a new table with it, write to both, copy the items, and switch over",),
         )
         return
     yield DesignChange(
@@ -255,9 +255,9 @@ def _changed_index(
         place,
         "; ".join(what),
         (
-            "an index cannot be changed: add it under another name",
-            "when it is filled, deploy the readers of the new one",
-            "then delete the old one",
+            "an index cannot be changed: add a new one under another name",
+            "when it is active, deploy the readers that use the new one",
+            "then delete the old index",
         ),
     )
 
@@ -269,7 +269,7 @@ def _projection(index: Described) -> str:
 
 
 def _users(table: Described, index: str, collections: Described) -> list[str]:
-    """The patterns that read by an index, of entities and of collections of them."""
+    """The access patterns that read an index, of entities and of collections."""
     owners = {
         **table["entities"],
         **{name: each for name, each in collections.items() if set(each["members"]) <= table["entities"].keys()},

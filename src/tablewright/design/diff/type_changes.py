@@ -1,8 +1,8 @@
-"""Changes of types: which stored values are no longer read, or read as something else.
+"""Changes of types: stored values that are no longer accepted, or are read as something else.
 
-``differences(old, new)`` goes through what the old type can have stored, and finds for each alternative the one of the
-new type that reads it best. What is stored stays as it is; so a type that takes the stored value itself (text for what
-is stored as S, a number for what is stored as N) reads whatever is stored there.
+``differences(old, new)`` goes through the members of the old union, and finds for each the member of the new union that
+reads its stored values best. A type that accepts the stored value itself (``str`` for S, a number for N) reads whatever
+is stored.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tablewright.design.diff.value_types import Alternative, Type, tag_of
 
 __all__ = ["MORE", "Models", "TypeDifference", "differences", "field_differences"]
 
-MORE = "accepts more"
+MORE = "accepts more values"
 _WORDS = {
-    "str": "text",
-    "int": "a whole number",
+    "str": "a string",
+    "int": "an integer",
     "float": "a floating-point number",
     "Decimal": "a decimal number",
-    "bool": "true or false",
+    "bool": "a boolean",
     "bytes": "bytes",
     "UUID": "a UUID",
     "date": "a date",
-    "datetime": "a time",
+    "datetime": "a datetime",
     "seconds": "a time in seconds",
     "milliseconds": "a time in milliseconds",
     "list": "a list",
@@ -40,7 +40,7 @@ _WORDS = {
     "None": "None",
     "any": "anything",
 }
-# Types that read what others have stored, as it is stored.
+# Types that read stored values of others as they are stored.
 _READS: dict[str, frozenset[str]] = {
     "str": frozenset({"UUID", "date", "datetime"}),
     "int": frozenset({"seconds", "milliseconds"}),
@@ -52,15 +52,15 @@ _LENGTHS = {"UUID": 36, "date": 10, "datetime": 27}
 
 @dataclass(frozen=True, slots=True)
 class TypeDifference:
-    """What a change of a type means for stored values: at the field itself, or at a member of a model in it."""
+    """The impact of a type change on stored values: of the field itself, or of a member of a nested model."""
 
-    kind: Impact
+    impact: Impact
     what: str
     path: tuple[str, ...] = ()
 
 
 class Models:
-    """The models of two versions of an entity, and how far they are compared: each pair of them once."""
+    """The nested models of two versions of an entity, and the results of comparing each pair once."""
 
     def __init__(self, old: Described, new: Described) -> None:
         self.old = old
@@ -69,13 +69,13 @@ class Models:
 
 
 def field_differences(old: Described, new: Described, models: Models) -> Iterator[TypeDifference]:
-    """Of a field, or of a member of a model: its type, and what it means that it is absent."""
+    """Differences of a field, or of a member of a model: its type, and its value when absent."""
     before = [each for each in old["type"] if each["kind"] != "None"]
     after = [each for each in new["type"] if each["kind"] != "None"]
     yield from differences(before, after, models)
     takes_none = len(after) < len(new["type"]) or any(each["kind"] == "any" for each in after)
     if old.get("nulls") and not takes_none:
-        yield TypeDifference(Impact.UNSAFE, "None is stored so far, and not accepted now")
+        yield TypeDifference(Impact.UNSAFE, "stored values may be None, which is no longer accepted")
     yield from _absence(old["absent"], new["absent"])
 
 
@@ -83,16 +83,16 @@ def _absence(old: object, new: object) -> Iterator[TypeDifference]:
     if old == new:
         return
     if new == "refused":
-        yield TypeDifference(
-            Impact.BACKFILL, "has no default any more: items without it are refused when they are read"
-        )
+        yield TypeDifference(Impact.BACKFILL, "no longer has a default: items without it become unreadable")
     elif old == "refused":
-        yield TypeDifference(Impact.FREE, "may be absent now")
+        yield TypeDifference(Impact.FREE, "may now be absent")
     elif old in ("None", "empty"):
         was = "None" if old == "None" else "an empty set"
-        yield TypeDifference(Impact.BACKFILL, f"items that have {was} lack it, and are read with {_default(new)} now")
+        yield TypeDifference(
+            Impact.BACKFILL, f"items with {was} lack the attribute, and are now read with {_default(new)}"
+        )
     else:
-        yield TypeDifference(Impact.FREE, f"another default: items that lack it are read with {_default(new)} now")
+        yield TypeDifference(Impact.FREE, f"the default changes: items that lack it are now read with {_default(new)}")
 
 
 def _default(absent: object) -> str:
@@ -105,11 +105,11 @@ def _default(absent: object) -> str:
 
 
 def differences(old: Type, new: Type, models: Models) -> Iterator[TypeDifference]:
-    """From one type to another."""
+    """Differences from one type to another."""
     before, after = {tag_of(each) for each in old}, {tag_of(each) for each in new}
     read = before if "?" in after else before & after
     if read != before and "?" not in before:
-        yield TypeDifference(Impact.UNSAFE, f"stored as {_or(before)} so far, as {_or(after)} now")
+        yield TypeDifference(Impact.UNSAFE, f"was stored as {_or(before)}, is now stored as {_or(after)}")
     used: list[Alternative] = []
     for alternative in old:
         if tag_of(alternative) not in read and tag_of(alternative) != "?":
@@ -119,20 +119,20 @@ def differences(old: Type, new: Type, models: Models) -> Iterator[TypeDifference
         yield from found
         other = taker(alternative, best, new, models.old, models.new)
         if other and not taker(alternative, alternative, old, models.old, models.old):
-            yield TypeDifference(Impact.UNSAFE, f"some are read as {_shown(other)} now, and were {_shown(alternative)}")
+            yield TypeDifference(Impact.UNSAFE, f"some values of {_shown(alternative)} are now read as {_shown(other)}")
     if any(each not in used for each in new):
         yield TypeDifference(Impact.FREE, MORE)
 
 
 def _best(alternative: Alternative, new: Type, models: Models) -> tuple[Alternative | None, list[TypeDifference]]:
-    """The alternative of a type that reads what another one has stored, with the least difference."""
+    """The member of the new union that reads stored values of an old member, with the least difference."""
     order = list(Impact)
 
     def gravity(pair: tuple[Alternative, list[TypeDifference]]) -> tuple[int, int, bool]:
         other, found = pair
-        most_severe = max((order.index(each.kind) for each in found), default=-1)
+        worst = max((order.index(each.impact) for each in found), default=-1)
         # Of models that are alike, the one of the same name is the same.
-        return most_severe, len(found), other != alternative
+        return worst, len(found), other != alternative
 
     tried = [(each, list(_alternative(alternative, each, models))) for each in new]
     return min(tried, key=gravity, default=(None, []))
@@ -145,13 +145,13 @@ def _alternative(old: Alternative, new: Alternative, models: Models) -> Iterator
         case _, "any":
             yield TypeDifference(Impact.FREE, MORE)
         case "any", _:
-            yield TypeDifference(Impact.UNSAFE, f"accepts {_shown(new)} only, and anything so far")
+            yield TypeDifference(Impact.UNSAFE, f"now accepts only {_shown(new)}, and accepted anything")
         case "choice", "choice":
             yield from _choices(old, new)
         case "choice", _:
             yield from _from_choice(old, new)
         case _, "choice":
-            yield TypeDifference(Impact.UNSAFE, f"accepts {_shown(new)} only, and {_shown(old)} so far")
+            yield TypeDifference(Impact.UNSAFE, f"now accepts only {_shown(new)}, and accepted {_shown(old)}")
         case "model", "model":
             yield from _models(old, new, models)
         case "model", "map":
@@ -167,17 +167,17 @@ def _alternative(old: Alternative, new: Alternative, models: Models) -> Iterator
             yield from _limits(old, new)
             yield TypeDifference(Impact.FREE, MORE)
         case "int", "float":
-            yield TypeDifference(Impact.UNSAFE, f"whole numbers above {EXACT:,} are rounded when they are read")
+            yield TypeDifference(Impact.UNSAFE, f"integers above {EXACT:,} are rounded when they are read")
         case _:
-            yield TypeDifference(Impact.UNSAFE, f"{_shown(old)} so far, {_shown(new)} now")
+            yield TypeDifference(Impact.UNSAFE, f"was {_shown(old)}, is now {_shown(new)}")
 
 
 def _parts(old: Alternative, new: Alternative, models: Models) -> Iterator[TypeDifference]:
-    """What is inside of containers of one kind."""
+    """Differences of the contents of two containers of one type."""
     if old["kind"] == "other" and old["name"] != new["name"]:
-        yield TypeDifference(Impact.UNSAFE, f"{_shown(old)} so far, {_shown(new)} now")
+        yield TypeDifference(Impact.UNSAFE, f"was {_shown(old)}, is now {_shown(new)}")
     if new.get("class") is not None and old.get("class") != new["class"]:
-        yield TypeDifference(Impact.UNSAFE, f"accepts what {new['class']} accepts, and {_shown(old)} so far")
+        yield TypeDifference(Impact.UNSAFE, f"now accepts what {new['class']} accepts, and accepted {_shown(old)}")
     for part, words in (("items", "its members"), ("values", "its values")):
         if part in old and part in new:
             yield from _inside(words, differences(old[part], new[part], models))
@@ -186,7 +186,7 @@ def _parts(old: Alternative, new: Alternative, models: Models) -> Iterator[TypeD
 
 
 def _key_differences(old: Type, new: Type, models: Models) -> Iterator[TypeDifference]:
-    """The keys of a map are stored as text, whatever they are."""
+    """Keys of a map are stored as strings, whatever their type."""
     if old != new and {"kind": "str"} in new:
         yield TypeDifference(Impact.FREE, MORE)
     else:
@@ -194,7 +194,7 @@ def _key_differences(old: Type, new: Type, models: Models) -> Iterator[TypeDiffe
 
 
 def _inside(words: str, found: Iterator[TypeDifference]) -> Iterator[TypeDifference]:
-    """Differences inside of a container; a member of a model has a place of its own."""
+    """Differences of the contents of a container; a member of a model has a place of its own."""
     for each in found:
         yield each if each.path or each.what == MORE else replace(each, what=f"{words}: {each.what}")
 
@@ -206,7 +206,7 @@ def _tuples(old: Alternative, new: Alternative, models: Models) -> Iterator[Type
         length = len(old["items"])
         yield from _limits({**old, "limits": {"least length": length, "most length": length}}, new)
     elif len(old["items"]) != len(new["items"]):
-        yield TypeDifference(Impact.UNSAFE, f"has {len(old['items'])} members so far, and {len(new['items'])} now")
+        yield TypeDifference(Impact.UNSAFE, f"had {len(old['items'])} members, and has {len(new['items'])} now")
     else:
         for number, (before, after) in enumerate(zip(old["items"], new["items"], strict=True), 1):
             yield from _inside(f"its member {number}", differences(before, after, models))
@@ -214,7 +214,7 @@ def _tuples(old: Alternative, new: Alternative, models: Models) -> Iterator[Type
 
 def _choices(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
     if tag_of(old) != tag_of(new):
-        yield TypeDifference(Impact.UNSAFE, f"accepts {_shown(new)} only")
+        yield TypeDifference(Impact.UNSAFE, f"now accepts only {_shown(new)}")
         return
     gone = [value for value in old["values"] if value not in new["values"]]
     if gone:
@@ -224,22 +224,22 @@ def _choices(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
 
 
 def _from_choice(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
-    """A few values that any value of a kind is among now."""
+    """Literals or enum members that become a whole type."""
     whole = all("." not in value for value in old["values"])
     reads = {"S": {"str"}, "N": {"Decimal", "float"} | ({"int"} if whole else set()), "BOOL": {"bool"}, "B": {"bytes"}}
     if new["kind"] not in reads.get(tag_of(old), ()) or "class" in new:
-        yield TypeDifference(Impact.UNSAFE, f"{_shown(old)} so far, {_shown(new)} now")
+        yield TypeDifference(Impact.UNSAFE, f"was {_shown(old)}, is now {_shown(new)}")
         return
     limits = new.get("limits", {})
     known = _limits_of([json.loads(value)[tag_of(old)] for value in old["values"]], tag_of(old), limits)
     narrow = tighter(known, limits, whole=False)
     if narrow:
-        yield TypeDifference(Impact.UNSAFE, f"accepts less: {', '.join(narrow)}")
+        yield TypeDifference(Impact.UNSAFE, f"accepts fewer values: {', '.join(narrow)}")
     yield TypeDifference(Impact.FREE, MORE)
 
 
 def _limits_of(values: Sequence[str], tag: str, wanted: Described) -> dict[str, Any]:
-    """The limits within which some stored values are."""
+    """The limits that some stored values are within."""
     if tag == "S":
         return {"least length": min(map(len, values)), "most length": max(map(len, values))}
     if tag != "N":
@@ -253,13 +253,13 @@ def _limits_of(values: Sequence[str], tag: str, wanted: Described) -> dict[str, 
 
 
 def _as_stored(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
-    """What another type has stored is read as it is stored."""
+    """Stored values of another type, read as they are stored."""
     length = _LENGTHS.get(old["kind"])
     if length is not None:
         old = {**old, "limits": {"least length": length, "most length": length}}
     yield from _limits(old, new)
     if "class" in new:
-        yield TypeDifference(Impact.UNSAFE, f"accepts what {new['class']} accepts, and {_shown(old)} so far")
+        yield TypeDifference(Impact.UNSAFE, f"now accepts what {new['class']} accepts, and accepted {_shown(old)}")
     yield TypeDifference(Impact.FREE, MORE)
 
 
@@ -268,7 +268,7 @@ def _limits(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
     whole = old["kind"] == "int"
     narrow = tighter(before, after, whole=whole)
     if narrow:
-        yield TypeDifference(Impact.UNSAFE, f"accepts less: {', '.join(narrow)}")
+        yield TypeDifference(Impact.UNSAFE, f"accepts fewer values: {', '.join(narrow)}")
     elif looser(before, after, whole=whole):
         yield TypeDifference(Impact.FREE, MORE)
 
@@ -279,14 +279,12 @@ def _limits(old: Alternative, new: Alternative) -> Iterator[TypeDifference]:
 def _models(old: Alternative, new: Alternative, models: Models) -> Iterator[TypeDifference]:
     names = (old["name"], new["name"])
     if names not in models.compared:
-        # A model that is part of itself is compared where it stands first.
+        # A recursive model is compared where it occurs first.
         models.compared[names] = ()
         before, after = models.old[old["name"]], models.new[new["name"]]
         found = list(_members(before["members"], after["members"], models))
         if after.get("closed") and not before.get("closed"):
-            found.append(
-                TypeDifference(Impact.UNSAFE, f"{new['name']} refuses members that it does not know, and did not")
-            )
+            found.append(TypeDifference(Impact.UNSAFE, f"{new['name']} now refuses unknown members"))
         models.compared[names] = tuple(found)
     yield from models.compared[names]
 
@@ -297,17 +295,17 @@ def _members(old: Described, new: Described, models: Models) -> Iterator[TypeDif
             found = field_differences(old[name], new[name], models)
             yield from (replace(each, path=(name, *each.path)) for each in found)
         elif name in old:
-            what = "removed from a nested model: what is stored there is lost at the next write, or refused"
+            what = "removed from a nested model: its stored value is lost at the next write, or refused"
             yield TypeDifference(Impact.UNSAFE, what, (name,))
         elif new[name]["absent"] == "refused":
-            what = "added without a default: stored items lack it, and are refused when they are read"
+            what = "added without a default: stored items lack it, and become unreadable"
             yield TypeDifference(Impact.BACKFILL, what, (name,))
         else:
             yield TypeDifference(Impact.FREE, "added", (name,))
 
 
 def _model_as_map(old: Alternative, new: Alternative, models: Models) -> Iterator[TypeDifference]:
-    """A model that is read as a map: its names are keys, its members values."""
+    """A model that is read as a map: names become keys, members become values."""
     yield from _inside("its keys", differences([{"kind": "str"}], new["keys"], models))
     names = (old["name"], repr(new))
     if names not in models.compared:
@@ -315,7 +313,7 @@ def _model_as_map(old: Alternative, new: Alternative, models: Models) -> Iterato
         found: list[TypeDifference] = []
         for name, member in models.old[old["name"]]["members"].items():
             stored = [each for each in member["type"] if each["kind"] != "None" or member.get("nulls")]
-            refused = [each for each in differences(stored, new["values"], models) if each.kind is not Impact.FREE]
+            refused = [each for each in differences(stored, new["values"], models) if each.impact is not Impact.FREE]
             found += [replace(each, path=(name, *each.path)) for each in refused]
         models.compared[names] = tuple(found)
     yield from models.compared[names]

@@ -1,8 +1,8 @@
-"""Unions: what is stored of one alternative may be read as another one.
+"""Unions: stored values of one member may be read as another member.
 
-pydantic tries all alternatives of a union. Of those that take a value, it gives the one that fits best: of models the
-one that knows the most members of what is stored, and of equals the first. So an alternative that comes before the one
-that wrote a value, and takes it as well, is what the value is read as from now on.
+pydantic tries all members of a union. Of those that accept a value it takes the best match: of models the one with the
+most fields set, and of equal ones the first. So a member that comes before the one that wrote a value, and accepts it
+as well, is what the value is read as from now on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tablewright.design.diff.value_types import Alternative, Type, tag_of
 
 __all__ = ["taker"]
 
-# Values that are stored as what they are; a map of such values is a better fit for a map than any model.
+# Types that are stored as they are; a map of such values matches a stored map better than any model.
 _AS_STORED = frozenset({"str", "int", "bool"})
 _ALL = frozenset({"any", "other"})
 
@@ -23,7 +23,7 @@ _ALL = frozenset({"any", "other"})
 def taker(
     stored: Alternative, best: Alternative | None, union: Type, old_models: Described, new_models: Described
 ) -> Alternative | None:
-    """The alternative of a union that takes some of what is stored of another, although ``best`` is what reads it."""
+    """The member of a union that accepts some stored values that ``best`` should read."""
     if best is None:
         return None
     before = union[: union.index(best)]
@@ -59,12 +59,12 @@ def _has_members(items: Sequence[Alternative]) -> bool:
 
 
 class _Overlap:
-    """Whether something that is stored of one type may be taken by another."""
+    """Whether a stored value of one type may be accepted by another."""
 
     def __init__(self, old: Described, new: Described) -> None:
         self._old = old
         self._new = new
-        # Models that are being compared; one that is part of itself is not looked into again.
+        # Models that are being compared; a recursive one is not entered again.
         self._within: set[tuple[str, str]] = set()
 
     def of(self, stored: Alternative, other: Alternative) -> bool:
@@ -95,7 +95,7 @@ class _Overlap:
         for name, member in stored.items():
             known = model["members"].get(name)
             if known is None:
-                # One that does not know a member fits worse than the one that wrote it.
+                # A model without the member is a worse match than the one that wrote it.
                 if _is_always_there(member):
                     return False
             elif _is_always_there(member) and not self._any(member["type"], known["type"]):
@@ -104,5 +104,5 @@ class _Overlap:
 
 
 def _is_always_there(member: Described) -> bool:
-    """Whether a model that is stored has a member: all of them have, but for None, and what is like it."""
+    """Whether a stored model always has a member: None and empty sets are not stored."""
     return all(each["kind"] not in ("None", "set", "any") for each in member["type"])

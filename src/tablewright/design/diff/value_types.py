@@ -1,19 +1,19 @@
-"""What values a field accepts, and how they are stored, as plain JSON: what snapshots say of a type.
+"""Types of fields as plain JSON, for snapshots: which values a field accepts, and how they are stored.
 
     Types().of(list[date] | None)     [{"kind": "list", "items": [{"kind": "date"}]}, {"kind": "None"}]
 
-A type is a list of the alternatives that it is a union of. Each has a ``kind``, and whatever else decides which stored
-values it reads, and as what:
+A type is a list of the members of its union. Each has a ``kind``, and whatever else decides which stored values it
+reads, and as what:
 
     str, int, float, Decimal, bool, bytes, UUID, date, datetime     perhaps with ``limits``, and a ``class`` of its own
-    seconds, milliseconds       a time that is counted
-    choice                      the ``values`` of literals and enums that are ``stored`` under one tag
+    seconds, milliseconds       a time as an epoch number
+    choice                      the ``values`` of literals and enums that are ``stored`` with one type tag
     list, set, tuple            of ``items``; those of a tuple by position
     map                         of ``keys`` and ``values``
     model                       by its ``name``: its members are described once, however often it occurs, also in itself
-    None, any, other            other is a class of which only the ``name`` is known
+    None, any, other            ``other`` is a class of which only the ``name`` is known
 
-Validators are functions, and are not part of it.
+Validators are functions, and are not described.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ _LIMITS: Mapping[str, str] = {
     "pattern": "pattern",
     "UUID version": "uuid_version",
     "strict": "strict",
-    "without spaces around": "strip_whitespace",
+    "without surrounding spaces": "strip_whitespace",
     "in lower case": "to_lower",
     "in upper case": "to_upper",
 }
@@ -97,19 +97,19 @@ _LIMITS: Mapping[str, str] = {
 _TEXTS: Mapping[str, str] = {
     "least length": "str_min_length",
     "most length": "str_max_length",
-    "without spaces around": "str_strip_whitespace",
+    "without surrounding spaces": "str_strip_whitespace",
     "in lower case": "str_to_lower",
     "in upper case": "str_to_upper",
 }
 
 
 def tag_of(alternative: Alternative) -> str:
-    """What values of an alternative are stored under; ``?`` where that is not known beforehand."""
+    """The type tag that values are stored with; ``?`` if it depends on the value."""
     return _TAGS.get(alternative["kind"]) or str(alternative.get("stored", "?"))
 
 
 class Types:
-    """Describes types, and the models that it meets in them."""
+    """Describes types, and the models in them."""
 
     def __init__(self) -> None:
         # By name: the members, by the names that they are stored under, and whether others are refused.

@@ -1,9 +1,9 @@
-"""The design document, made from the design: so it cannot say anything else.
+"""The design document, generated from the design, so that it is never out of date.
 
     to_markdown(document(design))
 
-Tables and indexes, entities with attributes and keys, item collections, access patterns, writes and what follows from
-them, who may do what, sample items, capacity and cost. The same design always gives the same document.
+Tables and indexes, entities with attributes and keys, item collections, access patterns, writes and reactions, roles,
+sample items, capacity and cost. The same design always gives the same document.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from decimal import Decimal
 from itertools import groupby
 from textwrap import dedent
 
-from tablewright.design.cost.capacity_estimate import CapacityEstimate, is_transaction
+from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.cost_report import cost_blocks
 from tablewright.design.cost.monthly_bill import plan_costs
+from tablewright.design.cost.write_actions import is_transaction
 from tablewright.design.document.design_outline import key_text, state_text
 from tablewright.design.document.mermaid import collection_diagram, entity_diagram, flow_diagram, type_text
 from tablewright.design.document.svg_diagrams import collection_drawing, entity_drawing, flow_drawing
@@ -66,7 +67,7 @@ def _introduction(design: Design) -> Iterator[Block]:
     yield Text(
         f"{_count(tables, 'table')}, {_count(entities, 'entity', 'entities')}, "
         f"{_count(len(design.patterns), 'access pattern')}, {_count(len(design.writes), 'write')}. "
-        "Made from the model by `tablewright docs`; change the model, not this page."
+        "Generated from the model by `tablewright docs`; change the model, not this page."
     )
 
 
@@ -122,7 +123,7 @@ def _entities(design: Design) -> Iterator[Block]:
     yield Diagram(entity_diagram(design), entity_drawing(design))
     for schema in design.schemas:
         yield Heading(schema.entity.__name__, 3)
-        # What the class says of itself; a base's words are not its own.
+        # The docstring of the class itself, not of a base.
         yield from _prose(schema.entity.__dict__.get("__doc__"))
         yield Grid(
             ["attribute", "field", "type", "meaning"],
@@ -137,7 +138,7 @@ def _entities(design: Design) -> Iterator[Block]:
             ],
         )
         rows = [_key_row(schema, attribute) for attribute in schema.table.key_attributes if _has_key(schema, attribute)]
-        yield Grid(["key attribute", "made of", "key of", "while"], rows)
+        yield Grid(["key attribute", "template", "key of", "present if"], rows)
 
 
 def _meaning(schema: Schema, spec: FieldSpec) -> str:
@@ -157,7 +158,7 @@ def _meaning(schema: Schema, spec: FieldSpec) -> str:
         after = spec.marker(Expiry).after
         parts.append("when it expires" + (f", by default after {_duration(after)}" if after else ""))
     if spec in schema.large:
-        parts.append(f"kept elsewhere while the item is past {spec.marker(Large).threshold:,} bytes")
+        parts.append(f"stored as a blob if the item exceeds {spec.marker(Large).threshold:,} bytes")
     if info.is_required():
         parts.append("required")
     elif info.default is not None and info.default_factory is None and spec not in (schema.version, *schema.numbered):
@@ -184,7 +185,7 @@ def _key_row(schema: Schema, attribute: str) -> list[str]:
 
 def _collections(design: Design) -> Iterator[Block]:
     yield Heading("Item collections")
-    yield Text("Items that share a partition key lie together, in the order of their sort keys.")
+    yield Text("Items with the same partition key are stored together, sorted by their sort keys.")
     yield Diagram(collection_diagram(design), collection_drawing(design))
     if design.collections:
         yield Grid(
@@ -193,7 +194,7 @@ def _collections(design: Design) -> Iterator[Block]:
                 [
                     kind.__name__,
                     ", ".join(
-                        f"{member.name}: {'many ' if member.many else 'perhaps a ' if member.optional else ''}"
+                        f"{member.name}: {'many ' if member.many else 'optional ' if member.optional else ''}"
                         f"{member.schema.entity.__name__}"
                         for member in kind.members_
                     ),
@@ -226,7 +227,7 @@ def _patterns(design: Design) -> Iterator[Block]:
     yield Heading("Access patterns")
     yield Grid(["pattern", "operation", "reads", "by", "how", "read units"], rows, ["read units"])
     if design.required_reads:
-        yield Text("Questions that these have to answer:")
+        yield Text("Required reads:")
         yield Bullets(
             [f"{read.name}: {read.entity.__name__} by {', '.join(read.by)}" for read in design.required_reads]
         )
@@ -290,18 +291,18 @@ def _writes(design: Design) -> Iterator[Block]:
                 write.about,
             ]
         )
-    yield Grid(["write", "does", "as", "write units", "about"], rows, ["write units"])
+    yield Grid(["write", "items", "as", "write units", "about"], rows, ["write units"])
     if design.reactions:
-        yield Heading("What follows", 3)
+        yield Heading("Reactions", 3)
         yield Grid(
-            ["reaction", "to", "effect", "from", "repeated"],
+            ["reaction", "to", "effect", "source", "redelivery"],
             [
                 [
                     f"`{each.name}`",
                     f"{', '.join(sorted(each.events))} of {each.entity.__name__}",
                     each.effect,
                     "the stream" if each.source == "stream" else "the writer",
-                    "counts once" if each.once else "counts again",
+                    "has no effect" if each.once else "repeats the effect",
                 ]
                 for each in design.reactions
             ],
@@ -325,9 +326,9 @@ def _roles(design: Design) -> Iterator[Block]:
 
 def _accepted(design: Design) -> Iterator[Block]:
     if design.accepted:
-        yield Heading("Findings that are accepted")
+        yield Heading("Accepted findings")
         yield Grid(
-            ["rule of lint", "place", "reason"],
+            ["lint rule", "place", "reason"],
             [[f"`{each.rule}`", f"`{each.place}`", each.reason] for each in design.accepted],
         )
 
@@ -349,7 +350,7 @@ def _costs(design: Design) -> Iterator[Block]:
 
 
 def _prose(text: str | None) -> Iterator[Block]:
-    """Text as it stands in a docstring: paragraphs, and what is indented as it is."""
+    """The text of a docstring: paragraphs, and indented blocks as code."""
     lines = inspect.cleandoc(text or "").splitlines()
     for indented, group in groupby(_paragraphs(lines), key=lambda part: any(line.startswith("  ") for line in part)):
         if indented:
@@ -365,7 +366,7 @@ def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
 
 
 def _duration(time: timedelta) -> str:
-    """A time in the largest unit that it is whole in."""
+    """A duration in the largest unit that divides it."""
     seconds = int(time.total_seconds())
     for unit, name in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds and seconds % unit == 0:

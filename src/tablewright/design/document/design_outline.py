@@ -1,4 +1,4 @@
-"""What documents show of a design: key templates in its own words, item collections, and who is related to whom."""
+"""What documents show of a design: key templates, item collections, and relations between entities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CollectionMember", "ItemCollection", "Relation", "item_collections",
 
 @dataclass(frozen=True, slots=True)
 class CollectionMember:
-    """A kind of item in a collection, and its sort key; with ``state``, only while that holds."""
+    """An entity in an item collection, and its sort key; with ``state``, only if that holds."""
 
     schema: Schema
     sort: str
@@ -40,7 +40,7 @@ class ItemCollection:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Two kinds of items in one collection of the table: one of the first, one or many of the second."""
+    """Two entities in one item collection: one item of the first, one or many of the second."""
 
     one: Schema
     other: Schema
@@ -74,7 +74,7 @@ def state_text(schema: Schema, attribute: str) -> str:
         spec = schema.by_attribute.get(path.partition(".")[0])
         # The store sees to its stamps.
         if spec is not None and "NULL" in spec.types and spec not in (schema.created, schema.updated):
-            told.append(f"{schema.field_path(path)} is there")
+            told.append(f"{schema.field_path(path)} is set")
     return " and ".join(told)
 
 

@@ -1,4 +1,4 @@
-"""Mermaid diagrams of a design: its entities, its item collections, and what follows from its writes."""
+"""Mermaid diagrams of a design: entities, item collections, and writes with their reactions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TYPES = {"S": "string", "N": "number", "B": "binary", "BOOL": "boolean", "M": "
 
 
 def type_text(schema: Schema, field: str) -> str:
-    """What a field is stored as, in a word."""
+    """The stored type of a field, as a word."""
     tags = schema.fields[field].types - {"NULL"}
     words = {"any" if tag is None else _TYPES.get(tag, tag) for tag in tags}
     return "_or_".join(sorted(words)) or "any"
@@ -41,20 +41,20 @@ def _entities(design: Design) -> Iterator[str]:
 
 
 def collection_diagram(design: Design) -> str:
-    """Which items lie together, in tables and in indexes."""
+    """The item collections of tables and indexes."""
     lines = ["flowchart LR"]
     for number, collection in enumerate(item_collections(design)):
         title = f"{collection.place}: {collection.partition_name} = {collection.partition}"
         lines.append(f'    subgraph C{number}["{_label(title)}"]')
         for position, member in enumerate(collection.members):
-            parts = [member.schema.entity.__name__, member.sort, f"while {member.state}" if member.state else ""]
+            parts = [member.schema.entity.__name__, member.sort, f"if {member.state}" if member.state else ""]
             lines.append(f'        C{number}M{position}["{_label("<br/>".join(filter(None, parts)))}"]')
         lines.append("    end")
     return "\n".join(lines)
 
 
 def flow_diagram(design: Design) -> str | None:
-    """Writes, what they touch, and what follows from that; None where no writes are declared."""
+    """Writes, the entities that they write, and reactions; None if no writes are declared."""
     if not design.writes:
         return None
     lines = ["flowchart LR"]

@@ -1,4 +1,4 @@
-"""The diagrams of a design as SVG, for a page that is to be looked at without anything else.
+"""The diagrams of a design as SVG, for a self-contained HTML page.
 
 Boxes in columns, and lines between them: enough for entities, item collections and flows, and no more.
 """
@@ -74,14 +74,14 @@ def collection_drawing(design: Design) -> str:
     for collection in item_collections(design):
         rows = [f"{collection.partition_name} = {collection.partition}"]
         for member in collection.members:
-            state = f" while {member.state}" if member.state else ""
+            state = f" if {member.state}" if member.state else ""
             rows.append(f"  {member.sort or '(no sort key)'}  {member.schema.entity.__name__}{state}")
         boxes.append(_Box(collection.place, rows))
     return _flowed("Item collections", boxes)
 
 
 def flow_drawing(design: Design) -> str:
-    """Writes, what they touch, and what follows."""
+    """Writes, the entities that they write, and reactions."""
     touched = [entity for write in design.writes.values() for entity in _concerned(write)]
     entities = {entity: _Box(entity.__name__) for entity in dict.fromkeys([*touched, *_reacting(design)])}
     writes = {write.name: _Box(write.name) for write in design.writes.values()}
@@ -100,7 +100,7 @@ def flow_drawing(design: Design) -> str:
         for entity in _concerned(write)
     ]
     lines += [_line(entities[each.entity], reactions[each.name], dashed=True) for each in design.reactions]
-    return _svg("What follows from a write", [box for column in columns for box in column], list(dict.fromkeys(lines)))
+    return _svg("Writes and reactions", [box for column in columns for box in column], list(dict.fromkeys(lines)))
 
 
 def _concerned(write: Write) -> list[type]:

@@ -1,30 +1,44 @@
-"""The least policy of each role: what the store asks for to run the role's patterns and writes, and nothing else.
+"""Least-privilege IAM policies: exactly what the store needs for the patterns and writes of a role.
 
-    grants(design, "api")                      actions on tables, indexes and streams, each with its reason
+    grants(design, "api")                      permissions on tables, indexes and streams, each with its reason
     document(grants, arns("us-east-1", "123456789012"))
 
-A role is a list of patterns and writes. A read by primary key is GetItem (and BatchGetItem, where it says ``many``), a
-query is Query on the table or on the index. A transaction has no permission of its own: each of its actions needs the
-one of PutItem, UpdateItem, DeleteItem or ConditionCheckItem. What the store does beside the item itself counts: guards
-of unique fields, counters, a read before a key can be made anew, moves. Many puts or deletes without a condition are
-BatchWriteItem (``write_many``).
+A role is a list of patterns and writes. A read by primary key is GetItem (and BatchGetItem, with ``many``), a query is
+Query on the table or the index. A transaction has no permission of its own: each of its actions needs PutItem,
+UpdateItem, DeleteItem or ConditionCheckItem. Internal items and reads count as well: guards of unique fields,
+counters, reads before a key can be derived, moves. Unconditional puts or deletes of many items are BatchWriteItem
+(``write_many``).
 
 Reactions that read a stream belong to a consumer, which has a policy too: it reads the stream, and writes its notes.
-The service cannot restrict ListStreams to a table, and it is needed only while a stream is being replaced by another
-one, so it is left out.
+ListStreams cannot be restricted to a table, and is needed only while a stream is being replaced by another one, so it
+is left out.
 
-A tenant's policy goes further: it is limited to the partition keys that have the tenant's own value, by
-``dynamodb:LeadingKeys``. That the request names a key at all is part of the condition, as "all of none" is true.
+The policy of a tenant is also limited to the partition keys with the tenant's own value, by ``dynamodb:LeadingKeys``.
+The condition requires that the request has a key at all, as ``ForAllValues`` is true for none.
 
-resources   Resource, Grant, Tenant
-roles       grants, consumer_grants, all_grants: what roles and consumers are granted
-reads, writes, tenants
-            what a pattern asks for, what a write asks for, and which keys are a tenant's own
-documents   arns, document: the policy
+    grants              Resource, Grant, Tenant
+    role_grants         what roles and consumers are granted
+    read_grants         what a pattern needs
+    write_grants        what a write needs
+    leading_keys        the partition keys of a tenant
+    policy_document     ARNs and the policy
+    policy_evaluation   whether a policy allows a request, for tests
 """
 
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.policy_document import arns, document, words
+from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.design.iam.role_grants import all_grants, consumer_grants, grants
 
-__all__ = ["Grant", "Resource", "Tenant", "all_grants", "arns", "consumer_grants", "document", "grants", "words"]
+__all__ = [
+    "Grant",
+    "Resource",
+    "Tenant",
+    "all_grants",
+    "arns",
+    "consumer_grants",
+    "document",
+    "grants",
+    "is_allowed",
+    "words",
+]

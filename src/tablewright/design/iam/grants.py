@@ -1,4 +1,4 @@
-"""What is granted: an action on a resource, perhaps to a tenant."""
+"""Grants: an action on a resource, perhaps limited to a tenant."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """An action on a resource, and what needs it; with ``leading``, on items with these partition keys only."""
+    """An action on a resource, and the reason; with ``leading``, only for items with these partition keys."""
 
     action: str
     resource: Resource
@@ -35,7 +35,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A field whose value tells whose an item is, and the policy variable that has the caller's."""
+    """The field that identifies the tenant of an item, and the policy variable with the tenant of the caller."""
 
     field: str
     variable: str | None = None

@@ -1,4 +1,4 @@
-"""The partition keys that are a tenant's own, for ``dynamodb:LeadingKeys``."""
+"""The partition keys of a tenant, for ``dynamodb:LeadingKeys``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["leading_keys"]
 def leading_keys(
     name: str, schema: Schema, index_name: str | None, fixed: Mapping[str, Any], tenant: Tenant
 ) -> tuple[str, ...]:
-    """The partition keys that have the tenant's value; one that has more in it, behind that, ends in ``*``."""
+    """The partition keys with the tenant's value; a key that continues after it ends in ``*``."""
     table = schema.table
     attributes = (table.partition,) if index_name is None else table.index(index_name).partition
     if len(attributes) > 1:
@@ -48,8 +48,8 @@ def leading_keys(
             )
     key = f"{attribute} = {rule.template.text!r}" if rule is not None else attribute
     raise DesignError(
-        f"{name} cannot be limited to a tenant: its partition key ({key}) does not begin with {tenant.field}; read "
-        "by a key that does, or leave it to another role"
+        f"{name} cannot be limited to a tenant: its partition key ({key}) does not begin with {tenant.field}; use "
+        "a key that does, or another role"
     )
 
 

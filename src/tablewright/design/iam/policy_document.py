@@ -1,4 +1,4 @@
-"""Policy documents, from what is granted."""
+"""Policy documents, from grants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def arns(
     stream_labels: Mapping[str, str] | None = None,
     partition: str = "aws",
 ) -> Callable[[Resource], str]:
-    """ARNs of resources. A stream has the label that is given for its table, or one to be filled in."""
+    """Makes the ARNs of resources. A stream has the label that is given for its table, or a placeholder."""
     check_place(region, environment)
     labels = stream_labels or {}
 
@@ -40,11 +40,11 @@ def arns(
 
 
 def document(grants: Iterable[Grant], arn: Callable[[Resource], Any]) -> dict[str, Any]:
-    """The policy that allows what is granted, and only that."""
+    """The policy that allows exactly what is granted."""
     actions: dict[tuple[tuple[str, ...], Resource], set[str]] = {}
     for grant in grants:
         actions.setdefault((grant.leading, grant.resource), set()).add(grant.action)
-    # Resources on which the same is allowed share a statement.
+    # Resources with the same actions share a statement.
     together: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Resource]] = {}
     for (leading, resource), allowed in actions.items():
         together.setdefault((leading, tuple(sorted(allowed))), []).append(resource)
@@ -65,11 +65,12 @@ def document(grants: Iterable[Grant], arn: Callable[[Resource], Any]) -> dict[st
         statements.append(statement)
     if not statements:
         raise DesignError(
-            "a role that may do nothing has no policy, as IAM takes none without a statement; give it patterns or "
-            "writes, or leave it out"
+            "a role without permissions has no policy, as IAM refuses one without statements; give it patterns or "
+            "writes, or remove it"
         )
     return {"Version": _VERSION, "Statement": statements}
 
 
 def words(text: str) -> list[str]:
+    """The words of a name that may stand in the name of a policy."""
     return re.findall(r"[A-Za-z0-9]+", text) or ["Policy"]

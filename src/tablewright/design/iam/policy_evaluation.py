@@ -1,11 +1,11 @@
-"""Whether a policy allows a request, by the rules of IAM, so that tests can ask.
+"""Evaluates whether a policy allows a request, by the rules of IAM, for tests.
 
     is_allowed(policy, "dynamodb:Query", arn, {"dynamodb:LeadingKeys": ["CUSTOMER#c-1"]})
 
-Nothing is allowed that no statement allows, and what one denies is denied whatever the others say. A request has a
-context: condition keys, each with a value or several. Of the operators, those on texts, booleans and existence are
-known, with ``IfExists``, ``ForAllValues`` (every value of the request matches; true without any) and ``ForAnyValue``
-(some value matches; false without any). An unknown one is an error and not a guess.
+A request is allowed if a statement allows it and none denies it. It has a context: condition keys, each with one or
+more values. Supported are the operators on strings, booleans and existence, with ``IfExists``, ``ForAllValues`` (every
+value of the request matches; true without values) and ``ForAnyValue`` (some value matches; false without values). Other
+operators raise an error.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _holds(operator: str, key: str, wanted: Sequence[Any], context: Mapping[str,
     if name == "Null":
         return (values is None or not values) == (texts[0] == "true")
     if name not in _OPERATORS:
-        raise ValueError(f"the condition operator {operator} is not known here")
+        raise ValueError(f"the condition operator {operator} is not supported")
     matches, negated = _OPERATORS[name]
 
     def one(value: str) -> bool:
@@ -83,7 +83,7 @@ def _holds(operator: str, key: str, wanted: Sequence[Any], context: Mapping[str,
     if quantifier == "ForAnyValue":
         return any(map(one, values or ()))
     if colon:
-        raise ValueError(f"the condition operator {operator} is not known here")
+        raise ValueError(f"the condition operator {operator} is not supported")
     if not values:
         return optional or negated
     return all(map(one, values)) if negated else any(map(one, values))
@@ -102,7 +102,7 @@ def _equal_ignoring_case(pattern: str, value: str, context: Mapping[str, list[st
 
 
 def _like(pattern: str, value: str, context: Mapping[str, list[str]]) -> bool:
-    """``*`` and ``?`` in the policy match anything; in the value of a variable they are what they are."""
+    """``*`` and ``?`` are wildcards in the policy, and literal in the value of a variable."""
     expression = ""
     position = 0
     for match in _VARIABLE.finditer(pattern):
@@ -119,7 +119,7 @@ def _wild(text: str) -> str:
 
 
 def _resolved(pattern: str, context: Mapping[str, list[str]]) -> str | None:
-    """A text with its variables filled in; None where one has no value."""
+    """A string with its variables replaced; None if one has no value."""
     values = {match[1]: _value(match[1], context) for match in _VARIABLE.finditer(pattern)}
     if None in values.values():
         return None

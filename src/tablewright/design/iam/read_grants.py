@@ -1,4 +1,4 @@
-"""What a pattern asks for."""
+"""What an access pattern needs permission for."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def of_read(
         yield Grant("Query", Resource(table, pattern.index), name, leading)
     batches = list(_batches(schema if isinstance(owner, Schema) else owner, pattern))
     if isinstance(pattern, Get) and pattern.index is not None and _is_by_unique_field(schema, pattern.index):
-        # What was written before is read by the guard of the value, as the index may lag behind.
-        batches.append(("GetItem", "what was just written, by its guard"))
+        # Read-your-writes: the store reads by the guard of the value, as the index may lag behind.
+        batches.append(("GetItem", "recent writes, by the guard"))
     if tenant is None:
         batches += _written_back(schema if isinstance(owner, Schema) else owner)
     for action, reason in batches:
         if tenant is not None and (pattern.index is not None or action == "GetItem"):
             raise DesignError(
                 f"{name} cannot be limited to a tenant: items are read from the table as well ({reason}), by keys that "
-                "are not the tenant's; leave it to another role"
+                "do not have the tenant; use another role"
             )
         yield Grant(action, Resource(table), f"{name}: {reason}" if reason else name, leading)
 
 
 def _batches(owner: Schema | type[Collection], pattern: Get | Query | CollectionQuery) -> Iterator[tuple[str, str]]:
-    """Why a read takes BatchGetItem on the table, beside what it is."""
+    """Why a read needs BatchGetItem on the table as well."""
     schemas = [owner] if isinstance(owner, Schema) else [member.schema for member in owner.members_]
     if isinstance(pattern, Get) and pattern.index is None and pattern.many:
         yield "BatchGetItem", ""
@@ -52,24 +52,24 @@ def _batches(owner: Schema | type[Collection], pattern: Get | Query | Collection
     if isinstance(pattern, Query) and pattern.project:
         large &= set(pattern.project)
     if large and pattern.load_large:
-        yield "BatchGetItem", "items whose large values were replaced meanwhile"
+        yield "BatchGetItem", "items whose blobs were replaced meanwhile"
 
 
 def _written_back(owner: Schema | type[Collection]) -> Iterator[tuple[str, str]]:
-    """What a read writes, of entities whose items it stores in their present shape.
+    """What a read writes, for entities whose upgraded items are written back.
 
-    It does without where it may not, so a tenant is not granted it.
+    A read works without this permission, so a tenant is not granted it.
     """
     for schema in [owner] if isinstance(owner, Schema) else [member.schema for member in owner.members_]:
         if schema.upgrades is not None and schema.upgrades.write_back:
-            reason = f"items of an older shape of {schema.entity.__name__}, written back"
+            reason = f"items of older schema versions of {schema.entity.__name__}, written back"
             # With the guards of unique values that an upgrade has changed.
             for action in ("UpdateItem", "PutItem", "DeleteItem") if schema.unique else ("UpdateItem",):
                 yield action, reason
 
 
 def _is_by_unique_field(schema: Schema, index: str) -> bool:
-    """Whether what an index is asked for is a unique field and nothing else, however its key is made of it."""
+    """Whether the partition key of an index is made of a unique field alone."""
     asked: set[str] = set()
     for attribute in schema.table.index(index).partition:
         rule = schema.key_rules.get(attribute)
@@ -78,13 +78,13 @@ def _is_by_unique_field(schema: Schema, index: str) -> bool:
 
 
 def same_items(found: Sequence[Grant]) -> Iterator[Grant]:
-    """Query on a table without a sort key, for a role that gets its items and queries an index of it.
+    """Query on a table without a sort key, for a role that reads its items and queries an index of it.
 
-    There it gives the very items that GetItem gives, each for its key: what the role can see stays the same, and it may
-    query the table as it queries the index.
+    It returns the same items as GetItem: what the role can read stays the same, and it may query the table like the
+    index.
     """
     got = {grant.resource.table.name: grant.resource.table for grant in found if grant.action == "GetItem"}
     queried = {grant.resource.table.name for grant in found if grant.action == "Query" and grant.resource.index}
     for name, table in got.items():
         if table.sort is None and name in queried:
-            yield Grant("Query", Resource(table), "the items that GetItem reads")
+            yield Grant("Query", Resource(table), "the same items as GetItem")

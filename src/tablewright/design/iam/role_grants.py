@@ -1,4 +1,4 @@
-"""What roles and consumers are granted."""
+"""What roles and consumers need permission for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def grants(design: Design, role: str, tenant: Tenant | None = None) -> list[Gran
         known = ", ".join(design.roles) or "none"
         raise DesignError(f"{design.name} has no role {role!r}; it has {known}")
     found: list[Grant] = []
-    # Items that the role finds by an index: a write reads what the index leads to, as the index may lag behind.
+    # Items that the role finds by an index: a write reads the item itself, as the index may lag behind.
     indirect = {
         owner.entity
         for owner, pattern in (design.patterns[name] for name in design.roles[role] if name in design.patterns)
@@ -50,7 +50,7 @@ def consumer_grants(design: Design, reaction: Reaction, notes_in: Table | None =
             "name another table with --notes"
         )
     place, notes = Resource(table), Resource(notes_in or notes_table(design, reaction))
-    found = [Grant("DescribeTable", place, "which stream is the latest")]
+    found = [Grant("DescribeTable", place, "find the latest stream")]
     for action in ("DescribeStream", "GetShardIterator", "GetRecords"):
         found.append(Grant(action, Resource(table, stream=True), "read the stream"))
     for action, reason in (
@@ -58,7 +58,7 @@ def consumer_grants(design: Design, reaction: Reaction, notes_in: Table | None =
         ("GetItem", "checkpoints"),
         ("UpdateItem", "checkpoints and leases"),
         ("PutItem", "dead letters"),
-        ("DeleteItem", "checkpoints of shards that are gone"),
+        ("DeleteItem", "checkpoints of closed shards"),
     ):
         found.append(Grant(action, notes, reason))
     return found
@@ -106,7 +106,7 @@ def notes_table(design: Design, reaction: Reaction) -> Table:
             return table
     raise DesignError(
         f"{design.name}: consumers of {own.name} need another table for their notes, whose key has two parts of text; "
-        "name it with --notes, such as --notes tablewright-notes"
+        "name it with --notes, such as --notes tablewright-internal"
     )
 
 

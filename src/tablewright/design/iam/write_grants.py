@@ -1,4 +1,4 @@
-"""What a write asks for: the item itself, and what the store keeps in order with it."""
+"""What a write needs permission for: the item itself, and the internal items of the store."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def of_touch(write: Write, item_write: ItemWrite, tenant: Tenant | None, indirec
     place = Resource(schema.table)
     needed = list(_actions(schema, item_write, write.is_batch))
     if indirect and item_write.action in ("update", "delete"):
-        needed.append(("GetItem", f"the {item_write.entity.__name__} that an index leads to"))
+        needed.append(("GetItem", f"the {item_write.entity.__name__} found by an index"))
     leading: tuple[str, ...] = ()
     if tenant is not None:
         if schema.unique or schema.numbered:
             raise DesignError(
                 f"{write.name} cannot be limited to a tenant: {item_write.entity.__name__} has unique or numbered "
-                "fields, whose guards and counters are items of all tenants; leave it to another role"
+                "fields, whose guards and counters are shared by all tenants; use another role"
             )
         leading = leading_keys(write.name, schema, None, {}, tenant)
     for action, reason in needed:
@@ -39,7 +39,7 @@ def of_check(write: str, schema: Schema, tenant: Tenant | None, indirect: bool) 
 
 
 def _actions(schema: Schema, item_write: ItemWrite, in_batch: bool) -> Iterator[tuple[str, str]]:
-    """The actions that a store takes for an item write, each with the reason where it is not the write itself."""
+    """The actions that a store needs for an item write, each with the reason if it is not the write itself."""
     name = item_write.entity.__name__
     if _is_record(schema):
         # ``execute_once`` looks for the response of a duplicate, and stores the response with the effect.
@@ -48,7 +48,7 @@ def _actions(schema: Schema, item_write: ItemWrite, in_batch: bool) -> Iterator[
     elif in_batch:
         yield "BatchWriteItem", ""
         if schema.large:
-            yield "BatchGetItem", f"large values that {name} has"
+            yield "BatchGetItem", f"blobs of {name}"
     elif item_write.action in ("create", "put"):
         yield "PutItem", ""
         if item_write.action == "put" and schema.unique:
@@ -59,7 +59,7 @@ def _actions(schema: Schema, item_write: ItemWrite, in_batch: bool) -> Iterator[
     elif item_write.action == "delete":
         yield "DeleteItem", ""
         if schema.unique:
-            yield "GetItem", f"which unique values the {name} has"
+            yield "GetItem", f"unique values of the {name}"
     else:
         yield "UpdateItem", ""
         yield from _actions_of_update(schema, item_write)
@@ -79,7 +79,7 @@ def _actions_of_update(schema: Schema, item_write: ItemWrite) -> Iterator[tuple[
     guards = {spec.attribute for spec in schema.unique}
     if guards and schema.expiry is not None:
         guards.add(schema.expiry.attribute)
-    # What the primary key has all of is known without a read.
+    # Fields that can be parsed from the primary key are known without a read.
     known = {
         part.name
         for attribute in key
@@ -90,22 +90,22 @@ def _actions_of_update(schema: Schema, item_write: ItemWrite) -> Iterator[tuple[
     for attribute in schema.key_rules:
         if attribute not in key and schema.sources(attribute) & changed:
             sources |= schema.sources(attribute)
-    # A field that is set need not be known; one that is appended to, or set inside, has to be.
+    # A field that is replaced need not be known; one that is appended to, or changed inside, has to be.
     whole = {schema.locate(path, name).parts[0] for path in item_write.sets if "." not in path}
     needed = sources - whole
     if guards & changed:
         needed |= guards
     if schema.large:
         needed |= {spec.attribute for spec in schema.large}
-        yield "BatchGetItem", f"items of {name} whose large values were replaced meanwhile"
+        yield "BatchGetItem", f"items of {name} whose blobs were replaced meanwhile"
     if changed & identity:
         yield "GetItem", f"the {name} that is moved"
         yield "PutItem", f"the {name} at its new key"
         yield "DeleteItem", f"the {name} at its old key"
     elif needed - known:
-        yield "GetItem", "what its keys are made of" if not schema.large else "how large the item is"
+        yield "GetItem", "fields of its keys" if not schema.large else "the size of the item"
     if guards & changed:
         yield "PutItem", f"guards of unique fields of {name}"
         yield "DeleteItem", f"guards of unique fields of {name}"
     if schema.upgrades is not None:
-        yield "PutItem", f"items of an older shape of {name}"
+        yield "PutItem", f"items of older schema versions of {name}"

@@ -1,11 +1,11 @@
-"""The requests that make a design's tables as AWS CLI commands, quoted for a shell.
+"""The requests that create a design's tables as AWS CLI commands, quoted for a shell.
 
     aws dynamodb create-table \\
       --table-name Calls \\
       --attribute-definitions AttributeName=userId,AttributeType=S AttributeName=sk,AttributeType=S \\
       ...
 
-A structure of plain words is written in the CLI's short form, everything else as JSON.
+Flat structures of plain words are written in the CLI's shorthand syntax, everything else as JSON.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any
 from tablewright.design.infra.table_requests import AwsRequest, Deployment, requests
 from tablewright.model import Design
 
-__all__ = ["commands", "script"]
+__all__ = ["aws_cli_commands", "aws_cli_script"]
 
-# What needs no quoting in the short form.
+# What needs no quoting in shorthand syntax.
 _PLAIN = re.compile(r"[\w./:-]+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]*")
 _WIDTH = 100
 
 
-def commands(design: Design, deployment: Deployment) -> list[list[str]]:
-    """The commands that set a design up, each as a list of arguments."""
+def aws_cli_commands(design: Design, deployment: Deployment) -> list[list[str]]:
+    """The commands that create the tables of a design, each as a list of arguments."""
     found = []
     for request in requests(design, deployment):
         found.append(_arguments(request, deployment.region))
@@ -40,10 +40,10 @@ def commands(design: Design, deployment: Deployment) -> list[list[str]]:
     return found
 
 
-def script(design: Design, deployment: Deployment) -> str:
+def aws_cli_script(design: Design, deployment: Deployment) -> str:
     """The commands as a shell script that stops at the first one that fails."""
-    lines = ["#!/bin/sh", f"# Sets up the tables of {_one_line(design.name)}.", "set -eu"]
-    for command in commands(design, deployment):
+    lines = ["#!/bin/sh", f"# Creates the tables of {_one_line(design.name)}.", "set -eu"]
+    for command in aws_cli_commands(design, deployment):
         lines += ["", _shown(command)]
     return "\n".join(lines) + "\n"
 
@@ -68,7 +68,7 @@ def _values(value: Any) -> list[str]:
 
 
 def _short(value: Any) -> str | None:
-    """A flat structure as ``Name=value,...``; None where that cannot be said so."""
+    """A flat structure as ``Name=value,...``; None if it is not flat."""
     if not isinstance(value, dict):
         return None
     parts = []

@@ -1,11 +1,11 @@
-"""A design as a CloudFormation template, in JSON (which CloudFormation takes as it takes YAML).
+"""A design as a CloudFormation template, in JSON.
 
-Parameters: ``Environment`` (its default gives the names of the design), ``KmsKeyArn`` where a table is encrypted, and
-the capacities where it is provisioned. Exported: the name and ARN of each table, and the ARN of its stream. Tables
-outlive their stack, whatever becomes of it.
+Parameters: ``Environment`` (by default the table names of the design), ``KmsKeyArn`` if a table is encrypted, and the
+capacities if it is provisioned. Outputs: the name and ARN of each table, and the ARN of its stream. Tables are retained
+when the stack is deleted.
 
-With policies, there is a managed policy for each role and consumer as well. In the template they name the very table,
-index and stream, which a policy written beforehand cannot: part of a stream's ARN is the time at which it was made.
+With policies, there is a managed policy for each role and consumer as well. They refer to the tables, indexes and
+streams of the stack; the ARN of a stream contains the time of its creation, so it is not known before.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tablewright.design.infra.table_requests import Deployment, create_table, sc
 from tablewright.design.table_names import bare_name, check_names, design_environment, environment_of, logical_names
 from tablewright.model import Design, Table
 
-__all__ = ["template"]
+__all__ = ["cloudformation_template"]
 
 _FORMAT = "2010-09-09"
-# What CloudFormation takes in one template.
+# Limits of CloudFormation for one template.
 _MOST_RESOURCES = 500
 _MOST_OUTPUTS = 200
 _NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
-def template(
+def cloudformation_template(
     design: Design, deployment: Deployment, *, policies: bool = False, notes_in: Table | None = None
 ) -> dict[str, Any]:
     """The template of a design; ``notes_in`` is the table of consumers' notes, where it is none of the design's."""
@@ -56,8 +56,8 @@ def _check_limits(design: Design, resources: int, outputs: int) -> None:
     for many, most, what in ((resources, _MOST_RESOURCES, "resources"), (outputs, _MOST_OUTPUTS, "outputs")):
         if many > most:
             raise DesignError(
-                f"the template of {design.name} would have {many:,} {what}, and CloudFormation takes {most}; make "
-                "several designs of it, each with some of the tables, or use --format terraform, cli or boto3"
+                f"the template of {design.name} would have {many:,} {what}, and CloudFormation allows {most}; split "
+                "the design, or use --format terraform, cli or boto3"
             )
 
 
@@ -83,7 +83,7 @@ class _Builder:
                 "Default": self.environment if asked is None else asked,
                 "AllowedPattern": "^([A-Za-z0-9][A-Za-z0-9_.-]*)?$",
                 "ConstraintDescription": "a word such as dev or prod",
-                "Description": "Begins the names of the tables"
+                "Description": "Prefix of the table names"
                 + ("" if self.environment else "; empty for the names of the design"),
             }
         }
@@ -91,16 +91,16 @@ class _Builder:
             found["KmsKeyArn"] = {
                 "Type": "String",
                 "Default": self.deployment.kms_key or "",
-                "Description": "Key that encrypts the tables; empty for the account's own key for DynamoDB",
+                "Description": "KMS key of the tables; empty for the AWS managed key",
             }
         capacity = self.deployment.capacity
         if capacity is not None:
             numbers = {
                 "ReadCapacity": (capacity.read, "Read units of each table and index"),
                 "WriteCapacity": (capacity.write, "Write units of each table and index"),
-                "MaxReadCapacity": (capacity.max_read, "Read units that each is scaled up to"),
-                "MaxWriteCapacity": (capacity.max_write, "Write units that each is scaled up to"),
-                "TargetUtilization": (capacity.target_utilization, "Percentage of use that scaling aims at"),
+                "MaxReadCapacity": (capacity.max_read, "Maximum read units of each table and index"),
+                "MaxWriteCapacity": (capacity.max_write, "Maximum write units of each table and index"),
+                "TargetUtilization": (capacity.target_utilization, "Target utilization of autoscaling, in percent"),
             }
             for name, (value, description) in numbers.items():
                 found[name] = {"Type": "Number", "Default": value, "MinValue": 1, "Description": description}
@@ -236,7 +236,7 @@ class _Builder:
         used: set[str] = set()
         for role, grants in iam.all_grants(self.design, self.notes_in).items():
             if not grants:
-                # IAM takes no policy without a statement.
+                # IAM refuses a policy without statements.
                 continue
             words = "".join(word[0].upper() + word[1:] for word in iam.words(role))
             while words in used:
@@ -247,7 +247,7 @@ class _Builder:
                 {
                     "Type": "AWS::IAM::ManagedPolicy",
                     "Properties": {
-                        "Description": f"What {role} of {self.design.name} does",
+                        "Description": f"Permissions of {role} in {self.design.name}",
                         "PolicyDocument": iam.document(grants, self._arn),
                     },
                 },

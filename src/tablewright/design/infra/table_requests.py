@@ -1,8 +1,8 @@
-"""What a design is made of in an account: tables, with the requests that make them.
+"""The requests that create the tables of a design in an AWS account.
 
     requests(design, Deployment(environment="dev"))     CreateTable, UpdateTimeToLive, ..., in their order
 
-``cloudformation``, ``terraform``, ``aws_cli`` and ``boto3_script`` write the same down, each in its own language.
+``cloudformation``, ``terraform``, ``aws_cli`` and ``boto3_script`` express the same, each in its own language.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ _KMS_KEY = re.compile(r"arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:(key|alias)/[A-Za-z
 
 @dataclass(frozen=True, slots=True)
 class ProvisionedCapacity:
-    """Provisioned capacity of each table and index, and how far it is scaled, towards ``target_utilization`` "
-    "percent."""
+    """Provisioned capacity of each table and index, and the maximum and target utilization of autoscaling."""
 
     read: int
     write: int
@@ -47,33 +46,33 @@ class ProvisionedCapacity:
     def __post_init__(self) -> None:
         for least, most, what in ((self.read, self.max_read, "read"), (self.write, self.max_write, "write")):
             if not 1 <= least <= most:
-                raise DesignError(f"{what} capacity is at least 1, and scaled to no less than that: {least} to {most}")
+                raise DesignError(f"{what} capacity must be at least 1, and its maximum no less: {least} to {most}")
         if not 20 <= self.target_utilization <= 90:
-            raise DesignError(f"the target of scaling is from 20 to 90 percent, not {self.target_utilization}")
+            raise DesignError(f"the target utilization must be from 20 to 90 percent, not {self.target_utilization}")
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Where and how a design is set up; without capacity, tables are paid on demand."""
+    """Where and how a design is deployed; without capacity, tables are billed on demand."""
 
     environment: str | None = None
     region: str = DEFAULT_REGION
     capacity: ProvisionedCapacity | None = None
-    # The key that encrypts tables for which the design asks for encryption; without one, Amazon's for the account.
+    # The KMS key of tables that the design declares as encrypted; None for the AWS managed key.
     kms_key: str | None = None
 
     def __post_init__(self) -> None:
         check_place(self.region, self.environment)
         if self.kms_key is not None and not _KMS_KEY.fullmatch(self.kms_key):
             raise DesignError(
-                "a key is named by its ARN, such as arn:aws:kms:us-east-1:123456789012:key/..., not "
-                f"{self.kms_key!r}; aws kms describe-key tells it"
+                f"{self.kms_key!r} is not the ARN of a KMS key, such as arn:aws:kms:us-east-1:123456789012:key/...; "
+                "aws kms describe-key prints it"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class AwsRequest:
-    """A request to a service, in its own shape."""
+    """A request to an AWS service, as its API expects it."""
 
     service: str
     operation: str
@@ -84,7 +83,7 @@ class AwsRequest:
 
 
 def requests(design: Design, deployment: Deployment) -> list[AwsRequest]:
-    """What makes the tables of a design, in order: each table is there before what is asked of it further."""
+    """The requests that create the tables of a design, in order."""
     if deployment.environment is not None:
         check_names(design)
     return [request for table in design.tables for request in table_requests(table, deployment)]
@@ -126,7 +125,7 @@ def create_table(table: Table, name: str, deployment: Deployment) -> dict[str, A
 
 
 def tags_of(table: Table, environment: str | None) -> dict[str, str]:
-    """The tags of a table; one that names the environment follows it."""
+    """The tags of a table; the tag ``Environment`` has the environment."""
     tags = dict(table.tags)
     if "Environment" in tags and environment is not None and environment != environment_of(table.name):
         tags["Environment"] = environment
@@ -138,7 +137,7 @@ def tags_of(table: Table, environment: str | None) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """Something whose capacity is scaled: the reads or the writes of a table or an index."""
+    """A scalable target: the read or write capacity of a table or an index."""
 
     index: Index | None
     kind: str
@@ -156,7 +155,7 @@ class Scaled:
 
 
 def scaled(table: Table) -> list[Scaled]:
-    """All that has a capacity of its own: the table and its global indexes."""
+    """Everything with capacity of its own: the table and its global indexes."""
     owners = [None, *(index for index in table.indexes if index.is_global)]
     return [Scaled(index, kind) for index in owners for kind in ("Read", "Write")]
 

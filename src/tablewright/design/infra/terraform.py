@@ -1,7 +1,7 @@
 """A design as Terraform configuration, in its JSON syntax (``main.tf.json``), for the AWS provider.
 
-The variable ``environment`` does what the parameter of the CloudFormation template does: its default gives the names of
-the design. Names, ARNs and streams are outputs.
+The variable ``environment`` is the prefix of the table names; its default gives the names of the design. Names, ARNs
+and streams are outputs.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from tablewright.design.infra.table_requests import Deployment, Scaled, create_t
 from tablewright.design.table_names import bare_name, check_names, design_environment, environment_of
 from tablewright.model import Design, Table
 
-__all__ = ["configuration"]
+__all__ = ["terraform_configuration"]
 
 # The version of the provider, and the one that knows index keys of several attributes.
 _PROVIDER, _COMPOSITE_KEYS = "5.0", "6.29"
 _ACTUAL = {"ReadCapacityUnits": "read_capacity", "WriteCapacityUnits": "write_capacity"}
 
 
-def configuration(design: Design, deployment: Deployment) -> dict[str, Any]:
+def terraform_configuration(design: Design, deployment: Deployment) -> dict[str, Any]:
     """The configuration of a design."""
     check_names(design)
     labels = _labels(design)
@@ -44,7 +44,7 @@ def configuration(design: Design, deployment: Deployment) -> dict[str, Any]:
         "environment": {
             "type": "string",
             "default": design_environment(design) if asked is None else asked,
-            "description": "Begins the names of the tables",
+            "description": "Prefix of the table names",
         },
         "region": {"type": "string", "default": deployment.region},
     }
@@ -53,7 +53,7 @@ def configuration(design: Design, deployment: Deployment) -> dict[str, Any]:
             "type": "string",
             "default": deployment.kms_key,
             "nullable": True,
-            "description": "Key that encrypts the tables; null for the account's own key for DynamoDB",
+            "description": "KMS key of the tables; null for the AWS managed key",
         }
     composite = any(
         max(len(index.partition), len(index.sort)) > 1 for table in design.tables for index in table.indexes
@@ -84,7 +84,7 @@ def _spaced(name: str) -> str:
 
 
 def _literal(value: Any) -> Any:
-    """What Terraform is to take as it is: in its JSON, every text is a template, names of members included."""
+    """Escapes text: in Terraform's JSON every string is a template, names of members included."""
     if isinstance(value, str):
         return value.replace("${", "$${").replace("%{", "%%{")
     if isinstance(value, dict):
@@ -93,12 +93,12 @@ def _literal(value: Any) -> Any:
 
 
 def _quoted(text: str) -> str:
-    """A text inside of an expression."""
+    """A string inside of an expression."""
     return json.dumps(_literal(text), ensure_ascii=False)
 
 
 def _in_environment(table: Table, own: str, other: str) -> str:
-    """An expression: one text in the environment that the design names, another one elsewhere."""
+    """An expression: one string in the design's own environment, another one elsewhere."""
     environment = environment_of(table.name)
     choices = sorted({_quoted(environment), '""'}, reverse=True)
     return f"${{contains([{', '.join(choices)}], var.environment) ? {_quoted(own)} : {other}}}"

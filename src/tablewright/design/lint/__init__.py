@@ -33,6 +33,7 @@ from tablewright.model import Design, ModelError
 __all__ = ["FAMILIES", "RULES", "LintFinding", "Occurrence", "Rule", "Severity", "lint", "refused", "rule"]
 
 FAMILIES = (key_value_rules, composed_key_rules, read_rules, write_rules, hot_partition_rules, limit_rules, claim_rules)
+"""The modules that the rules are in."""
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "advice")
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tablewright.design.lint.lint_context import LintContext
 
 Severity = Literal["error", "warning", "advice"]
+"""What to do about a finding: an error loses data or gives wrong results, a warning costs, advice is worth a look."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Charts as SVG: bars, drawn so that they can be read without colour, and need nothing to be shown."""
+"""Bar charts as self-contained SVG, readable without colour."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Bar:
 
 
 def bar_chart(title: str, bars: Sequence[Bar]) -> str:
-    """Horizontal bars, in the order given, with their figures behind them."""
+    """Horizontal bars, in the order given, each followed by its value."""
     height = _ROW * (len(bars) + 1) + 12
     longest = max((bar.value for bar in bars), default=0) or 1
     room = _WIDTH - _LABEL - 130

@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Numbers, amounts of money and sizes as text."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def money(cost: Decimal) -> str:
 
 
 def exact_money(cost: Decimal) -> str:
-    """Dollars with as many decimals as say something."""
+    """Dollars with all significant decimals."""
     if not cost:
         return "$0"
     return f"${plain(cost.quantize(Decimal('1E-10'), ROUND_HALF_UP))}" if cost < 1 else money(cost)
 
 
 def plain(number: Decimal) -> str:
-    """A number without an exponent, and without zeros behind."""
+    """A number without an exponent, and without trailing zeros."""
     text = f"{number:,f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -30,14 +30,14 @@ def units_text(units: Decimal) -> str:
 
 
 def amount(quantity: Decimal) -> str:
-    """A quantity of a bill: whole where it is large."""
+    """A quantity of a bill: without decimals if it is large."""
     if quantity >= 1000 or quantity == quantity.to_integral_value():
         return f"{quantity:,.0f}"
     return _rounded(quantity, Decimal("0.001"))
 
 
 def _rounded(number: Decimal, step: Decimal) -> str:
-    """A number to a step; a small one to two digits that say something, as 0 would say that there is nothing."""
+    """A number rounded to a step; a small one to two significant digits, so that it is not 0."""
     if abs(number) < step * 10:
         step = min(step, Decimal((0, (1,), number.adjusted() - 1)))
     return plain(number.quantize(step, ROUND_HALF_UP))

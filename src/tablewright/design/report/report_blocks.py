@@ -1,9 +1,9 @@
-"""Pages: what the design tools have to say, as a list of blocks, before it becomes Markdown, HTML or a terminal's text.
+"""Reports of the design tools: a list of blocks, which is rendered as Markdown, as HTML or on a terminal.
 
     page = DesignReport("Calls", [Text("..."), Heading("Tables"), Grid(["name"], [["Calls"]])])
     to_markdown(page)
 
-Text may have `code` in backticks. What a page says is therefore said once; how it looks is each renderer's business.
+Text may have `code` in backticks. The content is written once; each renderer decides how it looks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Bullets:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table; columns named in ``right`` are numbers."""
+    """A table; columns in ``right`` are right-aligned."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -47,7 +47,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """A mermaid diagram. ``drawing`` shows the same as SVG, where nothing can draw mermaid."""
+    """A mermaid diagram. ``drawing`` is the same as SVG, for renderers without mermaid."""
 
     mermaid: str
     drawing: str | None = None
@@ -55,7 +55,7 @@ class Diagram:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """An SVG picture with what it shows; only a page that is looked at has it."""
+    """An SVG picture with its caption; only HTML shows it."""
 
     svg: str
     text: str

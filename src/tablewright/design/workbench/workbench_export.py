@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tablewright.design.design_loading import DesignError
-from tablewright.design.diff.snapshot import declared_entities
+from tablewright.design.diff.design_snapshot import declared_entities
 from tablewright.design.sample_entities import samples
 from tablewright.dynamo import Item
 from tablewright.model import Design, Index, Schema, Table, schemas_of
@@ -82,7 +82,7 @@ def _lost(schema: Schema) -> list[str]:
     found = [f"that {' and '.join(spec.name for spec in specs)} {what}" for what, specs in marked.items() if specs]
     found += [f"in which states {attribute} is there" for attribute, rule in schema.key_rules.items() if rule.when]
     found += [f"that {attribute} is sharded" for attribute, rule in schema.key_rules.items() if rule.is_spread]
-    return found + (["its older shapes"] if schema.upgrades is not None else [])
+    return found + (["its older schema versions"] if schema.upgrades is not None else [])
 
 
 def _table(table: Table) -> dict[str, Any]:

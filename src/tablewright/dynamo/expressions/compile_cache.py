@@ -1,7 +1,7 @@
-"""Compiled expressions, kept by their text without keeping all that a stranger sends.
+"""Compiled expressions, cached by their text, without caching everything that a client sends.
 
-A program takes some fifty times the room of its text. Applications send few texts, and short ones, again and
-again; so many short ones are kept, a few long ones, and none that came with kilobytes of names.
+A program takes some fifty times the memory of its text. Applications send few texts, and short ones, again and
+again; so many short ones are cached, a few long ones, and none that came with kilobytes of names.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _LONG, _LONG_KEPT = 16 * 1024, 64
 
 
 def cached_program(compile_text: _T) -> _T:
-    """A function of texts, and of pairs of names, that remembers what it gave; the oldest is forgotten first."""
+    """Cache a function of texts, and of pairs of names; the oldest entry is dropped first."""
     short: dict[Any, Any] = {}
     long: dict[Any, Any] = {}
 
     @wraps(compile_text)
-    def remembering(*arguments: Any) -> Any:
+    def cached(*arguments: Any) -> Any:
         program = short.get(arguments)
         if program is None:
             program = long.get(arguments)
@@ -32,12 +32,12 @@ def cached_program(compile_text: _T) -> _T:
             known, most = (short, _SHORT_KEPT) if size <= _SHORT else (long, _LONG_KEPT)
             if size <= _LONG:
                 if len(known) >= most:
-                    # A copy, since another engine's thread may be at it; it may forget the same one.
+                    # A copy, since another engine's thread may change it at the same time, and drop the same one.
                     known.pop(next(iter(known.copy())), None)
                 known[arguments] = program
         return program
 
-    return remembering  # type: ignore[return-value]
+    return cached  # type: ignore[return-value]
 
 
 def _size(arguments: tuple[Any, ...]) -> int:

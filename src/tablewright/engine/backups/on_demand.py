@@ -1,11 +1,11 @@
 """On-demand backups: CreateBackup, DescribeBackup, ListBackups and DeleteBackup.
 
 A backup is a row of the SQL table ``backups``, which holds the description of its table, and an SQL table with a copy
-of the items. Both are made by one transaction, so that a backup is of one instant, and complete when it is answered;
-the answer says CREATING, as the service's does. A backup does not need its table any more.
+of the items. Both are made by one transaction, so that a backup is of one instant, and complete when CreateBackup
+returns; the response says CREATING, as the service's does. A backup does not need its table any more.
 
 A table that is deleted while point-in-time recovery is enabled leaves a backup of type SYSTEM, which costs nothing: the
-SQL table of its items is given another name. It is forgotten after 35 days, in the background.
+SQL table of its items is renamed. It is deleted after 35 days, in the background.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Backup:
 
     @property
     def place(self) -> str:
-        """Where it stands in lists: an ARN ends in the time at which the backup was made."""
+        """Its position in lists: an ARN ends with the time at which the backup was made."""
         return self.arn.rpartition("/")[2]
 
     @property
@@ -113,7 +113,7 @@ def delete_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def back_up_deleted_table(db: Database, table: Table) -> None:
-    """Make a backup of a table that is being deleted; its items go over to it."""
+    """Make a backup of a table that is being deleted, from the table's own rows."""
     description = current_description(db, table)
     execute = db.storage.write()
     number = _next_number(db)
@@ -135,13 +135,13 @@ def find_backup(db: Database, arn: str) -> Backup:
 
 
 def all_backups(db: Database, *, expired: bool = False) -> list[Backup]:
-    """Those that can be restored, in no order; with ``expired`` also those that no longer can."""
+    """Those that can be restored, in no order; with ``expired`` also those that are due to be deleted."""
     found = db.storage.execute(f"{_SELECT} WHERE ? OR expires IS NULL OR expires > ?", (expired, db.clock()))
     return [_backup(*row) for row in found]
 
 
 def forget_expired(db: Database) -> float | None:
-    """A step of the background work: forget a backup of a deleted table when its time has come."""
+    """A step of the background work: delete a backup of a deleted table after its 35 days."""
     found = db.storage.execute(f"{_SELECT} WHERE expires IS NOT NULL ORDER BY expires LIMIT 1").fetchone()
     if found is None:
         return None
@@ -155,7 +155,7 @@ def forget_expired(db: Database) -> float | None:
 
 
 def _place(db: Database, arn: str) -> str:
-    """What orders backups, from the ARN of one that may be gone."""
+    """The position of a backup in lists, from its ARN; the backup may be deleted."""
     parts = _ARN.fullmatch(arn)
     if parts is None:
         raise ValidationException(f"1 validation error detected: Invalid backup ARN: '{arn}'")
@@ -178,7 +178,7 @@ def _next_number(db: Database) -> int:
 
 
 def _create_rows(db: Database, number: int) -> None:
-    """The columns are those of a table's rows, in their order, so that SQLite copies rows without looking into them."""
+    """The columns are those of a table's rows, in their order, so that SQLite copies rows without decoding them."""
     db.storage.write()(
         f"CREATE TABLE backup_{number} "
         "(id INTEGER PRIMARY KEY, key BLOB NOT NULL, size INTEGER NOT NULL, item BLOB NOT NULL)"

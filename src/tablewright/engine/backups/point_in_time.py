@@ -8,9 +8,9 @@ was changed since.
     after 1                       ╰─ k=b, m=nothing ─╯         k=b,      n=e
 
 Time T stands for the last change that was made at T or before, by the engine's clock. Changes of one instant are taken
-together, and so are those of a transaction. Where the clock was set back, T stands for the last time that it was T: no
-state is made up that never was. Recovery begins with the second in which it was enabled; what is older than the
-recovery period is forgotten in the background, and all of it when recovery is disabled or the table is deleted.
+together, and so are those of a transaction. Where the clock was set back, T stands for the last time that it was T: a
+state that never existed is never restored. Recovery begins with the second in which it was enabled; what is older than
+the recovery period is deleted in the background, and all of it when recovery is disabled or the table is deleted.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def update_continuous_backups(db: Database, request: dict[str, Any]) -> dict[str
             f"CREATE TABLE {table.history} (sequence INTEGER PRIMARY KEY, at REAL NOT NULL, id INTEGER NOT NULL, "
             "key BLOB NOT NULL, size INTEGER NOT NULL, item BLOB)"
         )
-        # Whole seconds are what most clients can ask for: one that asks for this very moment gets it.
+        # Most clients can request whole seconds only: one that requests this very second gets it.
         db.save_table(replace(table, recovery_days=days, recovery_begins=float(floor(db.clock()))))
         db.on_schedule()
     elif table.recovery_days != days:
@@ -80,7 +80,7 @@ def _description(db: Database, table: Table) -> dict[str, Any]:
         recovery = {
             "PointInTimeRecoveryStatus": "ENABLED",
             "RecoveryPeriodInDays": table.recovery_days,
-            # To the millisecond, and never outside of the window: what is told can be asked for.
+            # To the millisecond, and never outside of the window: every time in the response can be requested.
             "EarliestRestorableDateTime": ceil(earliest * 1000) / 1000,
             "LatestRestorableDateTime": floor(latest * 1000) / 1000,
         }
@@ -95,14 +95,14 @@ def window(db: Database, table: Table) -> Window:
     assert table.recovery_days is not None
     now = db.clock()
     earliest = max(table.recovery_begins, now - table.recovery_days * _DAY)
-    # A clock that was set back to before the beginning leaves the beginning.
+    # If the clock was set back to before the beginning, the beginning is what is left.
     return Window(earliest, max(now, earliest))
 
 
 def copy_state(db: Database, table: Table, time: float | None, rows: str) -> None:
     """Fill an SQL table of items with those that a table had at a time in its window; None: with those it has.
 
-    Every item comes to the place that it had, so that no two can come to the same one.
+    Every item gets the rowid that it had, so that no two can get the same one.
     """
     execute = db.storage.write()
     if time is None:
@@ -127,7 +127,7 @@ def forget_history(db: Database, table: Table) -> None:
 
 
 def trim(db: Database) -> float | None:
-    """A step of the background work: forget what is older than the recovery period."""
+    """A step of the background work: delete history that is older than the recovery period."""
     tables = [table for table in db.tables.values() if table.recovery_days is not None]
     more = [_trim(db, table) for table in tables]
     if not tables:
@@ -136,7 +136,7 @@ def trim(db: Database) -> float | None:
 
 
 def _trim(db: Database, table: Table) -> bool:
-    """Forget some of a table's oldest changes; whether there may be more."""
+    """Delete some of a table's oldest changes; whether there may be more."""
     assert table.recovery_days is not None
     horizon = db.clock() - table.recovery_days * _DAY
     oldest = db.storage.execute(

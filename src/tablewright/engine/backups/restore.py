@@ -9,7 +9,7 @@ next start.
     description ─ overrides ─▶ CreateTable request ─▶ checks ─▶ table ─▶ items ─▶ indexes ─▶ ACTIVE
 
 Keys, indexes, capacity and encryption are restored: those of the backup, or those that the source has now. Tags, time
-to live, the stream, recovery, deletion protection and the table class are not; no stream tells of restored items.
+to live, the stream, recovery, deletion protection and the table class are not; no stream has records of restored items.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def restore_table_to_point_in_time(db: Database, request: dict[str, Any]) -> dic
 
 
 def _make(db: Database, definition: dict[str, Any], summary: dict[str, Any]) -> tuple[Table, dict[str, Any]]:
-    """A table that is being restored, still without items, and what is response of it."""
+    """Create the table to restore, still without items; gives it and the description for the response."""
     table = make_table(db, definition)
     description = {
         **table.description,
@@ -106,7 +106,7 @@ def _source(db: Database, request: Mapping[str, Any]) -> Table:
 
 
 def _time(db: Database, source: Table, request: Mapping[str, Any]) -> float | None:
-    """The time to go back to; None for the latest, which is the table as it is, whatever its clock says."""
+    """The time to restore; None for the latest, which is the table as it is, whatever the clock says."""
     if "RestoreDateTime" not in request:
         return None
     earliest, latest = point_in_time.window(db, source)
@@ -119,7 +119,7 @@ def _time(db: Database, source: Table, request: Mapping[str, Any]) -> float | No
     return float(time)
 
 
-# -- the table to be made ------------------------------------------------------------------------------------
+# -- the table to create -------------------------------------------------------------------------------------
 
 
 def _definition(db: Database, request: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _definition(db: Database, request: Mapping[str, Any], source: Mapping[str, A
 
 
 def _capacity(billing: str, source: Mapping[str, Any], wanted: Mapping[str, int] | None) -> dict[str, Any]:
-    """The units that are asked for, or else those of the source, if it has any and they are of use."""
+    """The requested units, or those of the source, if it has any and the table is provisioned."""
     if wanted is None and billing == PROVISIONED:
         units = {unit: source["ProvisionedThroughput"][unit] for unit in _UNITS}
         wanted = units if all(units.values()) else None

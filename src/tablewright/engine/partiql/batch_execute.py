@@ -1,4 +1,4 @@
-"""BatchExecuteStatement: many statements, each with its own answer.
+"""BatchExecuteStatement: many statements, each with its own response.
 
 A batch reads or writes, and names an item once; beyond that a statement that fails keeps no other from
 running.
@@ -35,7 +35,7 @@ _CODES = {
 
 
 class BatchMember:
-    """A statement of a batch as far as it is good by itself, or the error that it is answered with."""
+    """A statement of a batch that is valid by itself, or the error in its response."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
@@ -53,7 +53,7 @@ class BatchMember:
         return self.error is None and not isinstance(self.statement, Select)
 
     def target(self, db: Database) -> tuple[Table, Item] | None:
-        """The one item that the statement is about, when it says so."""
+        """The one item that the statement names; None if it names none."""
         statement = self.statement
         if statement is None or self.error is not None:
             return None
@@ -96,7 +96,7 @@ def batch_execute_statement(db: Database, request: dict[str, Any]) -> dict[str, 
     response: dict[str, Any] = {"Responses": responses}
     if meter is not None:
         consumed = meter.all()
-        # What failed is charged too, but shows in the sum alone.
+        # Failed statements are charged too, but show in the total alone.
         for figures in consumed:
             figures["CapacityUnits"] += failed.get(figures["TableName"], 0.0)
         if consumed:

@@ -1,7 +1,7 @@
 """NextToken: where the next page of a SELECT begins.
 
-A token holds which of the statement's ranges is next and the key it goes on behind, together with a digest
-of statement and parameters, because a position means nothing in another read. It is opaque, and closed by a
+A token has the number of the next range of the statement and the key to read on after, together with a digest
+of statement and parameters, because a position means nothing in another read. It is opaque, and ends with a
 checksum: a client gets "Invalid NextToken" for anything that was not made here.
 """
 
@@ -24,7 +24,7 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The range to read next, and the key in it to go on behind."""
+    """The range to read next, and the key in it to read on after."""
 
     range: int = 0
     after: Item | None = None

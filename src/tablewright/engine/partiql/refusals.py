@@ -11,7 +11,7 @@ from tablewright.engine.partiql.syntax.statement_lexer import Token
 
 
 class NotWellFormed(ValidationException):
-    """Text that is no PartiQL. The lexer gives no reason, the parser does."""
+    """Text that is not PartiQL. The lexer gives no reason, the parser does."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(f"Statement wasn't well formed, can't be processed: {reason}")

@@ -17,7 +17,7 @@ from tablewright.engine.partiql.statements import Select, Values
 from tablewright.engine.tables.table_schema import Index
 
 _INVALID = "One or more parameter values were invalid: "
-# A read that IN or OR splits up answers for this many of its parts at a time.
+# A read that IN or OR splits into ranges returns this many of them in a page.
 _RANGES_PER_PAGE = 10
 _PAGE_BYTES = 1024 * 1024
 

@@ -1,6 +1,6 @@
 """The first layer that every request passes.
 
-``check_request`` answers with a clean request, in which every member is known, not null, and of its JSON
+``check_request`` returns a clean request, in which every member is known, not null, and of its JSON
 type and within its constraints; or it raises what the service would, in the service's order:
 
 1. SerializationException, for JSON of the wrong kind, at the first wrong value in the request;
@@ -48,7 +48,7 @@ _CHECKS = {operation: _whole_check(declared) for operation, declared in _INPUTS.
 
 
 def check_request(operation: str, request: Any) -> dict[str, Any]:
-    """The request with nothing in it that the operation would have to look at twice."""
+    """The request with nothing in it that the operation would have to check again."""
     check = _CHECKS.get(operation)
     if check is None:
         raise UnknownOperationException
@@ -56,7 +56,7 @@ def check_request(operation: str, request: Any) -> dict[str, Any]:
 
 
 def examine_request(operation: str, request: Any) -> dict[str, Any]:
-    """What ``check_request`` answers, found member by member."""
+    """What ``check_request`` returns, found member by member."""
     declared = _INPUTS[operation]
     shape = declared.shape
     try:
@@ -68,7 +68,7 @@ def examine_request(operation: str, request: Any) -> dict[str, Any]:
     if name is not None and name not in clean:
         raise ValidationException(f"The parameter '{name}' is required but was not present in the request")
 
-    # An invalid table name keeps the service from looking at anything else.
+    # With an invalid table name, the service checks nothing else.
     names_table = isinstance(shape.members.get("TableName"), TableName)
     for name in (*(("TableName",) if names_table else ()), *declared.alone):
         if name in clean:

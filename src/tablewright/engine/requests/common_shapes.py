@@ -1,4 +1,4 @@
-"""The words that the inputs of operations are written in: what an input is, and the commonest shapes."""
+"""What the inputs of operations are declared with: ``Input``, and the shapes that most of them use."""
 
 from __future__ import annotations
 

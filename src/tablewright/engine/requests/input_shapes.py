@@ -3,7 +3,7 @@
 A shape is declared once, as data, and knows four things about a value of its kind:
 
 ``check``       a closure that says, fast, that nothing at all is wrong with the value and nothing in it has
-                to change. It runs on every request, and answers False rather than explaining itself.
+                to change. It runs on every request, and returns False rather than a reason.
 ``read``        the value as the service's JSON reader would take it (unknown members and nulls dropped,
                 numbers and booleans coerced), or the reader's SerializationException.
 ``violations``  the constraints the value breaks, in the order in which the service lists them.
@@ -29,7 +29,7 @@ JAVA_PACKAGE = "com.amazonaws.dynamodb.v20120810"
 MAX_VIOLATIONS = 10
 
 # How much of a value is shown in a message. No sensible request comes near; without a limit a few megabytes
-# of empty structures would be answered with hundreds.
+# of empty structures would give a response of hundreds.
 _MAX_SHOWN = 100_000
 
 _CLASS_CAST = (
@@ -120,7 +120,7 @@ def token(value: Any) -> str:
 
 
 def _is_text(value: Any) -> bool:
-    """Whether the value is a string that can be stored and answered with; half of a surrogate pair cannot."""
+    """Whether the value is a string that can be encoded; half of a surrogate pair cannot."""
     return type(value) is str and (value.isascii() or not _SURROGATE.search(value))
 
 

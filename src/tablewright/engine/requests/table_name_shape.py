@@ -21,13 +21,13 @@ def table_name_of(value: str) -> str:
 
 
 class TableName(String):
-    """A name or an ARN. What is wrong with an empty or overlong text is not asked of its parts as well."""
+    """A name or an ARN. The parts of an empty or overlong text are not checked as well."""
 
     def __init__(self) -> None:
         super().__init__(min=1, max=_MAX_LENGTH)
 
     def check(self) -> Check:
-        # The same few names come with every request. What is too long to be one is not kept.
+        # The same few names come with every request. A text that is too long to be one is not cached.
         @lru_cache(maxsize=1024)
         def valid(name: str) -> bool:
             return not self.broken(name)

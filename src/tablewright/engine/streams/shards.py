@@ -10,7 +10,7 @@ A stream is cut into shards by time alone, one open at a time:
                                       └ shard B (parent A) ─ start ── records ─ ...
 
 The bounds of a shard take numbers of their own out of the log's sequence. A shard is closed some hours after
-it was opened, by whoever looks first, or when the stream is disabled; it is forgotten a day later. A stream
+it was opened, by the first operation after that, or when the stream is disabled; it is removed a day later. A stream
 stays readable for a day after it was disabled or its table was deleted.
 """
 
@@ -28,21 +28,21 @@ from tablewright.dynamo import ResourceNotFoundException, ValidationException
 from tablewright.engine.database import Database
 from tablewright.engine.tables.table_schema import Table
 
-# How long a record can be read, and a disabled stream seen, in seconds.
+# How long a record, and a disabled stream, can be read, in seconds.
 RETENTION = 24 * 3600.0
 SHARD_LIFETIME = 4 * 3600.0
 
 _UPKEEP_INTERVAL = 3600.0
 _TRIMMED_AT_ONCE = 200
 _PAGE = 100
-# Sequence numbers are this many and counting: 21 digits, the fewest that DynamoDB's have.
+# Sequence numbers start here: 21 digits, the fewest that DynamoDB's have.
 _FIRST_NUMBER = 10**20
 _ARN = re.compile(r"arn:[\w-]+:dynamodb:[\w-]*:\d*:table/([\w.-]{3,255})/stream/([\w:.-]+)", re.ASCII)
 
 
 @dataclass(slots=True)
 class Shard:
-    """A stretch of the log: the records between ``start`` and ``end``, which are no record's numbers."""
+    """A range of the log: the records between ``start`` and ``end``, numbers that no record has."""
 
     id: str
     parent: str | None
@@ -86,12 +86,12 @@ class Stream:
 
 
 def sequence_number(sequence: int) -> str:
-    """A place in the log in DynamoDB's form."""
+    """A position in the log as a sequence number."""
     return str(_FIRST_NUMBER + sequence)
 
 
 def sequence_of(number: str) -> int | None:
-    """The place in the log that a sequence number names; None when it can name none."""
+    """The position in the log that a sequence number names; None if it cannot be one."""
     return int(number) - _FIRST_NUMBER if number.isascii() and number.isdigit() else None
 
 
@@ -210,7 +210,7 @@ def _shards_after(shards: list[Shard], start: str) -> list[Shard]:
     for place, shard in enumerate(shards):
         if shard.id == start:
             return shards[place + 1 :]
-    # It was forgotten between two pages; ids begin with the time.
+    # It was removed between two pages; ids begin with the time.
     return [shard for shard in shards if shard.id > start]
 
 
@@ -226,7 +226,7 @@ def find_stream(db: Database, arn: str) -> Stream:
 
 
 def checked_limit(request: dict[str, Any], most: int) -> int:
-    """The ``Limit`` of a request, which is not declared to have an upper bound and has one."""
+    """The ``Limit`` of a request; its upper bound is not in the service's model."""
     limit: int = request.get("Limit", most)
     if limit > most:
         raise ValidationException(
@@ -245,7 +245,7 @@ def _check_arn(arn: str) -> None:
 
 
 def maintain(db: Database) -> float | None:
-    """A step of the background work: trim the log, close and forget shards, forget streams."""
+    """A step of the background work: trim the log, close and remove shards, remove streams."""
     execute = db.storage.execute
     boundary = expired_through(db)
     first = execute("SELECT min(sequence) FROM log").fetchone()[0]
@@ -263,7 +263,7 @@ def maintain(db: Database) -> float | None:
 
 
 def expired_through(db: Database) -> int:
-    """The last place in the log whose record is too old to be read; 0 when none is."""
+    """The last position in the log whose record is too old to be read; 0 when none is."""
     found = db.storage.execute(
         "SELECT sequence FROM log WHERE at <= ? ORDER BY at DESC, sequence DESC LIMIT 1",
         (db.clock() - RETENTION,),
@@ -272,7 +272,7 @@ def expired_through(db: Database) -> int:
 
 
 def last_number(db: Database) -> int:
-    """The last number that the log has given out."""
+    """The last number that the log has assigned."""
     found = db.storage.execute("SELECT seq FROM sqlite_sequence WHERE name = 'log'").fetchone()
     return 0 if found is None else int(found[0])
 
@@ -291,7 +291,7 @@ def _trim(db: Database, first: int, last: int) -> None:
 
 
 def _roll(db: Database, stream: Stream) -> None:
-    """Close the open shard when its time has come, and forget those that were closed long ago."""
+    """Close the open shard when it is old enough, and remove those that were closed a day ago."""
     now = db.clock()
     open_shard = stream.shards[-1] if stream.disabled is None else None
     kept = [shard for shard in stream.shards if shard.closed is None or shard.closed > now - RETENTION]

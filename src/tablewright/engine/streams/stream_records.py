@@ -1,7 +1,7 @@
 """GetShardIterator and GetRecords: reading the records of a shard.
 
-An iterator says which stream, which shard, and the place in the log after which to read; it holds all of that
-itself, so that there is nothing to keep for it. The images of a record are the bytes that the log has,
+An iterator names the stream, the shard, and the position in the log after which to read; it contains all of
+that itself, so that nothing is stored for it. The images of a record are the bytes that the log has,
 spliced into the response; they are parsed only to be measured.
 """
 
@@ -134,7 +134,7 @@ class _Iterator:
 
     @staticmethod
     def _seal(arn: str, content: bytes) -> bytes:
-        """Against iterators that were damaged, not against forgery, which would gain nothing."""
+        """A checksum against damaged iterators, not against forged ones, which would gain nothing."""
         return crc32(arn.encode() + content).to_bytes(4)
 
 
@@ -158,7 +158,7 @@ def _check_timestamp(db: Database, request: dict[str, Any]) -> None:
 
 
 def _before(db: Database, stream: Stream, shard: Shard, time: float) -> int:
-    """The place in the log just before the shard's first record of that time or later."""
+    """The position in the log just before the shard's first record of that time or later."""
     end = last_number(db) + 1 if shard.end is None else shard.end
     found = db.storage.execute(
         "SELECT sequence FROM log WHERE at >= ? AND stream = ? AND sequence > ? AND sequence < ? "

@@ -6,9 +6,9 @@ between:
 
     rows  1 ─── entered ─── cursor ─── to be entered ─── last
 
-An item that is written or removed meanwhile is dealt with by that write; entering it again changes nothing.
-The cursor is stored together with the entries of its chunk, so that after a crash the work goes on where it
-was. When no rows are left, the index becomes ACTIVE.
+An item that is written or removed meanwhile is entered or removed by that write; entering it again changes
+nothing. The cursor is stored together with the entries of its chunk, so that after a crash the work continues
+where it was. When no rows are left, the index becomes ACTIVE.
 
 A restored table has its items from the beginning, and its indexes are filled in one go; until that is done nobody else
 reads or changes it. Then it becomes ACTIVE.
@@ -29,7 +29,7 @@ _CHUNK = 500
 
 
 def step(db: Database) -> bool:
-    """Do one chunk of the work that there is, and tell whether there is more."""
+    """Do one chunk of work; whether there is more."""
     for table in _being_restored(db):
         _restore(db, table)
         break
@@ -53,7 +53,7 @@ def begin_restore(db: Database, table: Table) -> None:
 
 
 def forget(db: Database, index: Index) -> None:
-    """There is nothing left to do for an index: it is complete, or gone."""
+    """Drop the cursor of an index that is complete or deleted."""
     _forget(db, index.rows)
 
 

@@ -1,4 +1,4 @@
-"""What must hold of a table's definition, in the order in which the service looks.
+"""The rules of a table's definition, in the order in which the service checks them.
 
 ``check_request`` has already refused what breaks a member's own constraints (names, enumerations, lengths).
 Here are the rules between members: keys against attribute definitions, billing mode against throughput,
@@ -23,7 +23,7 @@ PROVISIONED = "PROVISIONED"
 MAX_GLOBAL_INDEXES = 20
 MAX_LOCAL_INDEXES = 5
 MAX_TAGS = 50
-# What an account has unless it asks for more; DescribeLimits tells the same.
+# The default quotas of an account; DescribeLimits returns the same.
 TABLE_CAPACITY = 40_000
 _MAX_KEY_PARTS = 4
 _MAX_PROJECTED = 100
@@ -121,7 +121,7 @@ def _check_index_capacity(index: Definition, billing: str) -> None:
 
 
 def check_account_limits(holder: Definition, region: str, index: str | None = None) -> None:
-    """What is asked of a table or an index against what the account may have of it."""
+    """The requested capacity of a table or an index against the account's quota."""
     throughput = holder.get("ProvisionedThroughput") or {}
     what, whose = (f" for index {index}", "per index") if index else ("", "per table")
     for member in ("ReadCapacityUnits", "WriteCapacityUnits"):
@@ -147,7 +147,7 @@ def check_account_limits(holder: Definition, region: str, index: str | None = No
 def check_on_demand_throughput(
     throughput: Definition | None, billing: str, index: str | None = None, *, update: bool = False
 ) -> None:
-    """Ceilings of on-demand tables and indexes; in an update, -1 takes a ceiling away again."""
+    """Ceilings of on-demand tables and indexes; in an update, -1 removes a ceiling."""
     if not throughput:
         return
     members = [m for m in ("MaxReadRequestUnits", "MaxWriteRequestUnits") if m in throughput]
@@ -169,7 +169,7 @@ def check_on_demand_throughput(
 
 
 def check_new_warm_throughput(holder: Definition, billing: str, index: str | None = None) -> None:
-    """Warm throughput begins with what the table or index can do anyway; less cannot be asked for."""
+    """Warm throughput starts at what the table or index can do anyway; less is refused."""
     owner = f"index {index}" if index else "table"
     least = least_warm_throughput(holder, billing)
     for member, capacity in (
@@ -272,7 +272,7 @@ def _check_attributes_used(
     )
 
 
-# The service prints these names in the order in which its hash tables happen to hold them. One is made for
+# The service prints these names in the order of its hash tables. One is made for
 # as many names as there are, the other grows from 16 buckets.
 
 
@@ -321,7 +321,7 @@ def _check_local_indexes(indexes: Sequence[Definition], table_key: Sequence[Defi
 
 
 def check_global_index(index: Definition) -> None:
-    """A global index by itself; that its key attributes are defined is another matter."""
+    """A global index by itself; that its key attributes are defined is checked elsewhere."""
     _check_global_key_structure(index["KeySchema"])
     _check_projection(index["Projection"])
 

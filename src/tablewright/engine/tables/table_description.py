@@ -1,9 +1,9 @@
-"""Table descriptions: how one is first written, and how it is shown.
+"""Table descriptions: how one is first stored, and how a response shows it.
 
 The stored description is DynamoDB's own ``TableDescription`` without the figures that change by themselves.
-Those are counted when somebody asks. A count that took long is kept in proportion to what it cost, so that
-describing a table of millions of items in a loop does not stand in the way of everybody else; and the bytes
-of big tables are estimated from a sample, where the service's own figures are hours old.
+Those are counted when they are requested. A count that took long is cached in proportion to what it cost, so that
+describing a table of millions of items in a loop does not hold up other operations; and the bytes of big tables
+are estimated from a sample, where the service's own figures are hours old.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tablewright.engine.database import Database
 from tablewright.engine.tables.table_checks import ON_DEMAND, PROVISIONED, least_warm_throughput
 from tablewright.engine.tables.table_schema import Index, Table
 
-# A count that took this many seconds is worth keeping, for so many times as long.
+# A count that took this many seconds is cached, for so many times as long.
 _COSTLY = 0.02
 _KEPT_FOR = 20.0
 # Tables and indexes up to these sizes are measured exactly.
@@ -129,7 +129,7 @@ def _warm_throughput(holder: Mapping[str, Any], billing: str) -> dict[str, Any]:
 
 
 def set_billing_mode(description: dict[str, Any], billing: str, now: float) -> None:
-    """Note the billing mode. The service speaks of it only once a table is or has been on demand."""
+    """Set the billing mode. The service shows it only once a table is or has been on demand."""
     summary = description.setdefault("BillingModeSummary", {})
     summary["BillingMode"] = billing
     if billing == ON_DEMAND:
@@ -146,7 +146,7 @@ def billing_mode(description: Mapping[str, Any]) -> str:
 
 
 def asks_for_encryption(specification: Mapping[str, Any] | None) -> bool:
-    """Whether a key of the account's is asked for. The service's own key needs no asking for."""
+    """Whether a key of the account is requested; the service's own key is the default."""
     return bool(specification) and bool((specification or {}).get("Enabled", True))
 
 
@@ -174,12 +174,12 @@ def new_id(db: Database) -> str:
 
 
 def current_description(db: Database, table: Table) -> dict[str, Any]:
-    """The description as DescribeTable answers it."""
+    """The description as DescribeTable returns it."""
     return with_figures(db, table, deepcopy(table.description))
 
 
 def with_figures(db: Database, table: Table, description: dict[str, Any]) -> dict[str, Any]:
-    """A description of the table, and the figures of the moment in it."""
+    """A description of the table, with its current figures."""
     figures = _counted(db, table)
     description["TableSizeBytes"] = figures.size
     description["ItemCount"] = figures.items

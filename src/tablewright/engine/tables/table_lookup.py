@@ -1,4 +1,4 @@
-"""Tables by their name or ARN, as operations are given them."""
+"""Tables by the name or ARN in a request."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def find_table(db: Database, name_or_arn: str) -> Table:
 
 
 def find_backup_source(db: Database, name_or_arn: str) -> Table:
-    """The table that an operation on backups is about; these have an error of their own for one that is not there."""
+    """The table that an operation on backups is about; these have an error of their own for an unknown table."""
     name = table_name(db, name_or_arn)
     table = db.tables.get(name)
     if table is None:

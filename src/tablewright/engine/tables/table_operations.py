@@ -1,6 +1,6 @@
 """CreateTable, DescribeTable, ListTables and DeleteTable.
 
-A table is ready the moment it is created, and gone the moment it is deleted; the answers nevertheless say
+A table is ready as soon as it is created, and gone as soon as it is deleted; the responses nevertheless say
 CREATING and DELETING, as the service's do, because clients wait for the status that follows.
 """
 
@@ -21,7 +21,7 @@ from tablewright.engine.tables.table_schema import Table
 
 _MAX_TABLES = 2500
 _MAX_NAMES = 100
-# What the answer to DeleteTable no longer tells of a table.
+# What the response to DeleteTable leaves out.
 _GONE_FIRST = (
     "AttributeDefinitions",
     "KeySchema",
@@ -44,7 +44,7 @@ def create_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_table_quota(db: Database, request: dict[str, Any]) -> None:
-    """What the account has left for a table that is otherwise as it should be."""
+    """The limits of the account, for a table that has passed all other checks."""
     if len(db.tables) >= _MAX_TABLES:
         raise LimitExceededException(
             f"Subscriber limit exceeded: There is a limit of {_MAX_TABLES} tables per subscriber"
@@ -55,7 +55,7 @@ def check_table_quota(db: Database, request: dict[str, Any]) -> None:
 
 
 def make_table(db: Database, request: dict[str, Any]) -> Table:
-    """A table without items, from a request that has been checked."""
+    """Create a table without items, from a request that has been checked."""
     description = new_description(db, request)
     indexes = [
         index["IndexName"]
@@ -85,7 +85,7 @@ def make_table(db: Database, request: dict[str, Any]) -> Table:
 
 
 def creating_description(db: Database, table: Table, request: dict[str, Any]) -> dict[str, Any]:
-    """What the service knows of a table that it has only begun to create."""
+    """The description of a table as the service gives it while it creates it."""
     response = current_description(db, table)
     response["TableStatus"] = "CREATING"
     _show_warm_throughput(response, request)
@@ -142,7 +142,7 @@ def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     execute = db.storage.write()
     execute("DELETE FROM tables WHERE number = ?", (table.number,))
     if table.stream is not None:
-        # On a copy: the table that is in use must stay as it is, should this fail.
+        # On a copy: the table in use must stay as it is if this fails.
         shards.disable_stream(db, replace(table, description=dict(table.description)))
     if table.recovery_days is None:
         execute(f"DROP TABLE {table.rows}")
@@ -161,7 +161,7 @@ def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_changeable_table(db: Database, name_or_arn: str) -> Table:
-    """The table that is to be changed or deleted, which one that is being restored cannot be."""
+    """A table to change or delete; one that is being restored is refused."""
     table = find_table(db, name_or_arn)
     if table.is_being_restored:
         raise ResourceInUseException(
@@ -175,7 +175,7 @@ def create_index_rows(db: Database, rows: str) -> None:
 
 
 def _next_number(db: Database) -> int:
-    """A number that no table has had: deleted tables live on in streams that are still read."""
+    """A number that no table has had: streams of deleted tables can still be read."""
     row = db.storage.write()(
         "INSERT INTO settings (name, value) VALUES ('tables created', 1) "
         "ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value"

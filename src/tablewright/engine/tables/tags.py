@@ -1,4 +1,4 @@
-"""Tags, and what the service tells about accounts and endpoints."""
+"""Tags, DescribeLimits and DescribeEndpoints."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def untag_resource(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_tags_of_resource(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    """All tags: a table may have so few that the service never gives them in pages."""
+    """All tags: the limit of 50 is so low that the service never pages them."""
     table = _tagged_table(db, _checked_arn(db, request))
     return {"Tags": [{"Key": key, "Value": value} for key, value in table.tags.items()]}
 

@@ -1,8 +1,8 @@
 """Changes to the throughput of tables and global indexes.
 
 A holder is the description of a table or of a global index. Each change is made to two of them: ``stored``,
-as it will be, and ``response``, as the answer shows it, which is partly still as it was: the service answers
-before it has finished.
+as it will be, and ``response``, which partly still has the old values: the service responds before it has
+finished.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DECREASE_INTERVAL = 3600.0
 
 
 def change_capacity(stored: Holder, response: Holder, wanted: Mapping[str, int], now: float) -> None:
-    """Other units for what is provisioned already. The answer still shows the old ones."""
+    """Other units for a provisioned table or index. The response still shows the old ones."""
     current = stored["ProvisionedThroughput"]
     if all(wanted[unit] == current[unit] for unit in _UNITS):
         raise ValidationException(_no_change(stored.get("IndexName"), current, wanted))
@@ -84,7 +84,7 @@ def _in_words(moment: float) -> str:
 
 
 def set_capacity(holder: Holder, wanted: Mapping[str, int]) -> None:
-    """Units for what was on demand until now, where nothing increases or decreases."""
+    """Units for a table or index that was on demand until now; this is neither an increase nor a decrease."""
     holder["ProvisionedThroughput"] = {
         **holder["ProvisionedThroughput"],
         **{unit: wanted[unit] for unit in _UNITS},
@@ -128,7 +128,7 @@ def switch_to_provisioned(stored: Holder, response: Holder, wanted: Mapping[str,
 
 
 def change_ceilings(stored: Holder, response: Holder, wanted: Mapping[str, int]) -> None:
-    """Ceilings for on-demand use, member by member; the answer shows even the -1 that takes one away."""
+    """Ceilings for on-demand use, member by member; the response shows even the -1 that removes one."""
     response["OnDemandThroughput"] = {**stored.get("OnDemandThroughput", {}), **wanted}
     left = {member: units for member, units in response["OnDemandThroughput"].items() if units != -1}
     if left:

@@ -1,9 +1,9 @@
 """UpdateTable.
 
 A change is worked out on two copies of the table's description: ``stored``, which replaces it, and
-``response``, which is the answer. Most changes are complete at once, but the answer says what the service says
-while it is still at it: UPDATING, and often the values from before. Nothing is written until the whole
-request has been found good.
+``response``, which is returned. Most changes are complete at once, but the response says what the service says
+while it is still working: UPDATING, and often the values from before. Nothing is written until the whole
+request has passed its checks.
 
     check_update ──▶ find the table ──▶ changes to stored and response ──▶ SQL tables, stream, description
 """
@@ -63,7 +63,7 @@ _ONE_AT_A_TIME = "Subscriber limit exceeded: Only 1 online index can be created 
 
 @dataclass(slots=True)
 class _Change:
-    """A request at work on a table."""
+    """A table under change: its request, and the two descriptions."""
 
     db: Database
     table: Table
@@ -289,7 +289,7 @@ def _check_no_other_at_work(indexes: Mapping[str, Mapping[str, Any]], name: str)
         raise LimitExceededException(_ONE_AT_A_TIME)
 
 
-# -- the rest ------------------------------------------------------------------------------------------------
+# -- other settings ------------------------------------------------------------------------------------------------
 
 
 def _change_class(change: _Change) -> None:
@@ -341,7 +341,7 @@ def _check_stream(change: _Change) -> None:
         raise ValidationException(f"Table has no stream to disable: TableName: {name}")
 
 
-# -- making it so --------------------------------------------------------------------------------------------
+# -- applying it --------------------------------------------------------------------------------------------
 
 
 def _apply(change: _Change) -> dict[str, Any]:

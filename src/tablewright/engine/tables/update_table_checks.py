@@ -1,8 +1,8 @@
-"""What an UpdateTable request must look like before anybody looks at the table.
+"""The rules of an UpdateTable request by itself, before the table is read.
 
 UpdateTable makes one change at a time. Encryption, table class, deletion protection and warm throughput
-each want the request for themselves; a stream or an index cannot change together with the provisioned
-throughput. What may come together: a billing mode with the throughput that it needs, with ceilings for on-
+each need a request of their own; a stream or an index cannot change together with the provisioned
+throughput. What can be combined: a billing mode with the throughput that it needs, with ceilings for on-
 demand use or with a stream, and index updates with most of that.
 """
 
@@ -68,7 +68,7 @@ _ACTIONS = ("Update", "Create", "Delete")
 
 
 def without_empty(request: dict[str, Any]) -> dict[str, Any]:
-    """Throughputs without members ask for nothing."""
+    """The request without throughputs that have no members."""
     return {
         member: value
         for member, value in request.items()

@@ -8,8 +8,7 @@ When it is enabled on a table that has many items, their pairs are collected in 
 is ENABLING until that is done. Changes keep the pairs of the items that they touch from the first moment, so
 that it does not matter which of the two comes to an item first.
 
-The service refuses to change the setting twice within an hour. That is a limit on its own work, and is not
-kept here.
+The service refuses to change the setting twice within an hour. That limits its own work, and does not apply here.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from tablewright.engine.tables.table_lookup import find_table
 from tablewright.engine.tables.table_operations import find_changeable_table
 from tablewright.engine.tables.table_schema import Table
 
-# What has been expired for longer than this is kept: most likely its time is not meant as one.
+# Items that expired longer ago than this are kept, as in the service: the number is probably not an expiry time.
 GUARD = 5 * 365 * 24 * 3600
-# Who deletes expired items, in the words of the stream's userIdentity.
+# The userIdentity of expired items in stream records.
 PRINCIPAL = "dynamodb.amazonaws.com"
 
 _INTERVAL = 1.0
-# A step holds everyone else up for about as long as this (seconds).
+# How long a step takes, and other operations wait, at most (seconds).
 _STEP = 0.003
 _ROWS_AT_ONCE = 500
-# A table with fewer items is ready when UpdateTimeToLive answers.
+# A table with fewer items is ready when UpdateTimeToLive returns.
 _FILLED_AT_ONCE = 1000
 
 
@@ -73,7 +72,7 @@ def describe_time_to_live(db: Database, request: dict[str, Any]) -> dict[str, An
 
 
 def forget_expiries(db: Database, table: Table) -> None:
-    """Drop what was kept for a table's time to live: when it is disabled, and when the table is deleted."""
+    """Drop the expiry entries of a table: when time to live is disabled, and when the table is deleted."""
     execute = db.storage.write()
     execute(f"DROP TABLE IF EXISTS {table.expiries}")
     execute("DELETE FROM settings WHERE name = ?", (_progress_name(table),))
@@ -91,7 +90,7 @@ def sweep(db: Database) -> float | None:
     more = False
     for table in tables:
         more |= _fill(db, table, _ROWS_AT_ONCE, until)
-    # Longest expired first, so that no table waits for another that has something to expire at every moment.
+    # Longest expired first, so that one table with many expiring items does not starve the others.
     due = [(first, table) for table in tables if (first := _first_due(db, table)) is not None]
     for _, table in sorted(due, key=lambda entry: entry[0]):
         more |= _expire(db, table, until)
@@ -121,7 +120,7 @@ def _expire(db: Database, table: Table, until: float) -> bool:
         if row is not None and expiry(row.item, table.time_to_live) == at:
             db.change(table, found[0], row, None, principal=PRINCIPAL)
         else:
-            # The item's own word counts.
+            # The item's own attribute decides.
             db.storage.write()(f"DELETE FROM {table.expiries} WHERE at = ? AND id = ?", (at, row_id))
         if time.perf_counter() > until:
             return True

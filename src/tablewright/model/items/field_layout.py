@@ -80,7 +80,7 @@ class FieldLayout:
             model = _model_in(annotation)
             if model is None:
                 if not location.types & {"M", None}:
-                    raise ModelError(f"{where}: {field_path!r} leads into {name!r}, which is neither a model nor a map")
+                    raise ModelError(f"{where}: {field_path!r} goes into {name!r}, which is neither a model nor a map")
                 location = FieldLocation((*location.parts, step), encode, frozenset([None]), UNTYPED)
                 annotation = Any
                 continue
@@ -150,7 +150,7 @@ def encoded(location: FieldLocation, value: Any, where: str, *, is_bound: bool =
 def invalid_value(place: str, value: Any, error: Exception) -> ModelError:
     """The error for a value that is given for a field, and that it cannot have."""
     reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-    return ModelError(f"{place}: {value!r} is no value of it: {reason}")
+    return ModelError(f"{place}: {value!r} is not valid: {reason}")
 
 
 def _or_null(encoder: Encoder) -> Encoder:

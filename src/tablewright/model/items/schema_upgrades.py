@@ -1,8 +1,9 @@
-"""Items of older shapes, brought to the present one by the steps that ``Upgrades`` declares.
+"""Items of older schema versions, brought to the newest by the steps that ``Upgrades`` declares.
 
-The steps work on plain values, by attribute. What they leave alone stays as it is stored, to the letter: a number in
-another form, or a set in another order, would look like a change. A step follows from the values alone and may be done
-any number of times, so an upgrade is no write; what would change the primary key is none that a read could make.
+Steps work on plain Python values, by attribute. Attributes that they leave alone stay exactly as they are stored: a
+number written differently, or a set in another order, would look like a change. A step depends on the values alone and
+may run any number of times, so that reads can upgrade without writing; that is also why no step may change the primary
+key.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ __all__ = ["schema_version_of", "upgraded"]
 
 
 def schema_version_of(upgrades: Upgrades, item: Item) -> int:
-    """The number of an item's shape; one that says nothing has the first."""
+    """The schema version of an item; 1 if it has none."""
     return int(item.get(upgrades.attribute, {"N": "1"})["N"])
 
 
 def upgraded(upgrades: Upgrades, item: Item, name: str, key: Iterable[str]) -> Item:
-    """The item in the present shape: the same one if it has that already. ``name`` is its entity's."""
-    shape = schema_version_of(upgrades, item)
-    if shape == upgrades.schema_version:
+    """The item in the newest schema version: the same object if it has that already. ``name`` is the entity's."""
+    version = schema_version_of(upgrades, item)
+    if version == upgrades.schema_version:
         return item
-    if shape > upgrades.schema_version:
+    if version > upgrades.schema_version:
         raise ModelError(
-            f"an item of {name} has shape {shape}, but the newest one declared is {upgrades.schema_version}; "
-            "it was written by a newer program"
+            f"an item of {name} has schema version {version}, but the newest declared is {upgrades.schema_version}; "
+            "it was written by a newer program, so run that"
         )
     values = {attribute: decode(value) for attribute, value in item.items()}
-    for number, step in enumerate(upgrades.steps[shape - 1 :], shape):
+    for number, step in enumerate(upgrades.steps[version - 1 :], version):
         try:
             values = step(values)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            raise ModelError(f"the upgrade of {name} from shape {number} failed: {reason}") from error
+            raise ModelError(f"the upgrade of {name} from schema version {number} failed: {reason}") from error
     result: Item = {}
     for attribute, value in values.items():
         before = item.get(attribute)
@@ -48,5 +49,7 @@ def upgraded(upgrades: Upgrades, item: Item, name: str, key: Iterable[str]) -> I
             result[attribute] = stored
     result[upgrades.attribute] = {"N": str(upgrades.schema_version)}
     if any(result.get(attribute) != item.get(attribute) for attribute in key):
-        raise ModelError(f"an upgrade of {name} changes the primary key, which only a move can do")
+        raise ModelError(
+            f"an upgrade of {name} changes the primary key, which an upgrade cannot do; move the item with an update"
+        )
     return result

@@ -74,12 +74,12 @@ def encode_number(number: Decimal) -> str:
     sign, digits, exponent = number.as_tuple()
     text = "".join(map(str, digits)).lstrip("0")
     if not isinstance(exponent, int):
-        raise TemplateError(f"{number} has no place among numbers")
+        raise TemplateError(f"{number} is not a finite number, so it cannot be part of a key")
     if not text:
         return "5"
     magnitude = _ZERO_EXPONENT + exponent + len(text)
     if not 0 < magnitude < 1000:
-        raise TemplateError(f"{number} is beyond the numbers that DynamoDB can store")
+        raise TemplateError(f"{number} is out of the range of DynamoDB's numbers")
     text = text.rstrip("0")
     if not sign:
         return f"6{magnitude:03d}{text}"
@@ -152,13 +152,13 @@ def _encoder(name: str, form: str) -> Callable[[AttributeValue], str]:
         if content is None:
             content = value.get("N")
             if content is None:
-                raise TemplateError(f"{name} is of type {_tag(value)}; only text and numbers can be part of a key")
+                raise TemplateError(f"{name} has the type {_tag(value)}; only text and numbers can be part of a key")
         return escape(content)
 
     def as_date(value: AttributeValue) -> str:
         day = _DATE.match(value.get("S", ""))
         if day is None:
-            raise TemplateError(f"{name} is not a time, so it has no date")
+            raise TemplateError(f"{name} is not a time, so no date can be taken from it")
         return day[0]
 
     def as_number(value: AttributeValue) -> str:
@@ -174,7 +174,7 @@ def _encoder(name: str, form: str) -> Callable[[AttributeValue], str]:
     def number_in(value: AttributeValue) -> str:
         content: str | None = value.get("N")
         if content is None:
-            raise TemplateError(f"{name} is of type {_tag(value)} and not a number")
+            raise TemplateError(f"{name} has the type {_tag(value)}, and a number is needed")
         return content
 
     forms = {"text": as_text, "date": as_date, "number": as_number}
@@ -201,9 +201,9 @@ class Template:
     def __post_init__(self) -> None:
         names = [part.name for part in self.parts + self.optional if isinstance(part, Field)]
         if len(set(names)) != len(names):
-            raise TemplateError(f"{self.text!r} names a field twice")
+            raise TemplateError(f"{self.text!r} has the same field twice")
         if not self.parts:
-            raise TemplateError(f"{self.text!r} can be empty, and a key cannot: begin with text or a field")
+            raise TemplateError(f"{self.text!r} could be empty, which a key cannot be; begin with text or a field")
         for before, after in self._pairs():
             if isinstance(before, Field) and not (isinstance(after, Literal) and after.text.startswith(SEPARATOR)):
                 raise TemplateError(f"{self.text!r}: what follows {{{before.name}}} must begin with {SEPARATOR!r}")
@@ -212,7 +212,9 @@ class Template:
             if not (isinstance(first, Literal) and first.text.startswith(SEPARATOR)):
                 raise TemplateError(f"{self.text!r}: an optional part must begin with {SEPARATOR!r}")
             if len(self.optional) == 1:
-                raise TemplateError(f"{self.text!r}: an optional part without a field is never left out")
+                raise TemplateError(
+                    f"{self.text!r}: an optional part needs a field; without one it would never be left out"
+                )
 
     def _pairs(self) -> Iterator[tuple[Part, Part]]:
         parts = self.parts + self.optional
@@ -230,7 +232,7 @@ class Template:
     def _halves(self) -> tuple[str, str]:
         required, bracket, optional = self.text.partition("[")
         if bracket and not optional.endswith("]"):
-            raise TemplateError(f"{self.text!r}: an optional part must be at the end, and be closed by ']'")
+            raise TemplateError(f"{self.text!r}: an optional part must be at the end and close with ']'")
         return required, optional[:-1]
 
     @cached_property
@@ -273,7 +275,9 @@ class Template:
             text += rest or ""
             if not text:
                 name = self.fields[0].name
-                raise TemplateError(f"{name} is empty, and so is the key; give {self.text!r} some text as well")
+                raise TemplateError(
+                    f"{name} is empty, so the key would be empty; add literal text to the template {self.text!r}"
+                )
             return text
 
         return render
@@ -291,8 +295,9 @@ class Template:
         lost = [name for name in fields if name not in absent and name not in elsewhere]
         if lost:
             raise TemplateError(
-                f"{' and '.join(lost)} would be left out of the primary key, as there is no {' and '.join(absent)}: "
-                "two items could have the same key; give all of them, or none"
+                f"{' and '.join(lost)} would be left out of the primary key, as {' and '.join(absent)} has "
+                "no value, and two "
+                "items could have the same key; give values for all of them, or for none"
             )
 
     def beginning(self, until: Field | None = None) -> Callable[[Mapping[str, AttributeValue]], str | None]:
@@ -393,7 +398,7 @@ def _parse(text: str) -> tuple[Part, ...]:
             parts.append(_literal(text[position : match.start()], text))
         form = match[2] or "text"
         if form not in ("text", "number", "date") and not (form.isascii() and form.isdigit() and int(form) > 0):
-            raise TemplateError(f"{text!r}: {form!r} is no form; there are number, date and a width such as 013")
+            raise TemplateError(f"{text!r}: {form!r} is not a format; use number, date, or a width such as 013")
         parts.append(Field(match[1], form))
         position = match.end()
     if position < len(text):
@@ -403,7 +408,7 @@ def _parse(text: str) -> tuple[Part, ...]:
 
 def _literal(text: str, template: str) -> Literal:
     if "{" in text or "}" in text or "[" in text or "]" in text:
-        raise TemplateError(f"{template!r}: {text!r} is neither text nor a field")
+        raise TemplateError(f"{template!r}: {text!r} is neither literal text nor a field")
     if any(code < 0x23 or code == 0x24 for code in map(ord, text)):
         raise TemplateError(f"{template!r}: {text!r} contains a space, '!', '\"', '$' or a control character")
     return Literal(text)

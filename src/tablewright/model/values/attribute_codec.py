@@ -60,7 +60,7 @@ class Epoch:
         try:
             return _EPOCH + int(count) * self.unit
         except (OverflowError, TypeError, ValueError):
-            raise ValueError(f"{count} is beyond the times that Python knows") from None
+            raise ValueError(f"{count} is out of the range of Python's times") from None
 
     def whole(self, time: datetime) -> datetime:
         """The time as it will be read back."""
@@ -89,7 +89,7 @@ def aware(time: datetime) -> datetime:
         return time.astimezone(UTC)
     except OverflowError:
         # Within a day of the first or the last time there is.
-        raise ValueError(f"{time.isoformat()} is beyond the times that Python knows in UTC") from None
+        raise ValueError(f"{time.isoformat()} is out of the range of Python's times in UTC") from None
 
 
 def _since_epoch(time: datetime) -> timedelta:
@@ -154,7 +154,7 @@ def _encoder_of(kind: type) -> Encoder:
 
 
 def _refuse(value: Any) -> AttributeValue | None:
-    raise TypeError(f"{value!r} of type {type(value).__name__} has no place in an item")
+    raise TypeError(f"{value!r} has the type {type(value).__name__}, which DynamoDB cannot store")
 
 
 def encoder_for(annotation: Any, markers: Iterable[Any] = ()) -> Encoder:
@@ -272,7 +272,7 @@ def _encode_extra(model: type[BaseModel], extra: Mapping[str, Any]) -> dict[str,
     for name in model.model_fields:
         for taken in {*accepted_names(model, name), *(each[1] for each in stored_members(model) if each[0] == name)}:
             if taken in extra:
-                raise ValueError(f"{taken} is what {model.__name__}.{name} is stored or read as; set {name} instead")
+                raise ValueError(f"{taken} is the stored name of {model.__name__}.{name}; set {name} instead")
     return {name: _member(value, encode) for name, value in extra.items()}
 
 
@@ -283,7 +283,7 @@ def _encode_set(values: Iterable[Any], one: Encoder = encode) -> AttributeValue 
     tags = {None if value is None else next(iter(value)) for value in encoded}
     (tag, *others) = tags
     if others or tag not in ("S", "N", "B"):
-        raise TypeError("a set holds only text, only numbers, or only bytes")
+        raise TypeError("the members of a set must be all text, all numbers or all bytes")
     return {f"{tag}S": sorted(value[tag] for value in encoded if value is not None)}
 
 
@@ -389,7 +389,7 @@ _OTHER_NAMES = frozenset(
 def stored_types(annotation: Any, markers: Iterable[Any] = ()) -> frozenset[str | None]:
     """The types that values of an annotation are stored as; None stands for one that is not known beforehand.
 
-    Raises TypeError for a type that has no place in an item.
+    Raises TypeError for a type that cannot be stored.
     """
     if any(isinstance(marker, Epoch) for marker in markers):
         return frozenset("N" if tag == "S" else tag for tag in stored_types(annotation))
@@ -430,4 +430,4 @@ def _stored_types_of_class(kind: Any) -> frozenset[str | None]:
         return frozenset("S")
     if kind in (object, Any):
         return frozenset([None])
-    raise TypeError(f"{kind.__name__} has no place in an item")
+    raise TypeError(f"{kind.__name__} cannot be stored in an item")

@@ -1,9 +1,9 @@
-"""Which types can be stored: those whose every value comes back equal from an item.
+"""Which types can be stored: those whose values are read back equal to what was written.
 
-A value goes into an item by what it is (see ``attributes``), and is made of plain values again by pydantic, as the
-type says. Both are possible for more types than one would think, and so is a type whose values go in and do not come
-back: text that is decoded each time it is read, a choice that a plain value does not match, a key of a map that text
-cannot tell from another. Such a type is refused when it is declared, with what to use instead.
+A value is encoded by what it is (see ``attribute_codec``), and pydantic makes a value of the declared type from what is
+decoded. There are types whose values can be written and are not read back equal: text that is decoded each time it is
+validated, an enum of values that are stored alike, keys of a map that are equal as text. Such a type is rejected when
+it is declared, and the message says what to use instead.
 """
 
 from __future__ import annotations
@@ -44,37 +44,39 @@ from tablewright.model.values.attribute_codec import (
     stored_types,
 )
 
-# Text can tell their values apart, and pydantic reads them from it.
+# As text, different values are different, and pydantic parses them.
 _KEYS = (str, int, float, Decimal, date, UUID, Enum)
-# What an item gives of these is a value of the type itself.
+# Decoding gives values of these types themselves.
 _STRICTLY = (str, int, float, bytes, list, dict)
-_USES = "use one of the types that do, or a pydantic model of them"
+_USES = "use a type that can, or a pydantic model of such types"
 
 
-def why_not(annotation: Any, markers: Sequence[Any] = (), *, strict: bool = False) -> str | None:
-    """Why values of a type cannot be stored and read again, and what to do; None if they can.
+def unsupported_reason(annotation: Any, markers: Sequence[Any] = (), *, strict: bool = False) -> str | None:
+    """Why values of a type cannot be stored and read back, and what to use instead; None if they can.
 
-    Models are looked into by ``why_not_model``. ``strict`` says that the model around it takes no other types.
+    Nested models are checked by ``unsupported_model_reason``. ``strict`` is that of the model with the field.
     """
     return next(_reasons(annotation, tuple(markers), strict), None)
 
 
-def why_not_model(model: type[BaseModel]) -> str | None:
-    """Why a nested model as a whole cannot be stored and read again, apart from the types of its fields."""
+def unsupported_model_reason(model: type[BaseModel]) -> str | None:
+    """Why a nested model cannot be stored and read back, apart from the types of its fields; None if it can."""
     if issubclass(model, RootModel):
-        return f"{model.__name__} is a RootModel, and an item has what is in it: declare the type of its root itself"
+        return f"{model.__name__} is a RootModel, of which only the root is stored; declare the type of the root itself"
     core: Any = model.__pydantic_core_schema__
     found = [core, *core.get("definitions", ())]
     if any("extras_schema" in part.get("schema", {}) for part in found if part.get("cls") is model):
-        return f"{model.__name__} gives its extra members a type; keep them in a field that is a dict"
+        return f"{model.__name__} declares a type for extra fields; declare a field that is a dict instead"
     stored = {name: stored_name for name, stored_name, *_ in stored_members(model)}
     for name in stored:
         place = f"{model.__name__}.{name}"
         if any(len(path.path) > 1 for path in _alias_paths(model.model_fields[name])):
-            return f"{place} is read by a path into something else; give it a plain alias"
+            return f"{place} has an AliasPath, which is not stored; give it a plain alias"
         accepted = accepted_names(model, name)
         if stored[name] not in accepted:
-            return f"{place} is stored as {stored[name]!r} and read as {' or '.join(accepted)}; give it one alias=..."
+            return (
+                f"{place} is stored as {stored[name]!r} and read as {' or '.join(accepted)}; give it a single alias=..."
+            )
         for other, other_name in stored.items():
             if other != name and other_name in accepted:
                 return f"{place} would be read from {other_name!r}, which {other} is stored as; give it another alias"
@@ -111,7 +113,7 @@ def _reasons(annotation: Any, markers: tuple[Any, ...], strict: bool) -> Iterato
     if not isinstance(kind, type) or kind in (Any, object, type(None)):
         return
     if _is_strict(markers, strict) and (issubclass(kind, Enum) or not issubclass(kind, _STRICTLY)):
-        yield f"{kind.__name__} is stored as something else, which strict does not read; drop strict"
+        yield f"{kind.__name__} is stored as another type, which strict mode rejects; remove strict"
     if issubclass(kind, Enum):
         yield from _reasons_of_choices(kind, tuple(kind))
     elif not issubclass(kind, BaseModel):
@@ -120,7 +122,7 @@ def _reasons(annotation: Any, markers: tuple[Any, ...], strict: bool) -> Iterato
 
 def _is_strict(markers: tuple[Any, ...], strict: bool) -> bool:
     if any(isinstance(marker, Epoch) for marker in markers):
-        # What is counted is made a time before it is looked at.
+        # A count is made a time before it is validated.
         return False
     return next((marker.strict for marker in reversed(markers) if isinstance(marker, Strict)), strict)
 
@@ -130,11 +132,14 @@ def _reasons_of_markers(markers: tuple[Any, ...]) -> Iterator[str]:
         # By name: to a type checker, most of these are no classes.
         name = marker.__name__ if isinstance(marker, type) else type(marker).__name__
         if name in ("EncodedBytes", "EncodedStr"):
-            yield "it is decoded whenever it is read, also from an item; declare bytes or str, and decode it before"
+            yield (
+                "its values are decoded at every validation, also when they are read; declare bytes or str, and "
+                "decode before"
+            )
         elif name == "Json":
-            yield "Json is read from text, and an item has what was in it; declare that type itself"
+            yield "Json parses text, but the parsed value is stored; declare the type of that value"
         elif name in ("InstanceOf", "SkipValidation"):
-            yield f"{name} does not make anything of what is stored; drop it, or declare the type as it is stored"
+            yield f"{name} cannot convert what is stored; remove it, or declare the type as it is stored"
 
 
 def _reasons_of_choices(kind: Any, choices: tuple[Any, ...]) -> Iterator[str]:
@@ -145,7 +150,7 @@ def _reasons_of_choices(kind: Any, choices: tuple[Any, ...]) -> Iterator[str]:
         return
     for choice in choices:
         if choice is not None and not _comes_back(kind, choice):
-            yield f"{choice!r} does not come back as it was stored; choose among texts, or among whole numbers"
+            yield f"{choice!r} would not be read back as the same value; use only strings or only integers"
             return
 
 
@@ -165,18 +170,20 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 def _reasons_of_members(kind: type, arguments: tuple[Any, ...], strict: bool) -> Iterator[str]:
     if kind in (FutureDate, FutureDatetime):
-        yield f"{kind.__name__} is over one day, and then it cannot be read; declare a date or a datetime"
+        yield (
+            f"{kind.__name__} becomes invalid as time passes, and could not be read then; declare a date or a datetime"
+        )
     elif kind is NaiveDatetime:
-        yield "times have a time zone here; declare a datetime"
+        yield "times need a time zone; declare a datetime"
     elif is_typeddict(kind):
         yield from _reasons_of_typed_dict(kind, strict)
     elif members := members_of(kind):
         for annotation in members.values():
             yield from _reasons(annotation, (), strict)
     elif issubclass(kind, Sequence) and inspect.isabstract(kind):
-        yield f"{kind.__name__} may be a list or a tuple, and an item does not tell them apart; say which it is"
+        yield f"{kind.__name__} may be a list or a tuple, which are stored alike; declare one of them"
     elif not has_encoder(kind) and issubclass(kind, Sequence | AbstractSet | Mapping) and not inspect.isabstract(kind):
-        yield f"{kind.__name__} has no place in an item; use a list, a tuple, a set or a dict"
+        yield f"{kind.__name__} cannot be stored in an item; use a list, a tuple, a set or a dict"
     else:
         if arguments and issubclass(kind, Mapping):
             yield from _reasons_of_key(arguments[0], strict)
@@ -217,22 +224,25 @@ def _reasons_of_key(annotation: Any, strict: bool) -> Iterator[str]:
         markers = (*get_args(annotation)[1:], *markers)
         annotation = named(get_args(annotation)[0])
     if _is_strict(markers, strict) and annotation is not str:
-        yield "the keys of a map are text, which strict does not read as anything else; drop strict"
+        yield "the keys of a map are stored as text, which strict mode rejects for other types; remove strict"
     if get_origin(annotation) is Literal:
         if not all(type(each) is str for each in get_args(annotation)):
-            yield "the keys of a map are text, and these would not come back; use texts"
+            yield "the keys of a map are stored as text, and these would not be read back; use strings"
     elif isinstance(annotation, type) and issubclass(annotation, Enum):
         if not all(type(each.value) in (str, int) for each in annotation):
-            yield "the keys of a map are text, and these would not come back; use an enum of texts"
+            yield "the keys of a map are stored as text, and these would not be read back; use an enum of strings"
     elif not (isinstance(annotation, type) and issubclass(annotation, _KEYS)) and stored_types(annotation) != {"S"}:
-        yield "the keys of a map are text, and these would not come back; use dict[str, ...], or a list of models"
+        yield (
+            "the keys of a map are stored as text, and these would not be read back; use dict[str, ...] or a "
+            "list of models"
+        )
 
 
 def _reasons_of_set(annotation: Any) -> Iterator[str]:
     try:
         members = stored_types(annotation)
     except TypeError:
-        # Told of the member itself.
+        # The member itself is reported.
         return
     if len(members) != 1 or not members <= {"S", "N", "B", None}:
-        yield "a set holds only texts, only numbers or only bytes; use a list"
+        yield "the members of a set must be all text, all numbers or all bytes; use a list"

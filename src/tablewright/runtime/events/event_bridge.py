@@ -1,6 +1,7 @@
-"""Events sent on to Amazon EventBridge, by a subscriber like any other.
+"""A subscriber that forwards events to Amazon EventBridge.
 
-The bus gets each event at least once, with its id in the detail (``eventId``), by which its consumers can tell.
+The bus gets each event at least once, with its id in the detail (``eventId``), so that its consumers can recognise a
+repeated one.
 """
 
 from __future__ import annotations
@@ -10,33 +11,33 @@ from typing import Any
 
 import orjson
 
-from tablewright.runtime.aws_clients import client, passing
+from tablewright.runtime.aws_clients import client, transient
 from tablewright.runtime.events.event_log import Event, events_in
 from tablewright.store import AnyChange, Effects, Handler, Unavailable
 
 _AT_ONCE = 10
-# Answers for one event that say that the event is wrong; after all others it is sent again.
+# Error codes of an event that is invalid; after all others it would be sent again.
 _WRONG = frozenset({"InvalidArgument", "MalformedDetail"})
 
 
 class EventRefused(Exception):
-    """The bus will never take this event."""
+    """The bus rejects an event, and always will."""
 
 
 def event_bridge(bus: str, region: str | None, endpoint: str | None = None) -> Handler:
-    """A handler that puts events on a bus."""
+    """A handler that puts events on a bus: for ``ConsumerSpec(..., events_table, event_bridge(bus, region))``."""
     events = client("events", region, endpoint)
 
     def send(changes: Sequence[AnyChange], effects: Effects) -> None:
         found = events_in(changes)
         for start in range(0, len(found), _AT_ONCE):
-            with passing("EventBridge"):
-                answer = events.put_events(Entries=[_entry(event, bus) for event in found[start : start + _AT_ONCE]])
-            codes = {entry["ErrorCode"] for entry in answer.get("Entries", []) if entry.get("ErrorCode")}
+            with transient("EventBridge"):
+                response = events.put_events(Entries=[_entry(event, bus) for event in found[start : start + _AT_ONCE]])
+            codes = {entry["ErrorCode"] for entry in response.get("Entries", []) if entry.get("ErrorCode")}
             if codes - _WRONG:
-                raise Unavailable(f"EventBridge answered {', '.join(sorted(codes))}")
+                raise Unavailable(f"EventBridge responded with {', '.join(sorted(codes))}")
             if codes:
-                # The consumer finds out which one it is by sending fewer at once, and puts it aside.
+                # The consumer bisects the batch until it has found that one, which becomes a dead letter.
                 raise EventRefused(", ".join(sorted(codes)))
 
     return send

@@ -1,13 +1,13 @@
-"""Events: facts that follow from committed writes, for whoever wants to know.
+"""Events: what happened because of committed writes, for subscribers.
 
     table's stream ──▶ publisher ──▶ events table ──▶ its stream ──▶ subscribers: mail, EventBridge, ...
-                       (exactly once, by                 (each has a place, retries
+                       (exactly once, by                 (each has a checkpoint, retries
                         the consumer's checkpoint)        and dead letters of its own)
 
-A publisher turns changes into events and stores them in the same transaction as its place in the stream: there is an
-event exactly when the write that it tells of was committed, however often anything crashes. Its id is made from that
-change, so it stays the same. Subscribers get every event, or every one that they want (``published``), at least once,
-and have to bear repetition; in order, as long as the stream has one shard at a time.
+A publisher turns changes into events and stores them in the same transaction as its checkpoint: there is an event
+exactly if the write was committed, whatever crashes. The id of an event is derived from its change, so it stays the
+same. Subscribers get every event, or those that they filter for (``published``), at least once, and have to tolerate
+repetition; in order, as long as the stream has one shard at a time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tablewright.store import (
 )
 
 KEPT_FOR = timedelta(days=30)
-# The most that a sequence number has.
+# The most digits that a sequence number has.
 _DIGITS = 40
 
 
@@ -43,7 +43,7 @@ class Event(Entity, table=events_table):
     source: str
     type: str
     at: datetime
-    # The change's place in its stream, as many digits for each. A stream tells times to the second only.
+    # The change's sequence number, padded so that it sorts. A stream has times to the second only.
     sequence: str
     detail: dict[str, Any]
     ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
@@ -66,7 +66,7 @@ def event_id(source: str, type_: str, change: AnyChange, number: int = 0) -> str
 def publisher(source: str, translate: Translate, count: Callable[[str], Any] = lambda type_: None) -> Handler:
     """A handler that stores the events that follow from changes: ``translate`` gives (type, detail) for each.
 
-    ``count`` is told the type of each event, when it is about to be stored.
+    ``count`` is called with the type of each event that is about to be stored.
     """
 
     def publish(changes: Sequence[AnyChange], effects: Effects) -> None:

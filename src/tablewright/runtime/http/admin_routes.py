@@ -1,7 +1,7 @@
-"""Routes for those who run it: health, metrics, and what consumers are at.
+"""Admin routes: health, metrics, events, consumers and dead letters.
 
-``/healthz`` says that the process answers, ``/readyz`` that the database does and consumers go on. They and
-``/metrics`` show no data of users, and are open; the rest is for Admins.
+``/healthz`` responds while the process runs, ``/readyz`` only if the database responds and no consumer is failing. They
+and ``/metrics`` show no data of users, and are open; the rest is for Admins.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from tablewright.model import Selection
-from tablewright.runtime.consumer_threads import Workers
+from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import Clash, Missing
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.http.dependencies import Cursor, Limit, allow, runtime_of
 from tablewright.runtime.identity.tokens import ADMINS, Caller
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncTolerantReader, CheckpointTable, DeadLetter, StoreError
 
 router = APIRouter()
 
 _READY_WITHIN = 5.0
-# Dead letters that are looked through at once; one may have 300 KB.
+# Dead letters that are read at once; one may have 300 KB.
 _AT_ONCE = 20
 
 
 async def _admitted(request: Request, caller: Annotated[Caller, allow(ADMINS)]) -> Caller:
-    """An admin whom no system has shut out."""
+    """An admin whom every system admits."""
     for admit in request.app.state.admissions:
         caller = await admit(caller)
     caller.require(ADMINS)
@@ -49,7 +49,7 @@ class ConsumerState(BaseModel):
     dead_letters: int
 
 
-class LetterView(BaseModel):
+class DeadLetterView(BaseModel):
     sequence: str
     error: str
     attempts: int
@@ -57,10 +57,10 @@ class LetterView(BaseModel):
     record: str
 
 
-class LetterPage(BaseModel):
-    dead_letters: list[LetterView]
+class DeadLetterPage(BaseModel):
+    dead_letters: list[DeadLetterView]
     cursor: str | None = None
-    # Which of them cannot be read, and why.
+    # Items that are left out as they cannot be read, and why.
     unreadable: list[str] = []
 
 
@@ -78,7 +78,7 @@ async def healthz() -> dict[str, str]:
 @router.get("/readyz")
 async def readyz(request: Request) -> Response:
     runtime = runtime_of(request)
-    failing = _workers(request).failures()
+    failing = _threads(request).failures()
     try:
         async with asyncio.timeout(_READY_WITHIN):
             await runtime.store.get(Event.by_id(event_id="readiness"))
@@ -101,7 +101,7 @@ async def events(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> EventPage:
-    """What a system has published, newest first."""
+    """The events of a system, newest first."""
     page = await _reader(request).page(Event.of_source(source=source), limit=limit, cursor=cursor)
     found = [event.model_dump(mode="json", exclude={"ttl"}) for event in page.items]
     return EventPage(events=found, cursor=page.cursor, unreadable=[str(error) for error in page.unreadable])
@@ -109,34 +109,36 @@ async def events(
 
 @router.get("/runtime/consumers")
 async def consumers(request: Request, _: Admin) -> list[ConsumerState]:
-    workers, store = _workers(request), runtime_of(request).store
-    failing, waiting = workers.failures(), workers.waiting()
+    threads, store = _threads(request), runtime_of(request).store
+    failing, waiting = threads.failures(), threads.waiting()
     return [
         ConsumerState(
             name=name,
             failing=failing.get(name),
             waiting=waiting.get(name),
-            dead_letters=await store.count(_letters(name), consistent=True),
+            dead_letters=await store.count(_dead_letters_of(name), consistent=True),
         )
-        for name in workers.names
+        for name in threads.names
     ]
 
 
 @router.get("/runtime/consumers/{name}/dead-letters")
-async def dead_letters(name: str, request: Request, _: Admin, limit: Limit = 20, cursor: Cursor = None) -> LetterPage:
-    """Records that a consumer could not deal with, in the order of their stream."""
+async def dead_letters(
+    name: str, request: Request, _: Admin, limit: Limit = 20, cursor: Cursor = None
+) -> DeadLetterPage:
+    """The dead letters of a consumer, in the order of their stream."""
     _known(request, name)
-    page = await _reader(request).page(_letters(name), limit=limit, cursor=cursor)
-    return LetterPage(
+    page = await _reader(request).page(_dead_letters_of(name), limit=limit, cursor=cursor)
+    return DeadLetterPage(
         dead_letters=[
-            LetterView(
-                sequence=letter.sequence,
-                error=letter.error,
-                attempts=letter.attempts,
-                failed_at=letter.failed_at,
-                record=letter.record,
+            DeadLetterView(
+                sequence=each.sequence,
+                error=each.error,
+                attempts=each.attempts,
+                failed_at=each.failed_at,
+                record=each.record,
             )
-            for letter in page.items
+            for each in page.items
         ],
         cursor=page.cursor,
         unreadable=[str(error) for error in page.unreadable],
@@ -145,25 +147,25 @@ async def dead_letters(name: str, request: Request, _: Admin, limit: Limit = 20,
 
 @router.post("/runtime/consumers/{name}/dead-letters/{sequence}/replay", status_code=204)
 async def replay(name: str, sequence: str, request: Request, _: Admin) -> None:
-    """Have a dead letter handled after all."""
-    workers = _known(request, name)
-    letter = await _letter(_reader(request), name, sequence)
+    """Handle a dead letter again; if that succeeds, it is deleted."""
+    threads = _known(request, name)
+    dead_letter = await _find_dead_letter(_reader(request), name, sequence)
     try:
-        await asyncio.to_thread(workers.consumer(name).replay, letter)
+        await asyncio.to_thread(threads.consumer(name).replay, dead_letter)
     except Exception as error:
-        raise Clash(f"it failed again: {type(error).__name__}") from error
+        raise Clash(f"the dead letter failed again: {type(error).__name__}") from error
 
 
-def _letters(name: str) -> Selection[DeadLetter]:
+def _dead_letters_of(name: str) -> Selection[DeadLetter]:
     """The dead letters of a consumer."""
-    return CheckpointTable.of(notes_table).dead_letter.of_consumer(consumer=name)
+    return CheckpointTable.of(internal_table).dead_letter.of_consumer(consumer=name)
 
 
-async def _letter(reader: AsyncTolerantReader, name: str, sequence: str) -> DeadLetter:
+async def _find_dead_letter(reader: AsyncTolerantReader, name: str, sequence: str) -> DeadLetter:
     """A dead letter; the stream that it is from is part of its key as well, and there may have been several."""
     cursor = None
     while True:
-        page = await reader.page(_letters(name), limit=_AT_ONCE, cursor=cursor)
+        page = await reader.page(_dead_letters_of(name), limit=_AT_ONCE, cursor=cursor)
         found = next((each for each in page.items if each.sequence == sequence), None)
         if found is not None:
             return found
@@ -176,13 +178,13 @@ def _reader(request: Request) -> AsyncTolerantReader:
     return AsyncTolerantReader(runtime_of(request).store)
 
 
-def _known(request: Request, name: str) -> Workers:
-    workers = _workers(request)
-    if name not in workers.names:
-        raise Missing(f"there is no consumer {name}; there are {', '.join(workers.names)}")
-    return workers
+def _known(request: Request, name: str) -> ConsumerThreads:
+    threads = _threads(request)
+    if name not in threads.names:
+        raise Missing(f"there is no consumer {name}; there are {', '.join(threads.names)}")
+    return threads
 
 
-def _workers(request: Request) -> Workers:
-    workers: Workers = request.app.state.workers
-    return workers
+def _threads(request: Request) -> ConsumerThreads:
+    threads: ConsumerThreads = request.app.state.consumer_threads
+    return threads

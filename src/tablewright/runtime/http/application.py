@@ -22,46 +22,46 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from tablewright.runtime.consumer_threads import Consuming, Workers
+from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
 from tablewright.runtime.events.event_bridge import event_bridge
 from tablewright.runtime.http import admin_routes, html_pages, problems
 from tablewright.runtime.http.compiled_routes import CompiledRoutes
 from tablewright.runtime.http.gate import Gate
-from tablewright.runtime.internal_tables import events_table, notes_table
+from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.system import Runtime, System
 from tablewright.store import Resolution
 
-# What any route that asks for a caller may answer.
+# What any route that needs a caller may respond with.
 _COMMON = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
 
 _log = logging.getLogger(__name__)
 
 
 def application(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any] | None = None) -> ASGIApp:
-    """The whole of it; its lifespan runs the consumers, and closes the runtime at the end.
+    """The ASGI application of some systems. Its lifespan runs the consumers, and closes the runtime at the end.
 
-    ``services`` are those of the systems, by name, where they have been made before.
+    ``services`` are those of the systems, by name, if they have been made before.
     """
     if services is None:
         services = services_of(runtime, systems)
-    workers = Workers(runtime.blocking, _consuming(runtime, systems, services), runtime.metrics)
+    threads = ConsumerThreads(runtime.blocking, _consumer_specs(runtime, systems, services), runtime.metrics)
     background = [each for system in systems for each in system.background(runtime, services[system.name])]
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await prepare(runtime, systems)
-        # Whoever has the data folder open is the only one.
-        await asyncio.to_thread(workers.start, alone=runtime.settings.is_embedded)
+        # Only one process can have the data folder open.
+        await asyncio.to_thread(threads.start, alone=runtime.settings.is_embedded)
         for each in background:
             await asyncio.to_thread(each.start)
-        stops = [*(each.stop for each in background), workers.stop]
-        told = asyncio.create_task(_when_told(runtime.stopping, stops))
+        stops = [*(each.stop for each in background), threads.stop]
+        stopped = asyncio.create_task(_stop_beside_requests(runtime.stopping, stops))
         try:
             yield
         finally:
             runtime.stopping.set()
             try:
-                await told
+                await stopped
                 # Once more, for what the last requests may have begun.
                 await _at_once(stops)
             finally:
@@ -76,7 +76,7 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
         redirect_slashes=False,
     )
     app.state.runtime = runtime
-    app.state.workers = workers
+    app.state.consumer_threads = threads
     app.state.systems = list(systems)
     problems.install(app)
     app.state.admissions = [
@@ -93,14 +93,14 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
     return Gate(_with_cors(runtime, app), apps, metrics=runtime.metrics, max_body=runtime.settings.max_body)
 
 
-async def _when_told(stopping: asyncio.Event, stops: Sequence[Callable[[], None]]) -> None:
-    """Stop the work beside requests while the last of them are answered, instead of after them."""
+async def _stop_beside_requests(stopping: asyncio.Event, stops: Sequence[Callable[[], None]]) -> None:
+    """Stop background work while the last requests are served, instead of after them."""
     await stopping.wait()
     await _at_once(stops)
 
 
 async def _at_once(stops: Sequence[Callable[[], None]]) -> None:
-    """All in threads of their own: requests need those of the loop."""
+    """All in threads of their own: requests need those of the event loop."""
     loop, threads = asyncio.get_running_loop(), ThreadPoolExecutor(len(stops), "stop")
     try:
         await asyncio.gather(*(loop.run_in_executor(threads, stop) for stop in stops))
@@ -131,7 +131,7 @@ def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
 
 
 def _with_cors(runtime: Runtime, app: ASGIApp) -> ASGIApp:
-    """Open to browsers of the origins that are listed; closed to all others."""
+    """Allow browsers from the listed origins, and no others."""
     if not runtime.settings.cors_origins:
         return app
     return CORSMiddleware(
@@ -144,10 +144,10 @@ def _with_cors(runtime: Runtime, app: ASGIApp) -> ASGIApp:
 
 
 async def prepare(runtime: Runtime, systems: Sequence[System]) -> None:
-    """Create what tables are missing."""
-    tables = [events_table, notes_table, *(table for system in systems for table in system.tables)]
+    """Create missing tables, and bring others in line with the design."""
+    tables = [events_table, internal_table, *(table for system in systems for table in system.tables)]
     differences = await runtime.store.ensure_tables(*tables)
-    # Beside what an endpoint does not support, and what is left as it is.
+    # Not what an endpoint does not support, and what is left as it is.
     applied = [difference for difference in differences if difference.resolution is Resolution.APPLIED]
     if applied:
         _log.info("tables were brought in line with the design", extra={"count": len(applied)})
@@ -157,10 +157,10 @@ def services_of(runtime: Runtime, systems: Sequence[System]) -> dict[str, Any]:
     return {system.name: system.service(runtime) for system in systems}
 
 
-def _consuming(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any]) -> list[Consuming]:
+def _consumer_specs(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any]) -> list[ConsumerSpec]:
     found = [each for system in systems for each in system.consumers(runtime, services[system.name])]
     settings = runtime.settings
     if settings.event_bus is not None:
         handler = event_bridge(settings.event_bus, settings.region, settings.aws_endpoint)
-        found.append(Consuming("runtime.event-bridge", events_table, handler))
+        found.append(ConsumerSpec("runtime.event-bridge", events_table, handler))
     return found

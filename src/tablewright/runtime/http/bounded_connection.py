@@ -91,7 +91,7 @@ class BoundedConnection(HttpToolsProtocol):
                 # Blank lines, which begin nothing.
                 self._wait(self._limits.head_seconds)
         elif self._unused > self._limits.head_bytes:
-            self._refuse("malformed", f"the head of a request has at most {self._limits.head_bytes} bytes")
+            self._refuse("malformed", f"the head of a request may have at most {self._limits.head_bytes} bytes")
         elif self._is_in_body:
             if not (was_arriving and was_in_body):
                 self._body_ends_at = self.loop.time() + self._limits.body_seconds

@@ -1,4 +1,4 @@
-"""What routes ask for: who is calling, the system's service, an idempotency key, a page.
+"""Dependencies of routes: the caller, the system's service, an idempotency key, a page.
 
     @router.get("/tickets/{ticket_id}")
     async def get_ticket(ticket_id: str, desk: Desk, caller: Annotated[Caller, allow(MEMBERS, ADMINS)]) -> Ticket: ...
@@ -18,6 +18,7 @@ from tablewright.runtime.system import Runtime
 
 
 def runtime_of(request: Request) -> Runtime:
+    """What the system that is called stands on."""
     runtime: Runtime = request.app.state.runtime
     return runtime
 
@@ -70,8 +71,11 @@ IdempotencyKey = Annotated[
         description="a name for this request, chosen by the caller: the same one again is carried out once",
     ),
 ]
+"""The header `Idempotency-Key` of a request, if it has one."""
 # A cursor has a position for each shard that is read.
 Cursor = Annotated[
     str | None, Query(max_length=16_384, description="where to go on: the `cursor` of the page before this one")
 ]
+"""The query parameter `cursor` of a list, if it has one."""
 Limit = Annotated[int, Query(ge=1, le=100, description="how many at most")]
+"""The query parameter `limit`: how many items a page has at most."""

@@ -1,9 +1,9 @@
-"""What every request passes through, before it reaches a system and after.
+"""The gate: what every request passes through on its way to a system, and every response on its way back.
 
-    system         found by the first step of the address
-    request id     taken from X-Request-Id if it is a plain one, else made; in every answer and log line
+    system         chosen by the first step of the path
+    request id     taken from X-Request-Id if it is a plain one, else made; in every response and log line
     body           no larger than allowed; how long it may take is the connection's business (``bounded_connection``)
-    log, metrics   one line and one count for each request, by route, never by address
+    log, metrics   one line and one count for each request, by route template, never by path
 
 One ASGI layer does all of it, because each layer costs every request.
 """
@@ -34,16 +34,16 @@ _log = logging.getLogger("tablewright.access")
 
 
 class Gate:
-    """The one layer around all systems."""
+    """The ASGI layer around all systems."""
 
     def __init__(self, app: ASGIApp, systems: Mapping[str, ASGIApp], *, metrics: Metrics, max_body: int) -> None:
-        """``systems`` are applications by the first step of their addresses; ``app`` has all other addresses."""
+        """``systems`` are applications by the first step of their paths; ``app`` has all other paths."""
         self._app = app
         self._systems = systems
         self._metrics = metrics
         self._max_body = max_body
-        # By system, route, method and status: what is counted, looked up once.
-        self._measures: dict[tuple[str, str, str, int], tuple[Counter, Histogram]] = {}
+        # By system, route, method and status: metrics with their labels, looked up once.
+        self._metrics_of: dict[tuple[str, str, str, int], tuple[Counter, Histogram]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -64,38 +64,42 @@ class Gate:
         is_counted = b"transfer-encoding" in headers
         try:
             if length is not None and length.isdigit() and int(length) > self._max_body:
-                answer = problem("too-large", exchange.too_large, exchange.request_id)
-                await answer(scope, receive, exchange.send)
+                response = problem("too-large", exchange.too_large, exchange.request_id)
+                await response(scope, receive, exchange.send)
             else:
                 await app(scope, exchange.receive if is_counted else receive, exchange.send)
         except asyncio.CancelledError:
-            # Only by a server that stops, and has waited for the answer long enough.
-            if exchange.answered:
+            # Only by a server that stops, and has waited long enough for the response.
+            if exchange.has_started:
                 raise
-            answer = problem("unavailable", "this process is stopping; send it again", exchange.request_id)
-            answer.headers["Retry-After"] = "1"
-            await answer(scope, receive, exchange.send)
+            response = problem("unavailable", "this process is stopping; send the request again", exchange.request_id)
+            response.headers["Retry-After"] = "1"
+            await response(scope, receive, exchange.send)
         except Exception as error:
-            # Starlette raises what it has answered and logged already; the server would log it once more, text and all.
-            if not exchange.answered:
+            # Starlette raises again what it has responded to and logged; the server would log it again, with its text.
+            if not exchange.has_started:
                 _log.error("request failed", exc_info=error, extra={"request_id": exchange.request_id})
-                answer = problem("internal", "something went wrong here; the log has more", exchange.request_id)
-                await answer(scope, receive, exchange.send)
+                response = problem(
+                    "internal",
+                    "an unexpected error occurred; the log has it under this request id",
+                    exchange.request_id,
+                )
+                await response(scope, receive, exchange.send)
         finally:
-            self._note(name, scope, exchange)
+            self._record(name, scope, exchange)
 
-    def _note(self, system: str, scope: Scope, exchange: _Exchange) -> None:
+    def _record(self, system: str, scope: Scope, exchange: _Exchange) -> None:
         seconds = time.perf_counter() - exchange.began
         route, method, status = _route(scope), method_label(scope["method"]), exchange.status
-        measures = self._measures.get((system, route, method, status))
-        if measures is None:
+        counted = self._metrics_of.get((system, route, method, status))
+        if counted is None:
             metrics = self._metrics
-            measures = self._measures[system, route, method, status] = (
+            counted = self._metrics_of[system, route, method, status] = (
                 metrics.requests.labels(system, route, method, str(status)),
                 metrics.request_seconds.labels(system, route, method),
             )
-        measures[0].inc()
-        measures[1].observe(seconds)
+        counted[0].inc()
+        counted[1].observe(seconds)
         if route not in _QUIET and _log.isEnabledFor(logging.INFO):
             fields = {
                 "request_id": exchange.request_id,
@@ -109,15 +113,15 @@ class Gate:
 
 
 class _Exchange:
-    """One request and its answer, as they pass through the gate."""
+    """One request and its response, as they pass through the gate."""
 
-    __slots__ = ("_max_body", "_read", "_receive", "_send", "answered", "began", "request_id", "status")
+    __slots__ = ("_max_body", "_read", "_receive", "_send", "began", "has_started", "request_id", "status")
 
     def __init__(self, receive: Receive, send: Send, request_id: str, max_body: int) -> None:
         self.began = time.perf_counter()
         self.request_id = request_id
         self.status = 500
-        self.answered = False
+        self.has_started = False
         self._receive = receive
         self._send = send
         self._max_body = max_body
@@ -127,35 +131,35 @@ class _Exchange:
         """The next part of the body, in bounds."""
         message = await self._receive()
         self._read += len(message.get("body", b""))
-        if self._read > self._max_body and not self.answered:
+        if self._read > self._max_body and not self.has_started:
             raise HTTPException(413, self.too_large)
         return message
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.status, self.answered = message["status"], True
+            self.status, self.has_started = message["status"], True
             marks = (b"x-request-id", self.request_id.encode()), _NO_SNIFFING
             message = {**message, "headers": [*message["headers"], *marks]}
         await self._send(message)
 
     @property
     def too_large(self) -> str:
-        return f"a body has at most {self._max_body} bytes"
+        return f"a request body may have at most {self._max_body} bytes"
 
 
 def _request_id(given: bytes | None) -> str:
-    """The request's own id if that is a plain one, else one that is made for it."""
+    """The request's own id if that is a plain one, else a new one."""
     if given is not None and _PLAIN_ID.fullmatch(text := given.decode("latin-1")):
         return text
     return os.urandom(16).hex()
 
 
 def method_label(method: str) -> str:
-    """How a method is counted: there are dozens that nobody uses, and each would be measured for each route."""
+    """The label of a method in metrics: clients can make up any number of methods."""
     return method if method in _METHODS else "other"
 
 
 def _route(scope: Scope) -> str:
-    """The route's template: an address may have a name in it, a template has not."""
+    """The route's template; the path itself may have personal data in it."""
     route: Any = scope.get("route")
     return str(getattr(route, "path", "")) or "unknown"

@@ -1,7 +1,9 @@
-"""Pages for people: where to start, what each system's API is, what a problem means. Nothing comes from elsewhere.
+"""HTML pages: the start page, an API page for each system, a page for each problem type.
 
-The start page shows tokens to try things with. They are given out in development only, by a server that listens on
-loopback only, and to a browser that calls it by a loopback name: a page of somebody else's cannot ask for them.
+Nothing is loaded from other sites.
+
+The start page shows tokens to try the systems with. They are given out in development only, by a server that listens on
+loopback only, and to a browser that uses a loopback name: a page of another site cannot get them.
 """
 
 from __future__ import annotations
@@ -45,13 +47,13 @@ async def systems(request: Request) -> Response:
 
 @router.get("/tokens.json")
 async def tokens(request: Request) -> Response:
-    """Ready-made tokens, for whoever tries things on this machine."""
+    """Ready-made tokens, for requests from this machine."""
     runtime = runtime_of(request)
     issuer = runtime.issuer
     if issuer is None or not _is_private(runtime, request):
         raise Missing("tokens are given out in development, on this machine only; see `tablewright token`")
     found: list[System] = request.app.state.systems
-    # Somebody may be another in another system.
+    # A user may have other groups in another system.
     users = {(user.user_id, user.groups): user for system in found for user in system.demo_users}
     return JSONResponse(
         [
@@ -70,7 +72,7 @@ async def tokens(request: Request) -> Response:
 @router.get("/problems/{kind}")
 async def problem_page(kind: str) -> Response:
     if kind not in KINDS:
-        raise Missing(f"there is no kind of problem {kind}; there are {', '.join(KINDS)}")
+        raise Missing(f"there is no problem type {kind}; there are {', '.join(KINDS)}")
     status, title = KINDS[kind]
     text = (
         f"<!doctype html><meta charset=utf-8><title>{escape(kind)}</title><h1>{escape(kind)}</h1><p>{status}: {title}."
@@ -79,7 +81,7 @@ async def problem_page(kind: str) -> Response:
 
 
 def entrances(names: Sequence[str]) -> APIRouter:
-    """From the bare name of a system to its API page: by a way that names no host, as a request might name any."""
+    """Redirects from the name of a system to its API page; relative, as the host in a request may be anything."""
     found = APIRouter(include_in_schema=False)
     for name in names:
         found.add_api_route(f"/{name}", partial(_lead, f"{name}/docs"))
@@ -106,7 +108,7 @@ def _page(name: str) -> Response:
 
 
 def _is_private(runtime: Runtime, request: Request) -> bool:
-    """Whether it is somebody at this machine, and no page of somebody else's.
+    """Whether a request is from this machine, and not from a page of another site.
 
     The header itself is read: where a URL cannot be made of it, there would be one of the server's own address.
     """

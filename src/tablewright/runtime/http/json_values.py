@@ -1,6 +1,6 @@
-"""JSON of any shape: as users send it, bounded by what an item can hold, and as it is shown.
+"""Free-form JSON: as clients send it, limited to what an item can hold, and as responses show it.
 
-An item has numbers as decimals, exactly, and JSON has them as numbers: a fraction that was sent is shown as it was.
+An item has exact decimals, and JSON has numbers: a fraction is shown as it was sent.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _MOST_MEMBERS = 100
 
 
 def storable(value: dict[str, Any]) -> dict[str, Any]:
-    """The same object; ValueError, which says why, if an item cannot hold it."""
+    """The same object; ValueError, with the reason, if an item cannot hold it."""
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
         objects = [each for each in level if isinstance(each, dict)]
         if any("" in each for each in objects):
-            raise ValueError("a name in it is empty")
+            raise ValueError("it has an empty name")
         members = [member for each in level for member in (each.values() if isinstance(each, dict) else each)]
         if not all(map(_is_text, [*(name for each in objects for name in each), *members])):
-            raise ValueError("a text in it has something that is no character")
+            raise ValueError("it has text that is not valid Unicode")
         level = [member for member in members if isinstance(member, dict | list)]
         if not level:
             encode(value)
@@ -35,7 +35,7 @@ def storable(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_json(value: Any) -> Any:
-    """A value of any shape with numbers as JSON has them."""
+    """A value with decimals as JSON numbers."""
     match value:
         case Decimal():
             return float(value)
@@ -47,7 +47,7 @@ def in_json(value: Any) -> Any:
 
 
 def _is_text(value: Any) -> bool:
-    """False for a text with half of a surrogate pair, which JSON can write and nobody can store."""
+    """False for text with half of a surrogate pair, which JSON can escape and nothing can store."""
     if isinstance(value, str) and not value.isascii():
         try:
             value.encode()
@@ -58,18 +58,18 @@ def _is_text(value: Any) -> bool:
 
 def _text(value: str) -> str:
     if not _is_text(value):
-        raise ValueError("it has something that is no character")
+        raise ValueError("it is not valid Unicode")
     return value
 
 
-# In a text that says something: a character that can be seen.
+# Matches a visible character: required in texts that must not be blank.
 SEEN = r"[^\s\x00-\x1f\x7f]"
 
 Text = Annotated[str, AfterValidator(_text)]
 """Text of any length."""
 
 JsonObject = Annotated[dict[str, Any], Field(max_length=_MOST_MEMBERS), AfterValidator(storable)]
-"""An object whose numbers and depth fit into an item; a request with another one is refused, by its field."""
+"""An object that an item can hold; another one is rejected, by its field."""
 
 Shown = Annotated[dict[str, Any], PlainSerializer(in_json, return_type=dict[str, Any], when_used="json")]
-"""An object that comes from an item, as it is shown."""
+"""An object from an item, as responses show it."""

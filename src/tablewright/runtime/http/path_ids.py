@@ -1,7 +1,7 @@
-"""Ids that others choose, such as those of customers: each is a step of an address, so it has to be one.
+"""Ids that clients choose, such as those of customers: each is a segment of a path, so it has to be valid as one.
 
-However "/" is written in an address, steps end there; "." and ".." are ways to go, and clients go them before they ask.
-What cannot be asked for is not taken in the first place.
+However "/" is encoded in a URL, a segment ends there; "." and ".." are resolved by clients before they send a request.
+An id that no URL can have is rejected when it is created.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 LONGEST = 200
-# Without characters that control something.
+# Without control characters.
 _STEP = r"^[^\x00-\x1f\x7f-\x9f/]+$"
 _WAYS = (".", "..")
 _is_step = re.compile(_STEP).fullmatch
 
 
-def no_way(text: str) -> str:
-    """The same text; ValueError if it leads somewhere else in an address."""
+def not_dots(text: str) -> str:
+    """The same text; ValueError if it is ``.`` or ``..``."""
     if text in _WAYS:
-        raise ValueError("it is part of an address, where . and .. mean something else")
+        raise ValueError("it is a segment of a URL, which cannot be . or ..")
     return text
 
 
-# An id in a request, of any length: whoever takes it gives it one.
-Step = Annotated[str, Field(pattern=_STEP), AfterValidator(no_way)]
+# An id in a request, of any length: its field bounds that.
+Step = Annotated[str, Field(pattern=_STEP), AfterValidator(not_dots)]
 Id = Annotated[Step, Field(min_length=1, max_length=LONGEST)]
-"""An id in a request; one that is no step of an address is refused, by its field."""
+"""An id in a request; one that cannot be a segment of a URL is rejected, by its field."""
 
 
 def is_id(text: str, longest: int = LONGEST) -> bool:
-    """Whether a text that comes from elsewhere can be an id."""
+    """Whether a text from elsewhere is valid as an id."""
     return len(text) <= longest and text not in _WAYS and _is_step(text) is not None

@@ -1,10 +1,10 @@
-"""Refusals over HTTP: problem details as RFC 9457 has them, for everything that goes wrong.
+"""Problem details (RFC 9457): the HTTP response to everything that goes wrong.
 
-    {"type": "/problems/not-found", "title": "Not found", "status": 404, "detail": "ticket t-9 is not there",
+    {"type": "/problems/not-found", "title": "Not found", "status": 404, "detail": "there is no ticket t-9",
      "request_id": "..."}
 
-``type`` is stable and has a page of its own; ``detail`` names what is meant. Nothing shows a stack trace: what nobody
-foresaw is logged with the request's id, which is in the answer as well.
+``type`` is stable and has a page of its own; ``detail`` is for people. No response shows a stack trace: an unexpected
+error is logged with the request's id, which is in the response as well.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ from tablewright.store import (
 
 MEDIA_TYPE = "application/problem+json"
 
-# Every kind of problem: its status, and what it means.
+# Every kind of problem: its status, and its title.
 KINDS: dict[str, tuple[int, str]] = {
     "malformed": (400, "The request cannot be read"),
-    "invalid-cursor": (400, "The cursor was altered, or belongs to another list"),
-    "invalid": (400, "What was sent does not fit what is there"),
-    "unauthenticated": (401, "There is no valid token"),
-    "forbidden": (403, "The caller may not do this"),
-    "not-found": (404, "There is no such thing"),
-    "method-not-allowed": (405, "This cannot be done here"),
-    "timeout": (408, "The request did not come in time"),
-    "conflict": (409, "It does not fit the present state"),
-    "already-exists": (409, "It is there already"),
-    "in-progress": (409, "The same request is being carried out"),
-    "too-large": (413, "It is larger than can be taken"),
-    "unsupported-media-type": (415, "The body is not in a form that can be read"),
-    "invalid-request": (422, "Fields of the request are missing or wrong"),
+    "invalid-cursor": (400, "The cursor is not valid for this list"),
+    "invalid": (400, "The request does not fit the stored data"),
+    "unauthenticated": (401, "A valid bearer token is required"),
+    "forbidden": (403, "The caller is not allowed to do this"),
+    "not-found": (404, "Not found"),
+    "method-not-allowed": (405, "The method is not allowed here"),
+    "timeout": (408, "The request did not arrive in time"),
+    "conflict": (409, "The request conflicts with the current state"),
+    "already-exists": (409, "It already exists"),
+    "in-progress": (409, "The same request is in progress"),
+    "too-large": (413, "The request is too large"),
+    "unsupported-media-type": (415, "The content type of the body is not supported"),
+    "invalid-request": (422, "Fields of the request are missing or invalid"),
     "idempotency-mismatch": (422, "The idempotency key was used for another request"),
-    "too-many-requests": (429, "The caller asks too often"),
-    "internal": (500, "Something went wrong here"),
-    "unavailable": (503, "The database, or the issuer of tokens, cannot be reached or is busy"),
+    "too-many-requests": (429, "The caller has sent too many requests"),
+    "internal": (500, "Internal error"),
+    "unavailable": (503, "The service, or one that it depends on, is unavailable"),
 }
 
 _STORE_KINDS: tuple[tuple[type[StoreError], str], ...] = (
@@ -85,9 +85,9 @@ _log = logging.getLogger(__name__)
 
 
 class FieldProblem(BaseModel):
-    """What is wrong with one field."""
+    """An invalid field of a request."""
 
-    field: str = Field(description="where it is: body.title, query.limit", examples=["body.title"])
+    field: str = Field(description="its location: body.title, query.limit", examples=["body.title"])
     message: str = Field(examples=["Field required"])
 
 
@@ -101,12 +101,12 @@ class Problem(BaseModel):
     status: int
     detail: str
     request_id: str | None = None
-    field: str | None = Field(None, description="the field that does not fit what is there", examples=["userId"])
-    errors: list[FieldProblem] | None = Field(None, description="what is wrong with the fields of the request")
+    field: str | None = Field(None, description="the field that conflicts with the stored data", examples=["userId"])
+    errors: list[FieldProblem] | None = Field(None, description="the invalid fields of the request")
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The answers of a route that are problems, for its description: ``responses=documented(404, 409)``."""
+    """The problems that a route may respond with, for OpenAPI: ``responses=documented(404, 409)``."""
     return {
         status: {
             "description": "; ".join(title for code, title in KINDS.values() if code == status),
@@ -117,9 +117,9 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def describe(app: FastAPI, common: Sequence[int]) -> None:
-    """Have the description of an application tell of problems, in place of FastAPI's own errors, and of tokens.
+    """Describe problems and bearer tokens in an application's OpenAPI document, in place of FastAPI's own errors.
 
-    ``common`` are the answers that every route may give.
+    ``common`` are the statuses that every route may respond with.
     """
     made = app.openapi
 
@@ -134,8 +134,8 @@ def describe(app: FastAPI, common: Sequence[int]) -> None:
                 schemas.pop(name, None)
             for operations in description["paths"].values():
                 for operation in operations.values():
-                    told = {str(status): answer for status, answer in documented(*common).items()}
-                    operation["responses"] = {**operation["responses"], **told}
+                    shared = {str(status): response for status, response in documented(*common).items()}
+                    operation["responses"] = {**operation["responses"], **shared}
                     operation["security"] = [{"bearer": []}]
             bearer = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
             description["components"]["securitySchemes"] = {"bearer": bearer}
@@ -146,7 +146,7 @@ def describe(app: FastAPI, common: Sequence[int]) -> None:
 
 
 def problem(kind: str, detail: str, request_id: str | None = None, **more: Any) -> JSONResponse:
-    """An answer that tells of a problem."""
+    """A response with problem details; ``more`` are further members of it."""
     status, title = KINDS[kind]
     body = {"type": f"/problems/{kind}", "title": title, "status": status, "detail": detail, **more}
     if request_id is not None:
@@ -155,13 +155,13 @@ def problem(kind: str, detail: str, request_id: str | None = None, **more: Any) 
 
 
 def install(app: FastAPI) -> None:
-    """Have an application answer with problems, whatever is raised."""
+    """Make an application respond with a problem to whatever is raised."""
     for kind, handler in _HANDLERS.items():
         app.add_exception_handler(kind, handler)
 
 
 async def response_to(request: Request, error: Exception) -> Response:
-    """What is answered when something is raised."""
+    """The response to an exception."""
     handler = next(_HANDLERS[kind] for kind in type(error).__mro__ if kind in _HANDLERS)
     return await handler(request, error)
 
@@ -174,12 +174,12 @@ def request_id(request: Request) -> str | None:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceProblem)
     kind = error.kind if error.kind in KINDS else type(error).kind
-    answer = problem(kind, str(error), request_id(request), **error.details)
+    response = problem(kind, str(error), request_id(request), **error.details)
     if isinstance(error, TooMany):
-        answer.headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+        response.headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
     if isinstance(error, Unauthenticated):
-        answer.headers["WWW-Authenticate"] = "Bearer"
-    return answer
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
 
 
 async def _store_failed(request: Request, error: Exception) -> Response:
@@ -190,18 +190,18 @@ async def _store_failed(request: Request, error: Exception) -> Response:
         if isinstance(error, known):
             return problem(kind, str(error), request_id(request))
     if isinstance(error, ServiceError) and error.code != "ValidationException":
-        _log.warning("the database did not answer", extra={"code": error.code, "request_id": request_id(request)})
-        answer = problem("unavailable", "the database cannot be reached, or is busy; try again", request_id(request))
-        answer.headers["Retry-After"] = "1"
-        return answer
-    return await _unforeseen(request, error)
+        _log.warning("the database is unavailable", extra={"code": error.code, "request_id": request_id(request)})
+        response = problem("unavailable", "the database cannot be reached or is busy; try again", request_id(request))
+        response.headers["Retry-After"] = "1"
+        return response
+    return await _unexpected(request, error)
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     if any(member.get("type") == "json_invalid" for member in found):
-        return problem("malformed", "the body is no JSON", request_id(request))
+        return problem("malformed", "the body is not valid JSON", request_id(request))
     errors = [
         {"field": ".".join(str(step) for step in member["loc"]), "message": str(member["msg"])} for member in found
     ]
@@ -212,25 +212,27 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = _HTTP_KINDS.get(error.status_code, "malformed" if error.status_code < 500 else "internal")
-    answer = problem(kind, str(error.detail), request_id(request))
-    answer.headers.update(error.headers or {})
+    response = problem(kind, str(error.detail), request_id(request))
+    response.headers.update(error.headers or {})
     if error.status_code == 405:
-        # Starlette names the methods of the first route that an address fits.
-        fitting = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
-        methods = {method for route in fitting for method in getattr(route, "methods", None) or ()}
+        # Starlette names the methods of the first route that matches the path.
+        matching = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+        methods = {method for route in matching for method in getattr(route, "methods", None) or ()}
         if methods:
-            answer.headers["Allow"] = ", ".join(sorted(methods))
-    return answer
+            response.headers["Allow"] = ", ".join(sorted(methods))
+    return response
 
 
 async def _gone(request: Request, error: Exception) -> Response:
-    """For the log and the measures, as nginx has it: nobody is there to get it."""
+    """The client is gone: nobody gets this response. For the log and the metrics, with the status that nginx uses."""
     return Response(status_code=499)
 
 
-async def _unforeseen(request: Request, error: Exception) -> Response:
+async def _unexpected(request: Request, error: Exception) -> Response:
     _log.error("request failed", exc_info=error, extra={"request_id": request_id(request)})
-    return problem("internal", "something went wrong here; the log has it under this request's id", request_id(request))
+    return problem(
+        "internal", "an unexpected error occurred; the log has it under this request id", request_id(request)
+    )
 
 
 _HANDLERS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
@@ -239,5 +241,5 @@ _HANDLERS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Respon
     RequestValidationError: _invalid_request,
     HTTPException: _http,
     ClientDisconnect: _gone,
-    Exception: _unforeseen,
+    Exception: _unexpected,
 }

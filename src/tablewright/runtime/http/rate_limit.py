@@ -1,4 +1,4 @@
-"""How often a caller may ask: a bucket of requests for each, refilled at a steady rate."""
+"""The rate limit: a token bucket for each caller, refilled at a steady rate."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 from tablewright.runtime.errors import TooMany
 
-# Callers that are remembered; the one who has not asked for the longest is forgotten first, with a full bucket.
+# Callers that are remembered; the least recent one is forgotten first, with a full bucket.
 _MOST_CALLERS = 10_000
 
 
 class RateLimit:
-    """A token bucket for each caller."""
+    """A token bucket for each caller: ``rate`` requests a second on average, ``burst`` at once."""
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
@@ -23,7 +23,7 @@ class RateLimit:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, caller: str) -> None:
-        """Count one request; TooMany if there have been too many."""
+        """Count one request; TooMany if the caller has no tokens left."""
         now = self._clock()
         tokens, at = self._buckets.pop(caller, (self._burst, now))
         tokens = min(self._burst, tokens + (now - at) * self._rate)

@@ -1,7 +1,7 @@
-"""One process: the systems served over HTTP, with their consumers, until it is told to stop.
+"""`tablewright up`: the systems and their consumers in one process, until SIGTERM or SIGINT.
 
-Demo data goes where there are no tables of the systems yet, and nowhere else. The data folder keeps a note of it, so
-that a fill that was cut short is finished by the next start (what is there already is left as it is).
+Demo data is written only where there are no tables of the systems yet. A marker in the data folder says how far that
+is, so that the next start finishes what was interrupted (and leaves what is there already as it is).
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from tablewright.runtime.settings import SettingsError
 from tablewright.runtime.system import Runtime, System
 from tablewright.store import Aspect
 
-_NOTE = "demo"
+_DEMO_MARKER = "demo"
 _GRACE = 15
 _MOST_CONNECTIONS = 2000
 
 
-class Steps(Protocol):
-    """Whoever shows how far things are."""
+class ProgressDisplay(Protocol):
+    """Shows the steps of a start, and their progress."""
 
     def begin(self, what: str) -> None: ...
 
-    def tell(self, what: str, done: int, total: int) -> None: ...
+    def update(self, what: str, done: int, total: int) -> None: ...
 
     def end(self) -> None: ...
 
 
-def serve(runtime: Runtime, systems: Sequence[System], *, demo: bool, steps: Steps) -> int:
+def serve(runtime: Runtime, systems: Sequence[System], *, demo: bool, steps: ProgressDisplay) -> int:
     """Serve until SIGTERM or SIGINT."""
     with asyncio.Runner(loop_factory=_loop) as runner:
         return runner.run(_serve(runtime, systems, demo, steps))
@@ -56,7 +56,7 @@ def _loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps: Steps) -> int:
+async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps: ProgressDisplay) -> int:
     settings = runtime.settings
     server: uvicorn.Server | None = None
     try:
@@ -66,9 +66,9 @@ async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps:
         services = services_of(runtime, systems)
         if is_wanted:
             await _fill(runtime, systems, services, steps)
-        elif demo and _read(_note(runtime)) != "finished":
+        elif demo and _read_marker(_marker(runtime)) != "finished":
             steps.end()
-            print("tablewright: there is data already, so no demo data is added to it", file=sys.stderr)
+            print("tablewright: there is data already, so that no demo data is added", file=sys.stderr)
         steps.begin("starting")
         config = uvicorn.Config(
             application(runtime, systems, services),
@@ -96,7 +96,7 @@ async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps:
 
 
 class Server(uvicorn.Server):
-    """A server that says where it is once it is there, and that it is about to stop before it waits for anybody."""
+    """uvicorn's server that announces its address, and sets ``stopping`` before it waits for the last requests."""
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[str], None], stopping: asyncio.Event) -> None:
         super().__init__(config)
@@ -105,7 +105,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn does, but without raising the signal once more at the end: being told to stop is no failure."""
+        """As uvicorn does, but without raising the signal once more at the end: a stop on request is not a failure."""
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -116,8 +116,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[Any] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            # What is there by now stays: looking through it for garbage, again and again, would stop everything for
-            # 20 ms each time.
+            # What exists by now stays: collecting it again and again would pause everything for 20 ms each time.
             gc.collect()
             gc.freeze()
             host, port = self.servers[0].sockets[0].getsockname()[:2]
@@ -128,11 +127,11 @@ class Server(uvicorn.Server):
         self._stopping.set()
         await super().shutdown(sockets)
         if self.force_exit:
-            # Told twice: what is left behind is no failure.
+            # A second signal: requests that are left unfinished are not errors.
             logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
 
 
-def _greet(runtime: Runtime, url: str, steps: Steps) -> None:
+def _greet(runtime: Runtime, url: str, steps: ProgressDisplay) -> None:
     steps.end()
     settings = runtime.settings
     where = "in memory" if settings.memory else f"in {settings.data.absolute()}"
@@ -146,55 +145,57 @@ def _say(text: str) -> None:
 
 
 async def wants_demo(runtime: Runtime, systems: Sequence[System]) -> bool:
-    """Whether there is nothing yet, or a fill that was begun.
+    """Whether there are no tables yet, or demo data was begun and not finished.
 
-    It is noted before there are tables: a start that is cut short leaves some of them.
+    The marker is written before there are tables: a start that is interrupted leaves some of them.
     """
-    if _read(_note(runtime)) == "begun":
+    if _read_marker(_marker(runtime)) == "begun":
         return True
     tables = [table for system in systems for table in system.tables]
     differences = await runtime.store.ensure_tables(*tables, dry_run=True)
     missing = {difference.table for difference in differences if difference.aspect is Aspect.TABLE}
     if not all(runtime.settings.name_of(table) in missing for table in tables):
         return False
-    _write(_note(runtime), "begun")
+    _write_marker(_marker(runtime), "begun")
     return True
 
 
-async def _fill(runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any], steps: Steps) -> None:
+async def _fill(
+    runtime: Runtime, systems: Sequence[System], services: Mapping[str, Any], steps: ProgressDisplay
+) -> None:
     for system in systems:
         if system.demo is not None:
             steps.begin(f"filling {system.title}")
-            await system.demo(runtime, services[system.name], steps.tell)
-    _write(_note(runtime), "finished")
+            await system.demo(runtime, services[system.name], steps.update)
+    _write_marker(_marker(runtime), "finished")
 
 
-def _note(runtime: Runtime) -> Path | None:
-    """Where it is noted how far a fill is; of each endpoint apart."""
+def _marker(runtime: Runtime) -> Path | None:
+    """The file that says how far demo data is; each endpoint has its own."""
     settings = runtime.settings
     if settings.is_embedded:
-        return None if settings.memory else settings.data / _NOTE
+        return None if settings.memory else settings.data / _DEMO_MARKER
     place = f"{settings.endpoint} {settings.region} {settings.name_of(events_table)}"
-    return settings.data / f"{_NOTE}-{sha256(place.encode()).hexdigest()[:12]}"
+    return settings.data / f"{_DEMO_MARKER}-{sha256(place.encode()).hexdigest()[:12]}"
 
 
-def _read(note: Path | None) -> str | None:
-    if note is None or not note.exists():
+def _read_marker(marker: Path | None) -> str | None:
+    if marker is None or not marker.exists():
         return None
-    with _used(note):
-        return note.read_text("utf-8", "replace").strip()
+    with _accessible(marker):
+        return marker.read_text("utf-8", "replace").strip()
 
 
-def _write(note: Path | None, state: str) -> None:
-    if note is not None:
-        with _used(note):
-            note.parent.mkdir(parents=True, exist_ok=True)
-            note.write_text(state + "\n", "utf-8")
+def _write_marker(marker: Path | None, state: str) -> None:
+    if marker is not None:
+        with _accessible(marker):
+            marker.parent.mkdir(parents=True, exist_ok=True)
+            marker.write_text(state + "\n", "utf-8")
 
 
 @contextmanager
-def _used(note: Path) -> Iterator[None]:
+def _accessible(marker: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SettingsError(f"{note} cannot be used: {error.strerror}") from None
+        raise SettingsError(f"{marker} cannot be used: {error.strerror}") from None

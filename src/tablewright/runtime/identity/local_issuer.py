@@ -1,6 +1,6 @@
-"""An issuer of tokens for development: its key lies in the data folder, and it signs whatever it is asked to.
+"""A token issuer for development: its key is in the data folder, and it signs any claims.
 
-Production has an issuer of its own (a Cognito user pool, say), and this one is refused there.
+Production needs a real issuer (a Cognito user pool, say); this one is not available there.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _KEY_BITS = 2048
 
 
 class LocalIssuer:
-    """Signs tokens with a key of this data folder."""
+    """Issues tokens, signed with the key of this data folder."""
 
     def __init__(self, secrets: Secrets, clock: Callable[[], float] = time.time) -> None:
-        # Read once: a key is checked when it is read, which takes longer than many signatures.
+        # Loaded once: a key is checked when it is loaded, which takes longer than many signatures.
         text = secrets.get("issuer_key", _new_key)
         try:
             key = serialization.load_pem_private_key(text.encode(), password=None)
         except ValueError:
-            raise SettingsError("the issuer_key in secrets.json is damaged; bring it back from a backup") from None
+            raise SettingsError("the issuer_key in secrets.json is damaged; restore it from a backup") from None
         assert isinstance(key, rsa.RSAPrivateKey)
         self._key = key
         self._clock = clock
@@ -42,7 +42,7 @@ class LocalIssuer:
     def token(
         self, user_id: str, *, groups: Sequence[str] = (), email: str | None = None, lifetime: timedelta = LIFETIME
     ) -> str:
-        """A token as Cognito's ID tokens are."""
+        """A token with the claims of Cognito's ID tokens."""
         now = int(self._clock())
         claims = {
             "sub": user_id,

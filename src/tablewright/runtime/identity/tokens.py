@@ -1,4 +1,4 @@
-"""Who is asking: bearer tokens, verified against the keys of their issuer.
+"""Callers: bearer tokens, verified against the keys of their issuer.
 
     Caller(user_id="u-1", email="ada@example.org", groups={"Members"})
 
@@ -6,9 +6,9 @@ Tokens are Cognito's: ``sub``, ``email``, ``cognito:groups``; the client is the 
 ``client_id`` of an access token. The algorithm is pinned to RS256, the issuer and the client are checked, clocks may
 differ by a minute. A token of a service (client credentials) has no groups but a scope, which makes it one of Services.
 
-Keys are fetched when a token names one that is not known, at most every half minute, and all of them anew once an hour:
-a rotation needs nobody's attention, and made-up key ids cannot be used to flood the issuer. While the issuer does not
-answer, the keys that are known go on.
+Keys are fetched when a token names an unknown one, at most every half minute, and refreshed once an hour: a rotation
+needs no attention, and made-up key ids cannot be used to flood the issuer. While the issuer does not respond, known
+keys stay valid.
 """
 
 from __future__ import annotations
@@ -26,9 +26,13 @@ import jwt
 from tablewright.runtime.errors import Forbidden, Unauthenticated, Unready
 
 ADMINS = "Admins"
+"""The group of those who may do everything."""
 MEMBERS = "Members"
+"""The group of those who work with a system."""
 SERVICES = "Services"
+"""The group of programs: tokens with the scope of a service are in it."""
 CUSTOMERS = "Customers"
+"""The group of those who see what is their own."""
 
 _ALGORITHM = "RS256"
 _LEEWAY = 60
@@ -43,12 +47,12 @@ _MOST_REMEMBERED = 4096
 # As OpenID Connect bounds it; keys of items are made from it.
 _LONGEST_USER_ID = 255
 _LAST_TIME = 2**40
-_NO_KEYS = "tokens cannot be verified at the moment: their issuer's keys cannot be read"
+_NO_KEYS = "tokens cannot be verified at the moment: the keys of their issuer cannot be fetched"
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is asking."""
+    """Who sends a request: the user, and the groups that the token names."""
 
     user_id: str
     email: str | None = None
@@ -59,11 +63,11 @@ class Caller:
 
     def require(self, *groups: str) -> None:
         if self.groups.isdisjoint(groups):
-            raise Forbidden(f"this needs {' or '.join(groups)}")
+            raise Forbidden(f"this requires the group {' or '.join(groups)}")
 
 
 def is_user_id(text: str) -> bool:
-    """Whether it can be the id of a user: some text, and no more of it than a key can hold."""
+    """Whether a text is valid as a user id: not empty, and short enough for a key."""
     try:
         return 0 < len(text.encode()) <= _LONGEST_USER_ID
     except UnicodeEncodeError:
@@ -75,13 +79,13 @@ FetchKeys = Callable[[], Awaitable[Keys]]
 
 
 def keys_at(url: str) -> FetchKeys:
-    """The keys at an issuer's address."""
+    """Fetches the keys of an issuer from a URL."""
 
     async def fetch() -> Keys:
         import httpx
 
         try:
-            # httpx bounds each step of it, and this the whole.
+            # httpx limits each step, this limits the whole.
             async with (
                 asyncio.timeout(_FETCH_TIMEOUT),
                 httpx.AsyncClient(timeout=_FETCH_TIMEOUT, follow_redirects=False) as client,
@@ -98,7 +102,7 @@ def keys_at(url: str) -> FetchKeys:
 
 
 def parse_keys(key_set: Any) -> Keys:
-    """The RSA signing keys of a JWKS, by id; others, and what is no key, are of no use here."""
+    """The RSA signing keys of a JWKS, by id; anything else in it is ignored."""
     members = key_set.get("keys") if isinstance(key_set, dict) else None
     found: dict[str, jwt.PyJWK] = {}
     for member in members if isinstance(members, list) else ():
@@ -131,26 +135,26 @@ class Verifier:
         self._service_scope = service_scope
         self._clock = clock
         self._keys: Keys = {}
-        # When they came, and when they were asked for last.
+        # When they were fetched, and when that was tried last.
         self._fetched_at = -_KEYS_LAST
         self._asked_at = -_KEYS_LAST
         self._fetching = asyncio.Lock()
-        # Tokens that were verified, by digest: until when they are good, the key they were signed with, and whose.
+        # Verified tokens by digest: their expiry, key id and caller.
         self._verified: OrderedDict[bytes, tuple[float, str, Caller]] = OrderedDict()
 
     async def caller(self, authorization: str | None) -> Caller:
-        """Who an Authorization header stands for; Unauthenticated if for nobody."""
+        """The caller of an Authorization header; Unauthenticated if it has no valid token."""
         scheme, _, token = (authorization or "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            raise Unauthenticated("send a token: Authorization: Bearer ...")
+            raise Unauthenticated("send a bearer token in the Authorization header")
         if len(token) > _LARGEST_TOKEN:
             raise Unauthenticated("the token is too long")
         digest = sha256(token.encode("utf-8", "replace")).digest()
         known = self._verified.get(digest)
         if known is not None and known[0] > (now := self._clock()):
             keys = self._keys if now - self._fetched_at < _KEYS_LAST else await self._current()
-            # A key that was withdrawn takes its tokens with it, as soon as the keys are read again.
+            # A withdrawn key invalidates its tokens, as soon as the keys are fetched again.
             if known[1] in keys:
                 return known[2]
         key_id, claims = await self._claims(token)
@@ -187,14 +191,14 @@ class Verifier:
         return key_id, claims
 
     def _check_times(self, claims: Mapping[str, Any]) -> None:
-        """By our own clock, which tests set."""
+        """By our own clock, which tests can set."""
         now = self._clock()
         for claim in ("exp", "iat", "nbf"):
-            # Not NaN either, which no comparison would ever tell from a time to come.
+            # Not NaN either, with which every comparison is false.
             if claim in claims and not (isinstance(claims[claim], int | float) and 0 <= claims[claim] < _LAST_TIME):
-                raise Unauthenticated(f"the token is not valid: {claim} is no time")
+                raise Unauthenticated(f"the token is not valid: {claim} is not a time")
         if claims["exp"] + _LEEWAY <= now:
-            raise Unauthenticated("the token has expired; ask for a new one")
+            raise Unauthenticated("the token has expired; get a new one")
         if max(claims["iat"], claims.get("nbf", claims["iat"])) - _LEEWAY > now:
             raise Unauthenticated("the token is not valid yet")
 
@@ -205,35 +209,35 @@ class Verifier:
         named = claims.get("client_id") if use == "access" else claims.get("aud")
         clients = named if isinstance(named, list) else [named]
         if self._audience not in clients:
-            raise Unauthenticated("the token is for another client")
+            raise Unauthenticated("the token was issued for another client")
 
     def _caller(self, claims: Mapping[str, Any]) -> Caller:
         groups = claims.get("cognito:groups") or []
         if not isinstance(groups, list):
-            raise Unauthenticated("the token is not valid: cognito:groups is no list")
+            raise Unauthenticated("the token is not valid: cognito:groups is not a list")
         found = {str(group) for group in groups}
         if self._service_scope in str(claims.get("scope", "")).split():
             found.add(SERVICES)
         email = claims.get("email")
         if not is_user_id(claims["sub"]):
-            raise Unauthenticated("the token is not valid: sub is empty, too long or no text")
+            raise Unauthenticated("the token is not valid: sub is empty, too long or not text")
         return Caller(claims["sub"], None if email is None else str(email), frozenset(found))
 
     async def _key(self, key_id: str) -> jwt.PyJWK:
         key = (await self._current()).get(key_id) or (await self._refresh()).get(key_id)
         if key is None:
-            raise Unauthenticated("the token is signed with a key that its issuer does not have")
+            raise Unauthenticated("the token is signed with an unknown key")
         return key
 
     async def _current(self) -> Keys:
         fresh = self._clock() - self._fetched_at < _KEYS_LAST
-        # Nobody waits for the issuer while there are keys to go on with.
+        # No request waits for the issuer while there are known keys.
         if self._keys and (fresh or self._fetching.locked()):
             return self._keys
         return await self._refresh()
 
     async def _refresh(self) -> Keys:
-        """The issuer's keys of this moment, unless it was asked a moment ago or does not answer."""
+        """The issuer's current keys; the known ones if it was asked a moment ago or does not respond."""
         async with self._fetching:
             pause = _ASK_AGAIN_AFTER if self._keys else _ASK_FIRST_AFTER
             if self._clock() - self._asked_at >= pause:

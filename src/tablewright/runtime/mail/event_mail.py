@@ -1,16 +1,15 @@
 """Mail because of events: once for each event and recipient.
 
-    event ──▶ its letters, each: claim (a record that says: being sent) ──▶ the carrier ──▶ record: sent
-          ──▶ record: settled, together with the consumer's place in the stream
+    event ──▶ each of its messages: claim (a record: sending) ──▶ transport ──▶ record: sent
+          ──▶ record: settled, in the same transaction as the consumer's checkpoint
 
-Whoever finds a record that says ``sent`` sends nothing. Whoever finds a claim waits until it runs out: its owner may be
-at work, or dead. So a message can go out twice only when a process dies, or the server's answer is lost, between the
-server's acceptance and the record; and then both have the same Message-ID, which is made from the event and the
-recipient.
+A process that finds the record ``sent`` sends nothing. One that finds a claim waits until it expires: its owner may be
+alive. So a message is sent twice only if a process dies, or the server's response is lost, between the server's
+acceptance and the record; both then have the same Message-ID, which is derived from the event and the recipient.
 
-A carrier that cannot take mail makes the consumer wait (``Unavailable``). A message that is refused for good is
-recorded as refused, and mail goes on. One that a single mailbox does not take for a long time is put aside with its
-event as a dead letter, once all other recipients have got theirs; it goes out when that is handled again.
+A transport that is unavailable makes the consumer wait (``Unavailable``). A message that is refused for good is
+recorded as refused, and mail goes on. If a single mailbox accepts nothing for a long time, the event becomes a dead
+letter once all other recipients have got theirs; replaying it sends that message.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from typing import Annotated, Any, Literal
 
 from tablewright.model import Entity, EpochMillis, EpochSeconds, Expiry, Get, Keys
 from tablewright.runtime.events.event_log import KEPT_FOR, Event
-from tablewright.runtime.internal_tables import notes_table
-from tablewright.runtime.mail.mail_transport import SENT_WITHIN, Carrier, Deferred, Refused
+from tablewright.runtime.internal_tables import internal_table
+from tablewright.runtime.mail.mail_transport import SENT_WITHIN, Deferred, Refused, Transport
 from tablewright.store import AlreadyExists, ConditionFailed, Effects, NotFound, Put, Store, Unavailable
 
 # An address that can stand in a header as it is: words and dots between them, no comments, no quotes, no lists, nothing
@@ -45,18 +44,18 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 # Twice as long as a message may take, because clocks differ.
 _CLAIM_LASTS = timedelta(seconds=2 * SENT_WITHIN)
 _LONGEST_SUBJECT = 200
-# How long all mail waits for one mailbox: longer than a server takes to trust a new sender.
+# How long all mail waits for one mailbox: longer than greylisting takes.
 _WAITS_FOR_MAILBOX = timedelta(minutes=30)
 
 _log = logging.getLogger(__name__)
 
 
-class PutAside(Exception):
-    """A mailbox has not taken a message for so long that others need not wait for it."""
+class DeadLettered(Exception):
+    """A mailbox has not accepted a message for so long that others no longer wait: its event becomes a dead letter."""
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Message:
     """A message to one recipient."""
 
     recipient: str
@@ -64,11 +63,11 @@ class Letter:
     text: str
 
 
-class Delivery(Entity, table=notes_table):
-    """What became of a message."""
+class Delivery(Entity, table=internal_table):
+    """The record of a message: being sent, sent, or refused."""
 
     event_id: str
-    # A digest: whom mail went to is nobody's business but the mail server's.
+    # A digest, as addresses are personal data.
     recipient: str
     state: Literal["sending", "sent", "refused"] = "sending"
     claimed_until: EpochMillis
@@ -81,8 +80,8 @@ class Delivery(Entity, table=notes_table):
     by_recipient = Get(consistent=True)
 
 
-class Settled(Entity, table=notes_table):
-    """That all letters about an event have been sent."""
+class Settled(Entity, table=internal_table):
+    """A record: all messages about an event have been sent."""
 
     event_id: str
     ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
@@ -93,76 +92,76 @@ class Settled(Entity, table=notes_table):
 
 
 class Mailer:
-    """Sends letters about events, each once."""
+    """Sends messages about events, each once."""
 
     def __init__(
         self,
         store: Store,
-        carrier: Carrier,
+        transport: Transport,
         sender: Address,
         *,
         count: Callable[[str], Any] = lambda outcome: None,
         clock: Callable[[], datetime],
         alone_since: datetime | None = None,
     ) -> None:
-        """``clock`` gives the time with its zone; ``count`` is told of sent, refused, repeated.
+        """``clock`` gives the time with its zone; ``count`` is called with each outcome: sent, refused, repeated.
 
-        ``alone_since`` is when this process became the only one that can be sending: claims from before are of dead
-        ones, and need not run out.
+        ``alone_since`` is when this process became the only one that can be sending: the owners of earlier claims are
+        dead, so that those need not expire first.
         """
         self._store = store
-        self._carrier = carrier
+        self._transport = transport
         self._sender = sender
         self._count = count
         self._clock = clock
         self._dead_until = None if alone_since is None else alone_since + _CLAIM_LASTS
 
-    def settle(self, event: Event, letters: Iterable[Letter], effects: Effects) -> None:
-        """Send all letters about an event, unless that has been done; they are not even asked for then.
+    def settle(self, event: Event, messages: Iterable[Message], effects: Effects) -> None:
+        """Send all messages about an event, unless that has been done; ``messages`` is not iterated then.
 
-        So an event that comes again reaches nobody new, such as a user who was not active when it happened.
+        So a repeated event reaches nobody new, such as a user who was not active when it happened.
         """
         if self._store.get(Settled.by_event(event_id=event.event_id)) is not None:
             self._count("repeated")
             return
-        put_aside: PutAside | None = None
-        for letter in letters:
+        undelivered: DeadLettered | None = None
+        for message in messages:
             try:
-                self.send(event, letter)
-            except PutAside as error:
-                put_aside = error
-        if put_aside is not None:
-            raise put_aside
+                self.send(event, message)
+            except DeadLettered as error:
+                undelivered = error
+        if undelivered is not None:
+            raise undelivered
         effects.do(Put(Settled(event_id=event.event_id)))
 
-    def send(self, event: Event, letter: Letter) -> None:
-        """Send a letter, unless it was sent."""
-        recipient = digest(letter.recipient)
-        message = self._message(event, letter, recipient) if is_address(letter.recipient) else None
+    def send(self, event: Event, message: Message) -> None:
+        """Send a message, unless it was sent."""
+        recipient = digest(message.recipient)
+        mail = self._compose(event, message, recipient) if is_address(message.recipient) else None
         claim = self._claim(event, recipient)
         if claim is None:
             self._count("repeated")
             return
         try:
-            if message is None:
+            if mail is None:
                 raise Refused("no address")
-            self._carrier.send(message)
+            self._transport.send(mail)
         except Refused as refusal:
             self._store.update(claim, state="refused", reason=str(refusal))
             self._count("refused")
             _log.warning("mail was refused", extra={"event_id": event.event_id, "code": str(refusal)})
         except Exception as error:
-            # It was not taken, as far as is known: the next try need not wait for the claim to run out.
+            # It was not accepted, as far as is known: the next try need not wait for the claim to expire.
             self._store.update(claim, claimed_until=self._clock())
             if isinstance(error, Deferred) and self._clock() - event.at > _WAITS_FOR_MAILBOX:
-                raise PutAside(str(error)) from error
+                raise DeadLettered(str(error)) from error
             raise
         else:
             self._store.update(claim, state="sent")
             self._count("sent")
 
     def _claim(self, event: Event, recipient: str) -> Delivery | None:
-        """The right to send; None if that has been done."""
+        """Claim the right to send; None if the message has been sent or refused."""
         until = self._clock() + _CLAIM_LASTS
         try:
             return self._store.create(Delivery(event_id=event.event_id, recipient=recipient, claimed_until=until))
@@ -179,29 +178,29 @@ class Mailer:
             raise Unavailable("another process has begun to send this message") from None
 
     def _may_be_alive(self, claim: Delivery) -> bool:
-        """Whether somebody may be sending under a claim."""
+        """Whether the owner of a claim may still be sending."""
         if self._dead_until is not None and claim.claimed_until < self._dead_until:
             return False
         return claim.claimed_until > self._clock()
 
-    def _message(self, event: Event, letter: Letter, recipient: str) -> EmailMessage:
-        message = EmailMessage(policy=SMTP)
-        message["From"] = self._sender
-        message["To"] = Address(addr_spec=letter.recipient)
-        message["Subject"] = _line(letter.subject)
-        message["Date"] = format_datetime(event.at)
-        message["Message-ID"] = f"<{event.event_id}.{recipient}@{self._sender.domain}>"
-        # So that nobody's notice of absence answers it.
-        message["Auto-Submitted"] = "auto-generated"
-        message.set_content(_CONTROLS.sub("\ufffd", letter.text))
-        return message
+    def _compose(self, event: Event, message: Message, recipient: str) -> EmailMessage:
+        mail = EmailMessage(policy=SMTP)
+        mail["From"] = self._sender
+        mail["To"] = Address(addr_spec=message.recipient)
+        mail["Subject"] = _line(message.subject)
+        mail["Date"] = format_datetime(event.at)
+        mail["Message-ID"] = f"<{event.event_id}.{recipient}@{self._sender.domain}>"
+        # So that no out-of-office reply is sent.
+        mail["Auto-Submitted"] = "auto-generated"
+        mail.set_content(_CONTROLS.sub("\ufffd", message.text))
+        return mail
 
 
 def sender_from(text: str) -> Address:
-    """A sender as it is set; ValueError if it is none."""
+    """Parse the setting ``mail_from``; ValueError if it is not an address."""
     name, _, address = text[:-1].rpartition("<") if text.endswith(">") else ("", "", text)
     if not is_address(address):
-        raise ValueError("the sender of mail is an address: tasks@example.org, or Tasks <tasks@example.org>")
+        raise ValueError("give the sender of mail as an address: tasks@example.org, or Tasks <tasks@example.org>")
     return Address(_line(name), addr_spec=address)
 
 
@@ -210,12 +209,12 @@ def is_address(text: str) -> bool:
 
 
 def digest(recipient: str) -> str:
-    """What stands for a recipient in the record of a delivery."""
+    """Stands for a recipient in the record of a delivery."""
     return sha256(recipient.strip().lower().encode()).hexdigest()[:32]
 
 
 def _line(text: str) -> str:
-    """A text that fits into a header: one line, nothing that cannot be seen.
+    """A text that is safe in a header: one line, printable characters only.
 
     And no encoded word (``=?utf-8?q?...?=``), which would be decoded when the header is written, with any line in it.
     """

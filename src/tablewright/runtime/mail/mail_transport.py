@@ -1,9 +1,8 @@
-"""Carriers of mail: a mail server, Amazon SES, or a folder of .eml files where neither is set.
+"""Transports of mail: a mail server, Amazon SES, or a folder of .eml files where neither is set.
 
-A carrier that cannot take mail at the moment says so (``Unavailable``), whether it cannot be reached or has to be set
-right first: a wrong password, a sender that it does not know. Mail waits for that, and for some time for a single
-recipient as well (``Deferred``). One that will never take a message, because of its recipient or its contents, refuses
-it (``Refused``).
+Unavailable   no mail can be sent now: the server cannot be reached, or somebody has to fix a password or a sender
+Deferred      one recipient cannot get mail now; mail waits for that as well, for some time
+Refused       this message will never be accepted, because of its recipient or its contents
 """
 
 from __future__ import annotations
@@ -19,31 +18,34 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from tablewright.runtime.aws_clients import client, passing
+from tablewright.runtime.aws_clients import client, transient
 from tablewright.store import Unavailable
 
-# How long a message may take; a claim on it lasts longer (see ``mail``).
+# How long sending a message may take; a claim on it lasts longer (see ``event_mail``).
 SENT_WITHIN = 30.0
 _QUIT_WITHIN = 2.0
-# The server says that somebody has to log in first, or that this failed: not the recipient's fault.
-_NOT_ADMITTED = frozenset({530, 534, 535, 538})
+# The server requires a login, or the login failed: not the recipient's fault.
+_LOGIN_CODES = frozenset({530, 534, 535, 538})
 
 
 class Refused(Exception):
-    """A message that will never be taken; the text is the server's code."""
+    """A message that will never be accepted; the text is the server's code."""
 
 
 class Deferred(Unavailable):
     """One recipient cannot get mail at the moment, such as one whose mailbox is full; others may."""
 
 
-class Carrier(Protocol):
-    """Takes messages to one recipient. Raises Unavailable for what passes, Refused for what does not."""
+class Transport(Protocol):
+    """Sends messages to one recipient each.
+
+    Raises Unavailable (or Deferred) for what is worth another try, and Refused for what is not.
+    """
 
     def send(self, message: EmailMessage) -> None: ...
 
 
-class SmtpCarrier:
+class SmtpTransport:
     """A mail server: ``smtp://host:port``, or ``smtps://`` with TLS from the start.
 
     With ``user:password@`` it logs in, never without TLS.
@@ -54,41 +56,41 @@ class SmtpCarrier:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
         except ValueError:
-            # It would quote what it takes for a port, such as a password with a slash in it.
+            # The error would quote what it takes for a port, such as a password with a slash in it.
             parts, host, port = urlsplit(""), None, None
         beyond = parts.path.strip("/") + parts.query + parts.fragment
         if parts.scheme not in ("smtp", "smtps") or not host or beyond:
             raise ValueError(
-                "the mail server is given as smtp://host:port or smtps://host:port; "
-                "in a name or a password, what is no letter or digit is escaped (%2F for a slash)"
+                "give the mail server as smtp://host:port or smtps://host:port; percent-encode what is neither "
+                "a letter nor a digit in a user name or a password (%2F for a slash)"
             )
         self._secure = parts.scheme == "smtps"
         self._host = host
         self._port = port or (465 if self._secure else 25)
         self._user = unquote(parts.username or "")
         self._password = unquote(parts.password or "")
-        # Our own name, which takes a look-up; kept from the first session.
+        # Our own host name, which takes a lookup; kept from the first session.
         self._name: str | None = None
 
     def send(self, message: EmailMessage) -> None:
         try:
             server = self._connect()
         except (smtplib.SMTPException, OSError) as error:
-            raise Unavailable(f"the mail server cannot be used ({_told(error)})") from error
+            raise Unavailable(f"the mail server cannot be used ({_describe(error)})") from error
         try:
             server.send_message(message, sender_of(message), [recipient_of(message)])
         except smtplib.SMTPRecipientsRefused as error:
             server.close()
             code = next(code for code, _ in error.recipients.values())
-            raise (Deferred(f"a mailbox answered {code}") if 450 <= code < 460 else _outcome(code)) from error
+            raise (Deferred(f"a mailbox responded with {code}") if 450 <= code < 460 else _outcome(code)) from error
         except smtplib.SMTPDataError as error:
             server.close()
             raise _outcome(error.smtp_code) from error
         except (smtplib.SMTPException, OSError) as error:
             server.close()
-            raise Unavailable(f"the mail server did not take the message ({_told(error)})") from error
-        # The message is the server's now, whatever becomes of the session.
-        server.bid_farewell()
+            raise Unavailable(f"the mail server did not accept the message ({_describe(error)})") from error
+        # The server has accepted the message, whatever becomes of the session.
+        server.quit_in_time()
 
     def _connect(self) -> _Session:
         kind = _SecureSession if self._secure else _Session
@@ -106,28 +108,28 @@ class SmtpCarrier:
 
 
 class _Session(smtplib.SMTP):
-    """A session that is over in time, however slowly the server answers."""
+    """A session with a time limit, however slowly the server responds."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._ends_at = time.monotonic() + SENT_WITHIN
         super().__init__(*args, **options)
 
     def send(self, s: Any) -> None:
-        self._hurry()
+        self._limit_time()
         super().send(s)
 
     def getreply(self) -> tuple[int, bytes]:
-        self._hurry()
+        self._limit_time()
         return super().getreply()
 
-    def bid_farewell(self) -> None:
+    def quit_in_time(self) -> None:
         self._ends_at = time.monotonic() + _QUIT_WITHIN
         try:
             self.quit()
         except (smtplib.SMTPException, OSError):
             self.close()
 
-    def _hurry(self) -> None:
+    def _limit_time(self) -> None:
         left = self._ends_at - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -140,17 +142,17 @@ class _SecureSession(_Session, smtplib.SMTP_SSL):
 
 
 def _outcome(code: int) -> Exception:
-    if 500 <= code < 600 and code not in _NOT_ADMITTED:
+    if 500 <= code < 600 and code not in _LOGIN_CODES:
         return Refused(str(code))
-    return Unavailable(f"the mail server answered {code}")
+    return Unavailable(f"the mail server responded with {code}")
 
 
-def _told(error: Exception) -> str:
-    """What is known of an error, without the server's text, which may quote an address."""
+def _describe(error: Exception) -> str:
+    """The code or type of an error, without the server's text, which may quote an address."""
     return str(error.smtp_code) if isinstance(error, smtplib.SMTPResponseException) else type(error).__name__
 
 
-class FolderCarrier:
+class FolderTransport:
     """A folder of .eml files, for development: a message that is sent again replaces itself."""
 
     def __init__(self, folder: Path) -> None:
@@ -175,8 +177,8 @@ class FolderCarrier:
             raise Unavailable(f"mail cannot be written to its folder ({type(error).__name__})") from error
 
 
-class SesCarrier:
-    """Amazon SES, which puts a Message-ID of its own in the place of ours."""
+class SesTransport:
+    """Amazon SES, which replaces our Message-ID by its own."""
 
     def __init__(self, region: str | None, endpoint: str | None = None) -> None:
         self._client = client("ses", region, endpoint)
@@ -186,17 +188,17 @@ class SesCarrier:
 
         sender, recipient = sender_of(message), recipient_of(message)
         try:
-            with passing("SES"):
+            with transient("SES"):
                 self._client.send_raw_email(
                     Source=sender, Destinations=[recipient], RawMessage={"Data": message.as_bytes()}
                 )
         except ClientError as error:
             code = str(error.response["Error"]["Code"])
-            told = str(error.response["Error"].get("Message", "")).lower()
-            # It names the identities that it does not know: the sender has to be set right, a recipient cannot be.
-            named = set(re.findall(r"[^\s,;:]+@[^\s,;:]+", told))
-            if sender.lower() in named or ("not verified" in told and recipient.lower() not in named):
-                raise Unavailable("SES does not know the sender; verify it") from error
+            text = str(error.response["Error"].get("Message", "")).lower()
+            # It names the identities that are not verified: somebody can verify the sender, but not a recipient.
+            named = set(re.findall(r"[^\s,;:]+@[^\s,;:]+", text))
+            if sender.lower() in named or ("not verified" in text and recipient.lower() not in named):
+                raise Unavailable("the sender is not a verified identity in SES; verify it") from error
             raise Refused(code) from error
 
 

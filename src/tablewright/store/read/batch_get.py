@@ -1,4 +1,4 @@
-"""BatchGetItem for any number of keys: in chunks, without repeats, and again for what was left unprocessed."""
+"""BatchGetItem for any number of keys: in chunks, without duplicates, and with unprocessed keys retried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tablewright.store.read.planning.key_range import comparable
 
 _KEYS_PER_REQUEST = 100
 
-# The name of a table, and a primary key in it.
+# The name of a table, and a primary key.
 Address = tuple[str, Item]
 
 
@@ -22,14 +22,14 @@ def batch_get(
     context: Context, addresses: Sequence[Address], pattern: str, *, consistent: bool = False
 ) -> Flow[list[Item | None]]:
     """The items at these addresses, in their order; None where there is none."""
-    # A key that was stored inside of an item may have its attributes in another order.
+    # A key that was stored inside an item may have its attributes in another order.
     names = {table: tuple(key) for table, key in addresses}
     tokens = [_token(table, names[table], key) for table, key in addresses]
     # The service refuses a request that names an item twice.
-    waiting = list(dict(zip(tokens, addresses, strict=True)).values())
+    pending = list(dict(zip(tokens, addresses, strict=True)).values())
     found: dict[Hashable, Item] = {}
-    for first in range(0, len(waiting), _KEYS_PER_REQUEST):
-        yield from _read(context, names, waiting[first : first + _KEYS_PER_REQUEST], pattern, consistent, found)
+    for first in range(0, len(pending), _KEYS_PER_REQUEST):
+        yield from _read(context, names, pending[first : first + _KEYS_PER_REQUEST], pattern, consistent, found)
     return [found.get(token) for token in tokens]
 
 
@@ -41,7 +41,7 @@ def _read(
     consistent: bool,
     found: dict[Hashable, Item],
 ) -> Flow[None]:
-    """Read a chunk to its end: what the service leaves out is asked for again, as long as that gets somewhere."""
+    """Read a chunk completely: unprocessed keys are requested again, as long as there is progress."""
     unprocessed: dict[str, Any] = {}
     for table, key in chunk:
         request = unprocessed.setdefault(table, {"Keys": [], **({"ConsistentRead": True} if consistent else {})})
@@ -66,5 +66,5 @@ def _read(
 
 
 def _token(table: str, names: Sequence[str], key: Item) -> Hashable:
-    """An address that equals another when DynamoDB takes them for the same: numbers by value."""
+    """A hashable address; equal for keys that are the same to DynamoDB, which compares numbers by value."""
     return table, *[comparable(key[name]) for name in names]

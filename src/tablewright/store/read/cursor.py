@@ -1,8 +1,7 @@
-"""Cursors: where a read stopped, as text to hand out.
+"""Cursors: where a read stopped, as text for a client.
 
-A cursor holds a position for each partition that is read, and a signature over it and over the read it belongs to: the
-table, the pattern and every value it was asked with. So a cursor cannot be altered, nor used for another customer's
-list, nor with another filter. It says nothing in itself; without the read it came from it is of no use.
+A cursor holds a position for each partition that is read, and a signature over them and over the read: the table, the
+pattern and all its values. So a cursor cannot be altered, nor used for another customer's list or with another filter.
 """
 
 from __future__ import annotations
@@ -21,26 +20,26 @@ from tablewright.store.errors import InvalidCursor
 
 _SIGNATURE_BYTES = 16
 
-# A key to go on after, None for the beginning, or False where nothing is left.
+# A key to continue after, None for the beginning, or False for the end.
 Position = Item | bool | None
 
 
 def seal(secret: bytes, read: Any, positions: Sequence[Position]) -> str:
-    """The cursor of a read (any JSON that tells it from others) at these positions."""
+    """The cursor of a read (any JSON that identifies it) at these positions."""
     payload = orjson.dumps(positions)
     return _text(_signature(secret, read, payload) + payload)
 
 
 def unseal(secret: bytes, read: Any, cursor: str) -> list[Position]:
-    """The positions in a cursor of this very read; InvalidCursor for any other text."""
+    """The positions in a cursor of this read; InvalidCursor for any other text."""
     try:
         data = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
     except (AttributeError, UnicodeEncodeError, binascii.Error):
         data = b""
     signature, payload = data[:_SIGNATURE_BYTES], data[_SIGNATURE_BYTES:]
-    genuine = hmac.compare_digest(signature, _signature(secret, read, payload))
-    # Decoding overlooks characters that are not base64, so the text itself is compared too.
-    if not genuine or _text(data) != cursor:
+    is_genuine = hmac.compare_digest(signature, _signature(secret, read, payload))
+    # Decoding ignores characters that are not base64, so the text itself is compared too.
+    if not is_genuine or _text(data) != cursor:
         raise InvalidCursor("the cursor was altered, or belongs to another read")
     positions: list[Position] = orjson.loads(payload)
     return positions

@@ -1,6 +1,6 @@
-"""Items as entities, for whoever reads them: what is of an entity and cannot be read as one is an error that names it.
+"""Items as entities: an item that is of an entity and cannot be read as one is an error that names it.
 
-Nothing is passed over, because a list that lacks an item looks like one that has none.
+It is not skipped, because a list that lacks an item looks like one that has none.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tablewright.store.item_description import describe_item
 
 
 def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
-    """The entity that an item holds; with ``partial``, of a projection."""
+    """The entity of an item; with ``partial``, of a projection of it."""
     try:
         return schema.decode(item, partial=partial)
     except ValidationError as error:
-        # Not pydantic's own words, which show what is stored.
+        # Not pydantic's own message, which shows the stored values.
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         reason = f"{place}: {first['msg']}" if place else first["msg"]
@@ -33,7 +33,7 @@ def entity_of(schema: Schema, item: Item, *, partial: bool = False) -> Any:
 
 
 def entities_of(schema: Schema, items: Sequence[Item]) -> list[Any]:
-    """The entities that items hold."""
+    """The entities of items."""
     try:
         return schema.decode_all(items)
     except (ValidationError, ModelError):

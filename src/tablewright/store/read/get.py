@@ -1,4 +1,4 @@
-"""Reading single items: by primary key, by an index, and any number at once."""
+"""Reading single items: by primary key, by an index, and any number in one call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.maintenance.write_back import written_back
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.entity_decoding import entities_of, entity_of
-from tablewright.store.read.pager import begin
+from tablewright.store.read.pager import open_pager
 from tablewright.store.read.planning.read_planner import plan_lookup
 from tablewright.store.read.unique_lookup import get_by_guard, unique_field
 from tablewright.store.read.visibility import is_visible
@@ -47,16 +47,16 @@ def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) 
         item = yield from get_by_guard(context, lookup, unique)
     else:
         plan = plan_lookup(context, lookup, consistent=consistent)
-        items = yield from begin(context, plan).take(1)
-        item, key = items[0] if items else None, plan.settled_key
+        items = yield from open_pager(context, plan).take(1)
+        item, key = items[0] if items else None, plan.stable_key
     if item is not None and ((schema.large and lookup.load_large) or schema.writes_back):
-        return (yield from _whole(context, lookup, item, key))
+        return (yield from _complete(context, lookup, item, key))
     entity: E | None = None if item is None else entity_of(schema, item)
     return entity
 
 
-def _whole(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str]) -> Flow[E | None]:
-    """The entity of an item that was found, with the values that are outside of it."""
+def _complete(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str]) -> Flow[E | None]:
+    """The entity of an item that was found, with its blobs loaded."""
     schema = schema_of(lookup.entity)
     found: Item | None = item
     if schema.large and lookup.load_large:
@@ -67,38 +67,39 @@ def _whole(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str]) 
 
 
 def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool | None = None) -> Flow[list[E | None]]:
-    """The entities of any number of lookups by primary key, in their order, with None for those that are not there."""
+    """The entities of any number of lookups by primary key, in their order, with None for those that do not exist."""
     if isinstance(lookups, Lookup):
-        raise ModelError("get_many takes several of them: get_many([...])")
-    wanted = []
+        raise ModelError("get_many takes a list of lookups: get_many([...])")
+    addresses = []
     for lookup in lookups:
         if not isinstance(lookup, Lookup):
             raise not_taken("get_many", A_GET, lookup)
         pattern = f"{lookup.entity.__name__}.{lookup.name}"
         if lookup.index is not None:
-            raise ModelError(f"{pattern} reads an index; many items at once can be read by primary key only")
+            raise ModelError(f"{pattern} reads an index: get_many reads by primary key only")
         schema = schema_of(lookup.entity)
-        wanted.append((context.name_of(schema.table), schema.key_for(lookup.values, pattern)))
+        addresses.append((context.name_of(schema.table), schema.key_for(lookup.values, pattern)))
     names = dict.fromkeys(f"{lookup.entity.__name__}.{lookup.name}" for lookup in lookups)
-    # One request reads in one way; if any of them needs it, all are read so.
-    strongly = any(lookup.consistent for lookup in lookups) if consistent is None else consistent
-    items = yield from batch_get(context, wanted, ", ".join(names), consistent=strongly)
+    # A request is consistent or not; if one of the lookups needs it, all of them are.
+    is_consistent = any(lookup.consistent for lookup in lookups) if consistent is None else consistent
+    items = yield from batch_get(context, addresses, ", ".join(names), consistent=is_consistent)
     now = context.clock()
-    shown: dict[Schema, dict[int, Item]] = {}
-    outside: dict[Schema, list[int]] = {}
+    found: dict[Schema, dict[int, Item]] = {}
+    offloaded: dict[Schema, list[int]] = {}
     for number, lookup in enumerate(lookups):
         item, schema = items[number], schema_of(lookup.entity)
         if item is not None and is_visible(schema, item, now):
-            shown.setdefault(schema, {})[number] = item
+            found.setdefault(schema, {})[number] = item
             if lookup.load_large and lacking(item):
-                outside.setdefault(schema, []).append(number)
-    for schema, numbers in outside.items():
-        whole = yield from still_shown(context, [schema], [shown[schema].pop(number) for number in numbers], ())
-        shown[schema].update((number, item) for number, item in zip(numbers, whole, strict=True) if item is not None)
+                offloaded.setdefault(schema, []).append(number)
+    for schema, numbers in offloaded.items():
+        loaded = yield from still_shown(context, [schema], [found[schema].pop(number) for number in numbers], ())
+        found[schema].update((number, item) for number, item in zip(numbers, loaded, strict=True) if item is not None)
     entities: list[E | None] = [None] * len(lookups)
-    for schema, found in shown.items():
+    for schema, by_number in found.items():
+        present = list(by_number.values())
         if schema.writes_back:
-            found = dict(zip(found, (yield from written_back(context, [schema], list(found.values()))), strict=True))
-        for number, entity in zip(found, entities_of(schema, list(found.values())), strict=True):
+            present = yield from written_back(context, [schema], present)
+        for number, entity in zip(by_number, entities_of(schema, present), strict=True):
             entities[number] = entity
     return entities

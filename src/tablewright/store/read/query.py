@@ -1,7 +1,4 @@
-"""Reading items in order: pages of them, all of them, how many there are.
-
-Each is a reading (see ``readings``) that is begun, and gone on with as far as it takes.
-"""
+"""Reading items in order: pages of them, all of them, how many there are. Each read is a ``Pager``."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.read.entity_decoding import entities_of, entity_of
-from tablewright.store.read.pager import MOST_AT_ONCE, Reading, begin, go_on, sealed
-from tablewright.store.read.planning.read_plan import Plan, Scope
+from tablewright.store.read.pager import MAX_PAGE_SIZE, Pager, cursor_maker, open_pager, resume_pager
+from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget
 from tablewright.store.read.planning.read_planner import plan_collection, plan_scan, plan_selection
 from tablewright.store.read.visibility import visible
 
@@ -25,7 +22,7 @@ C = TypeVar("C", bound=Collection)
 
 
 class Page(Generic[E]):
-    """Some items of a read, and the cursor that goes on behind them; None at the end."""
+    """A page of a read: its ``items``, and the ``cursor`` for the next page, which is None at the end."""
 
     __slots__ = ("_cursor", "items")
 
@@ -35,7 +32,8 @@ class Page(Generic[E]):
 
     @property
     def cursor(self) -> str | None:
-        # Signed when it is asked for, which it mostly is not.
+        """The cursor for the next page; None at the end."""
+        # Signed only if it is asked for, which is rare.
         if callable(self._cursor):
             self._cursor = self._cursor()
         return self._cursor
@@ -51,7 +49,7 @@ class Page(Generic[E]):
 
 def begin_read(
     context: Context, source: Selection[E] | type[E], page_size: int | None, cursor: str | None, consistent: bool | None
-) -> tuple[Reading, type[E]]:
+) -> tuple[Pager, type[E]]:
     """Begin to read a selection, or all items of an entity."""
     if isinstance(source, Selection):
         plan, entity = plan_selection(context, source, consistent=consistent), source.entity
@@ -59,37 +57,37 @@ def begin_read(
         plan, entity = plan_scan(context, source, consistent=bool(consistent)), source
     else:
         raise not_taken("a read", f"{A_QUERY}, or {A_CLASS}", source)
-    return begin(context, plan, cursor, page_size), entity
+    return open_pager(context, plan, cursor, page_size), entity
 
 
-def read_page(reading: Reading, entity: type[E], limit: int | None) -> Flow[Page[E]]:
-    """The next page of a reading."""
-    items = yield from reading.take(limit)
-    if reading.scope.is_special:
-        items = yield from reading.whole(items)
-    return Page(_entities(reading.scope, items), reading.cursor)
+def read_page(pager: Pager, entity: type[E], limit: int | None) -> Flow[Page[E]]:
+    """The next page."""
+    items = yield from pager.take(limit)
+    if pager.target.is_postprocessed:
+        items = yield from pager.complete(items)
+    return Page(_entities(pager.target, items), pager.cursor)
 
 
-def read_some(reading: Reading, entity: type[E], most: int | None) -> Flow[list[E]]:
-    """The next entities of a reading, up to so many, for those who take one after the other."""
-    items = yield from reading.take(None if most is None else min(most, MOST_AT_ONCE), light=True)
-    if reading.scope.is_special:
-        items = yield from reading.whole(items)
-    return _entities(reading.scope, items)
+def read_some(pager: Pager, entity: type[E], limit: int | None) -> Flow[list[E]]:
+    """The next entities, up to a limit, for a caller that takes one after the other."""
+    items = yield from pager.take(None if limit is None else min(limit, MAX_PAGE_SIZE), bound_blobs=True)
+    if pager.target.is_postprocessed:
+        items = yield from pager.complete(items)
+    return _entities(pager.target, items)
 
 
 def read_all(context: Context, selection: Selection[E], *, consistent: bool | None = None) -> Flow[list[E]]:
     """All entities of a selection that is known to be short."""
-    reading, entity = begin_read(context, selection, None, None, consistent)
+    pager, entity = begin_read(context, selection, None, None, consistent)
     found: list[E] = []
-    while not reading.ended:
-        found += yield from read_some(reading, entity, None)
+    while not pager.ended:
+        found += yield from read_some(pager, entity, None)
     return found
 
 
-def _entities(scope: Scope, items: Sequence[Item]) -> list[Any]:
-    """What was read, as entities: whole, or with the fields that the pattern projects."""
-    schema, projected = scope.schema, scope.projected
+def _entities(target: ReadTarget, items: Sequence[Item]) -> list[Any]:
+    """The entities of items, with the fields that the pattern projects."""
+    schema, projected = target.schema, target.projected
     if not projected:
         return entities_of(schema, items)
     parts = [{name: item[name] for name in projected if name in item} for item in items]
@@ -105,27 +103,27 @@ def query(
     page_size: int | None = None,
     consistent: bool | None = None,
 ) -> Flow[Page[E]]:
-    """A page of a selection: up to ``limit`` items, or without one what a page of the service has."""
+    """A page of a selection: up to ``limit`` items, or a page of the service if no limit is given."""
     if not isinstance(selection, Selection):
         raise not_taken("query", A_QUERY, selection)
     plan = plan_selection(context, selection, consistent=consistent)
     if limit is not None and limit > 0 and cursor is None and page_size is None and plan.is_plain:
         return _first_page(context, plan, selection.entity, limit)
-    return read_page(begin(context, plan, cursor, page_size), selection.entity, limit)
+    return read_page(open_pager(context, plan, cursor, page_size), selection.entity, limit)
 
 
-def _first_page(context: Context, plan: Plan, entity: type[E], limit: int) -> Flow[Page[E]]:
-    """The first page of a plain read: one request mostly, and a reading only where that shows too little."""
-    scope = plan.scope
+def _first_page(context: Context, plan: ReadPlan, entity: type[E], limit: int) -> Flow[Page[E]]:
+    """The first page of a plain read: mostly one request, and a pager only if that is not enough."""
+    target = plan.target
     body = {**plan.bodies[0], "Limit": limit}
-    response = yield from retrying(context, Request(scope.operation, body, scope.pattern))
-    items = visible(scope.schema, response["Items"], context.clock(), scope.in_own_partition)
+    response = yield from retrying(context, Request(target.operation, body, target.pattern))
+    items = visible(target.schema, response["Items"], context.clock(), target.in_own_partition)
     end: Item | None = response.get("LastEvaluatedKey")
     if end is None:
-        return Page(entities_of(scope.schema, items), None)
+        return Page(entities_of(target.schema, items), None)
     if len(items) < limit:
-        return (yield from read_page(go_on(context, plan, items, end), entity, limit))
-    return Page(entities_of(scope.schema, items), sealed(context, plan, [end]))
+        return (yield from read_page(resume_pager(context, plan, items, end), entity, limit))
+    return Page(entities_of(target.schema, items), cursor_maker(context, plan, [end]))
 
 
 def scan(
@@ -142,30 +140,30 @@ def scan(
     if not is_entity_class(entity):
         raise not_taken("scan", A_CLASS, entity)
     plan = plan_scan(context, entity, consistent=bool(consistent), segment=segment)
-    return read_page(begin(context, plan, cursor, page_size), entity, limit)
+    return read_page(open_pager(context, plan, cursor, page_size), entity, limit)
 
 
 def collect(context: Context, selection: CollectionSelection[C], *, consistent: bool | None = None) -> Flow[C | None]:
-    """A collection: all of a partition; None when a member is missing that has to be there."""
+    """A collection: all of a partition; None if a required member is missing."""
     if not isinstance(selection, CollectionSelection):
         raise not_taken("collect", A_COLLECTION_QUERY, selection)
-    reading = begin(context, plan_collection(context, selection, consistent=consistent))
+    pager = open_pager(context, plan_collection(context, selection, consistent=consistent))
     items: list[Item] = []
-    while not reading.ended:
-        taken = yield from reading.take(None)
-        items += (yield from reading.whole(taken)) if reading.scope.is_special else taken
+    while not pager.ended:
+        taken = yield from pager.take(None)
+        items += (yield from pager.complete(taken)) if pager.target.is_postprocessed else taken
     return selection.collection.of(items, entity_of)
 
 
 def count(context: Context, selection: Selection[E], *, consistent: bool | None = None) -> Flow[int]:
-    """How many items a selection has.
+    """The number of items of a selection.
 
     The service's own count would include expired items and those of other entities, so keys are read and counted.
     """
     if not isinstance(selection, Selection):
         raise not_taken("count", A_QUERY, selection)
-    reading = begin(context, plan_selection(context, selection, consistent=consistent, keys_only=True))
+    pager = open_pager(context, plan_selection(context, selection, consistent=consistent, keys_only=True))
     total = 0
-    while not reading.ended:
-        total += len((yield from reading.take(None)))
+    while not pager.ended:
+        total += len((yield from pager.take(None)))
     return total

@@ -21,7 +21,7 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.get import get, get_many
-from tablewright.store.read.pager import Reading, begin
+from tablewright.store.read.pager import Pager, open_pager
 from tablewright.store.read.planning.read_planner import plan_collection, plan_selection
 
 # The most items that are read to fill a page.
@@ -59,25 +59,25 @@ def read_page(
 ) -> Flow[TolerantPage[E]]:
     """A page of a selection, of the entities to include."""
     plan = plan_selection(context, selection)
-    reading = begin(context, plan, cursor)
+    pager = open_pager(context, plan, cursor)
     items: list[E] = []
     unreadable: list[Unreadable] = []
     read = 0
     while True:
         # Never more than the page has room for, so that the cursor is after the last item of the page.
-        taken = yield from reading.take(min(limit - len(items), MOST_READ - read))
+        taken = yield from pager.take(min(limit - len(items), MOST_READ - read))
         read += len(taken)
-        if reading.scope.is_special:
-            taken = yield from reading.whole(taken)
-        entities, errors = _entities(reading, taken)
+        if pager.target.is_postprocessed:
+            taken = yield from pager.complete(taken)
+        entities, errors = _entities(pager, taken)
         items += entities if include is everything else filter(include, entities)
         unreadable += errors
-        made = reading.cursor
+        made = pager.cursor
         if made is None or len(items) == limit or read >= MOST_READ:
             return TolerantPage(items, unreadable, None if made is None else made())
         if read <= limit:
             # Some were left out, and others may be: from here on, each request fetches many items.
-            reading = begin(context, plan, made(), _CHUNK)
+            pager = open_pager(context, plan, made(), _CHUNK)
 
 
 def read_all(context: Context, selection: Selection[E]) -> Flow[TolerantPage[E]]:
@@ -93,9 +93,9 @@ def read_all(context: Context, selection: Selection[E]) -> Flow[TolerantPage[E]]
             return whole
 
 
-def _entities(reading: Reading, items: list[Item]) -> tuple[list[Any], list[Unreadable]]:
+def _entities(pager: Pager, items: list[Item]) -> tuple[list[Any], list[Unreadable]]:
     """The entities of items, and the errors of those that cannot be read."""
-    schema, projected = reading.scope.schema, reading.scope.projected
+    schema, projected = pager.target.schema, pager.target.projected
     if not projected and not any(BLOB_REFERENCES in item for item in items):
         try:
             return entities_of(schema, items), []
@@ -117,10 +117,10 @@ def _entity(schema: Schema, item: Item, projected: Sequence[str]) -> Any:
         found = entity_of(schema, part, partial=bool(projected))
     except Unreadable as error:
         return Unreadable(error.entity, describe_item(schema, item), error.reason)
-    outside = item.get(BLOB_REFERENCES, {}).get("M", {})
+    offloaded = item.get(BLOB_REFERENCES, {}).get("M", {})
     for name, info in schema.entity.model_fields.items():
         attribute = schema.fields[name].attribute
-        is_expected = (not projected or attribute in projected) and attribute not in outside
+        is_expected = (not projected or attribute in projected) and attribute not in offloaded
         if info.is_required() and is_expected and name not in found.__dict__:
             return Unreadable(schema.entity.__name__, describe_item(schema, item), f"{name}: Field required")
     return found
@@ -154,15 +154,15 @@ def read_collection(
     context: Context, selection: CollectionSelection[C], consistent: bool | None
 ) -> Flow[tuple[C | None, list[Unreadable]]]:
     """A collection, and the errors of members that were left out."""
-    reading = begin(context, plan_collection(context, selection, consistent=consistent))
+    pager = open_pager(context, plan_collection(context, selection, consistent=consistent))
     items: list[Item] = []
     pages = 0
-    while not reading.ended:
+    while not pager.ended:
         if pages == MOST_PAGES:
             name = selection.collection.__name__.lower()
             raise LimitExceeded(f"the {name} has more than {MOST_PAGES} MB: query its members in pages instead")
-        taken = yield from reading.take(None)
-        items += (yield from reading.whole(taken)) if reading.scope.is_special else taken
+        taken = yield from pager.take(None)
+        items += (yield from pager.complete(taken)) if pager.target.is_postprocessed else taken
         pages += 1
     unreadable: list[Unreadable] = []
     members = selection.collection.members_

@@ -1,4 +1,4 @@
-"""Reading by a unique field what was written before: through the field's guard, and not through an index.
+"""Consistent reads by a unique field: through the guard of its value, not through an index.
 
 A global index is behind its table. The guard of a unique value is not: it is written in the same transaction as the
 item that has the value, and names its primary key. So two consistent reads find the item. If it is moved between them,
@@ -19,12 +19,12 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.read.visibility import is_visible
 from tablewright.store.write.unique_values import OWNER
 
-# Each attempt but the last finds that the item was moved just then.
+# Each attempt but the last finds that the item has just been moved.
 _ATTEMPTS = 10
 
 
 def unique_field(lookup: Lookup[Any]) -> FieldSpec | None:
-    """The unique field that a lookup is by, and by nothing else."""
+    """The unique field that a lookup is by, if by nothing else."""
     for spec in schema_of(lookup.entity).unique:
         if set(lookup.values) == {spec.name}:
             return spec
@@ -32,7 +32,7 @@ def unique_field(lookup: Lookup[Any]) -> FieldSpec | None:
 
 
 def get_by_guard(context: Context, lookup: Lookup[Any], spec: FieldSpec) -> Flow[Item | None]:
-    """The item that has a unique value, as it is now; None when there is none, or it has expired."""
+    """The item that has a unique value, read consistently; None if there is none, or it has expired."""
     schema = schema_of(lookup.entity)
     pattern = f"{lookup.entity.__name__}.{lookup.name}"
     value = schema.encode_values(lookup.values)[spec.attribute]
@@ -55,6 +55,6 @@ def get_by_guard(context: Context, lookup: Lookup[Any], spec: FieldSpec) -> Flow
             return item if is_visible(schema, item, context.clock()) else None
         owners.append(owner)
     if all(owner == owners[0] for owner in owners):
-        # Somebody deleted the item without the store, and left the guard.
+        # Another program deleted the item, and left the guard.
         return None
     raise Conflict(f"{lookup.entity.__name__} {spec.name} {lookup.values[spec.name]} is being moved again and again")

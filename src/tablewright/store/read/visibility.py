@@ -1,6 +1,6 @@
-"""What a read of an entity shows: items of the entity, and of those only the ones that have not expired.
+"""Which items a read of an entity returns: those of the entity that are live.
 
-The service deletes expired items when it gets round to it, hours later perhaps; a reader must not see them meanwhile.
+The service may delete expired items hours later; a reader must not see them meanwhile.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from tablewright.model.schema import Schema
 
 
 def is_expired(schema: Schema, item: Item, now: float) -> bool:
-    """Whether an item's time to live is over; only a number counts as one, as for the service."""
+    """Whether an item has expired; only a number counts as a time to live, as for the service."""
     if schema.expiry is None:
         return False
     moment = item.get(schema.expiry.attribute)
@@ -18,11 +18,12 @@ def is_expired(schema: Schema, item: Item, now: float) -> bool:
 
 
 def is_visible(schema: Schema, item: Item, now: float, key_is_known: bool = False) -> bool:
+    """Whether an item is of the entity, and live."""
     return not is_expired(schema, item, now) and schema.matches(item, key_is_known)
 
 
 def visible(schema: Schema, items: list[Item], now: float, partition_is_known: bool = False) -> list[Item]:
-    """Those of some items that a read of the entity shows."""
+    """Those of some items that are of the entity, and live."""
     if schema.expiry is not None:
         items = [item for item in items if not is_expired(schema, item, now)]
     return schema.matching(items, partition_is_known)

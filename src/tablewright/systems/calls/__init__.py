@@ -7,7 +7,7 @@ from datetime import timedelta
 from tablewright.runtime.errors import Missing
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, MEMBERS
-from tablewright.runtime.system import DemoUser, Runtime, System, Tell
+from tablewright.runtime.system import DemoUser, OnProgress, Runtime, System
 from tablewright.systems.calls.api import router
 from tablewright.systems.calls.model import Status, design
 from tablewright.systems.calls.service import Calls
@@ -31,7 +31,7 @@ def _service(runtime: Runtime) -> Calls:
     return Calls(runtime.store, runtime.clock, UnreadableLog("calls", runtime.metrics, runtime.now))
 
 
-async def _demo(runtime: Runtime, service: Calls, tell: Tell) -> None:
+async def _demo(runtime: Runtime, service: Calls, on_progress: OnProgress) -> None:
     now = runtime.now().replace(minute=0, second=0, microsecond=0)
     for number, (user, provider, hours) in enumerate(_CALLS, 1):
         call_id = f"demo-{number}"
@@ -41,7 +41,7 @@ async def _demo(runtime: Runtime, service: Calls, tell: Tell) -> None:
             call = await service.create(user, provider, now + timedelta(hours=hours), UNKEYED, call_id=call_id)
         if hours < 0 and call.status is Status.SCHEDULED:
             await service.change_status(call_id, Status.COMPLETED, version=call.version)
-        tell("calls", number, len(_CALLS))
+        on_progress("calls", number, len(_CALLS))
 
 
 system = System(

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from tablewright.runtime.errors import Clash
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES
-from tablewright.runtime.system import Background, DemoUser, Runtime, System, Tell
+from tablewright.runtime.system import Background, DemoUser, OnProgress, Runtime, System
 from tablewright.systems.engagement.api import router
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import Run, design
@@ -61,7 +61,7 @@ def _background(runtime: Runtime, platform: Platform) -> Sequence[Background]:
     return [platform.runner]
 
 
-async def _demo(runtime: Runtime, platform: Platform, tell: Tell) -> None:
+async def _demo(runtime: Runtime, platform: Platform, on_progress: OnProgress) -> None:
     """What is there already, after a fill that was cut short, is finished."""
     file = platform.sources.folder / _FILE
     if not file.exists():
@@ -78,7 +78,7 @@ async def _demo(runtime: Runtime, platform: Platform, tell: Tell) -> None:
         return
 
     def show(run: Run) -> None:
-        tell("customers", run.counts.read, run.total or _CUSTOMERS)
+        on_progress("customers", run.counts.read, run.total or _CUSTOMERS)
 
     def run_it() -> Run:
         held = platform.runs.begin(program) if unfinished is None else platform.runs.resume(unfinished)

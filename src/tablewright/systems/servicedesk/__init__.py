@@ -6,7 +6,7 @@ from uuid import UUID
 
 from tablewright.runtime.idempotency import UNKEYED, Responder
 from tablewright.runtime.identity.tokens import MEMBERS, SERVICES
-from tablewright.runtime.system import DemoUser, Runtime, System, Tell
+from tablewright.runtime.system import DemoUser, OnProgress, Runtime, System
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.model import Status, design
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
@@ -31,7 +31,7 @@ def _ticket_id(written: Written) -> str:
     return str(written.ticket.ticket_id)
 
 
-async def _demo(runtime: Runtime, desk: ServiceDesk, tell: Tell) -> None:
+async def _demo(runtime: Runtime, desk: ServiceDesk, on_progress: OnProgress) -> None:
     for number, (caller, issue, comments) in enumerate(_ISSUES, 1):
         made = await desk.create(caller, issue, Responder(_ticket_id, "demo", f"demo-{number}"))
         ticket = await desk.get(UUID(made), consistent=True)
@@ -39,7 +39,7 @@ async def _demo(runtime: Runtime, desk: ServiceDesk, tell: Tell) -> None:
             await desk.add_comment(ticket.ticket_id, comment, UNKEYED)
         if number == 2 and ticket.status is Status.OPEN:
             await desk.change_status(ticket.ticket_id, Status.IN_PROGRESS)
-        tell("tickets", number, len(_ISSUES))
+        on_progress("tickets", number, len(_ISSUES))
 
 
 system = System(

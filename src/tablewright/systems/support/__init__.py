@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from tablewright.runtime.consumer_threads import Consuming
+from tablewright.runtime.consumer_threads import ConsumerSpec
 from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS
-from tablewright.runtime.system import Background, DemoUser, Runtime, System, Tell
+from tablewright.runtime.system import Background, DemoUser, OnProgress, Runtime, System
 from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
 from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
@@ -47,21 +47,23 @@ def settle_of(runtime: Runtime) -> float:
     return 0 if runtime.settings.is_embedded else _SETTLE
 
 
-def _consumers(runtime: Runtime, facade: SupportFacade) -> Sequence[Consuming]:
+def _consumers(runtime: Runtime, facade: SupportFacade) -> Sequence[ConsumerSpec]:
     window = timedelta(seconds=runtime.settings.batch_window)
     consumers = [
-        Consuming(CONSUMER, tickets, count, batch_size=100, window=window, bisect=True, retries=3, wanted=COUNTED)
+        ConsumerSpec(
+            CONSUMER, tickets, count, batch_size=100, window=window, bisect=True, retries=3, change_filter=COUNTED
+        )
     ]
     if facade.export is not None:
         export = facade.export
         consumers.append(
-            Consuming(
+            ConsumerSpec(
                 export.consumer_name,
                 tickets,
                 export.handle,
                 batch_size=BATCH_SIZE,
                 window=EXPORT_WINDOW,
-                wanted=EXPORTED,
+                change_filter=EXPORTED,
             )
         )
     return consumers
@@ -80,7 +82,7 @@ def _ticket_id(ticket: Ticket) -> str:
     return ticket.ticket_id
 
 
-async def _demo(runtime: Runtime, facade: SupportFacade, tell: Tell) -> None:
+async def _demo(runtime: Runtime, facade: SupportFacade, on_progress: OnProgress) -> None:
     support = facade.support
     for number, (customer, symptom, priority) in enumerate(_SYMPTOMS, 1):
         responder = Responder(_ticket_id, "demo", f"demo-{number}")
@@ -95,7 +97,7 @@ async def _demo(runtime: Runtime, facade: SupportFacade, tell: Tell) -> None:
                 )
             if number == 4:
                 await support.escalate(ticket.ticket_id, reason="It is a safety device", engineer="eng_7", by="op_9")
-        tell("tickets", number, len(_SYMPTOMS))
+        on_progress("tickets", number, len(_SYMPTOMS))
 
 
 system = System(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tablewright.runtime.errors import Clash
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import BlobUsage, CheckpointTable, Consumer, Finding, RebuildProgress, Remedy, Store
 from tablewright.systems.support.metric_counters import COUNTED, count
 from tablewright.systems.support.model import Metric, Ticket, tickets
@@ -52,7 +52,7 @@ def rebuild_metrics(
     def on_progress(progress: RebuildProgress) -> None:
         tell(progress.items, _total(progress.items, progress.estimated))
 
-    consumer = Consumer(store, tickets, count, name=CONSUMER, checkpoints=notes_table, change_filter=readable)
+    consumer = Consumer(store, tickets, count, name=CONSUMER, checkpoints=internal_table, change_filter=readable)
     if alone:
         consumer.take_over()
     done = consumer.rebuild([Metric], on_progress=on_progress, settle=settle)
@@ -67,7 +67,7 @@ def _total(done: int, estimated: int) -> int | None:
 
 def is_rebuild_unfinished(store: Store, now: datetime) -> bool:
     """Whether a rebuild was begun, and whoever did so is gone; until it is done, nothing is counted."""
-    notes = store.iterate(CheckpointTable.of(notes_table).checkpoint.of_consumer(consumer=CONSUMER), consistent=True)
+    notes = store.iterate(CheckpointTable.of(internal_table).checkpoint.of_consumer(consumer=CONSUMER), consistent=True)
     begun = [note for note in notes if note.is_rebuild_marker]
     return any(note.leased_until is None or note.leased_until < now for note in begun)
 

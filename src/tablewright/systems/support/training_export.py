@@ -33,7 +33,7 @@ from uuid import uuid4
 import orjson
 
 from tablewright.runtime.http.json_values import in_json
-from tablewright.runtime.internal_tables import notes_table
+from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.system import SettingsError
 from tablewright.store import (
     AnyChange,
@@ -175,7 +175,7 @@ class Export:
             tickets,
             self.handle,
             name=self.consumer_name,
-            checkpoints=notes_table,
+            checkpoints=internal_table,
             batch_size=BATCH_SIZE,
             window=timedelta(0),
             change_filter=self._wanted,

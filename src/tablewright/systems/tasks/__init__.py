@@ -7,7 +7,7 @@ from contextlib import suppress
 from tablewright.runtime.errors import Clash
 from tablewright.runtime.idempotency import UNKEYED, Responder
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
-from tablewright.runtime.system import DemoUser, Runtime, System, Tell
+from tablewright.runtime.system import DemoUser, OnProgress, Runtime, System
 from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
 from tablewright.systems.tasks.model import Group, Priority, Status, Task, design
@@ -36,14 +36,14 @@ def _task_id(task: Task) -> str:
     return task.task_id
 
 
-async def _demo(runtime: Runtime, tasks: Tasks, tell: Tell) -> None:
+async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None:
     """What is there already, after a fill that was cut short, stays as it is."""
     total = len(_USERS) + len(_TASKS)
     for number, user in enumerate(_USERS, 1):
         with suppress(Clash):
             groups = frozenset(Group(group) for group in user.groups)
             await tasks.create_user(user.user_id, user.email or "", groups, UNKEYED)
-        tell("users and tasks", number, total)
+        on_progress("users and tasks", number, total)
     ada = Caller("ada", "ada@example.org", frozenset({ADMINS}))
     for number, (title, text, priority, assignees, status) in enumerate(_TASKS, 1):
         responder = Responder(_task_id, ada.user_id, f"demo-{number}")
@@ -53,7 +53,7 @@ async def _demo(runtime: Runtime, tasks: Tasks, tell: Tell) -> None:
                 await tasks.assign(task.task_id, user_id, UNKEYED, admin=ada)
         if task.status is not status:
             await tasks.change_status(task.task_id, status, caller=ada)
-        tell("users and tasks", len(_USERS) + number, total)
+        on_progress("users and tasks", len(_USERS) + number, total)
 
 
 system = System(

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
 from tablewright.runtime.http.json_values import SEEN
-from tablewright.runtime.http.path_ids import no_way
+from tablewright.runtime.http.path_ids import not_dots
 from tablewright.runtime.http.problems import documented
 from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
@@ -111,7 +111,7 @@ class NewUser(Strict):
             description="the `sub` of the user's tokens",
             examples=["u-789"],
         ),
-        AfterValidator(no_way),
+        AfterValidator(not_dots),
     ]
     email: Email
     groups: Groups

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tablewright.runtime.consumer_threads import Consuming
+from tablewright.runtime.consumer_threads import ConsumerSpec
 from tablewright.runtime.events.event_log import Event, events_in, published, publisher
 from tablewright.runtime.internal_tables import events_table
-from tablewright.runtime.mail.event_mail import Letter
+from tablewright.runtime.mail.event_mail import Message
 from tablewright.runtime.system import Runtime
 from tablewright.store import (
     AnyChange,
@@ -39,7 +39,7 @@ _MAILED = ("TaskAssigned", "TaskStatusUpdated")
 _EVENTS_PER_CHECKPOINT = 10
 
 
-def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> list[Consuming]:
+def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> list[ConsumerSpec]:
     """The consumers of this system."""
     metrics = runtime.metrics
     reader = TolerantReader(runtime.blocking, (unreadable_log or UnreadableLog(SOURCE)).add)
@@ -51,9 +51,15 @@ def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> 
 
     return [
         # Half of what a transaction takes: each change gives one event at most.
-        Consuming("tasks.events", task_management, publish, batch_size=50, wanted=entity_filter(Task, Assignment)),
-        Consuming(
-            "tasks.mail", events_table, send, wanted=published(SOURCE, _MAILED), max_changes=_EVENTS_PER_CHECKPOINT
+        ConsumerSpec(
+            "tasks.events", task_management, publish, batch_size=50, change_filter=entity_filter(Task, Assignment)
+        ),
+        ConsumerSpec(
+            "tasks.mail",
+            events_table,
+            send,
+            change_filter=published(SOURCE, _MAILED),
+            max_changes=_EVENTS_PER_CHECKPOINT,
         ),
     ]
 
@@ -76,7 +82,7 @@ def events_of(change: AnyChange) -> Iterator[tuple[str, dict[str, Any]]]:
         )
 
 
-def messages_about(reader: TolerantReader, event: Event) -> Iterator[Letter]:
+def messages_about(reader: TolerantReader, event: Event) -> Iterator[Message]:
     """The messages about an event, to active users only and to nobody twice.
 
     Unreadable, after all messages that can be made, if there might be others.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablewright.runtime.mail.event_mail import Letter
+from tablewright.runtime.mail.event_mail import Message
 from tablewright.systems.tasks.model import Status, Task, User
 
 _HAPPENED = {
@@ -13,7 +13,7 @@ _HAPPENED = {
 }
 
 
-def assigned(task: Task, recipient: User, assigned_by: str) -> Letter:
+def assigned(task: Task, recipient: User, assigned_by: str) -> Message:
     """To whoever got a task."""
     text = f"""\
 A task was assigned to you: {task.title}
@@ -25,10 +25,10 @@ Task:         {task.task_id}
 
 {task.description}
 {_footer("the task was assigned to you")}"""
-    return Letter(recipient.email, f"Assigned to you: {task.title}", text)
+    return Message(recipient.email, f"Assigned to you: {task.title}", text)
 
 
-def status_changed(task: Task, recipient: User, before: str, after: str, updated_by: str) -> Letter:
+def status_changed(task: Task, recipient: User, before: str, after: str, updated_by: str) -> Message:
     """To everybody who has to do with a task."""
     subject, happened = _HAPPENED[Status(after)]
     text = f"""\
@@ -38,7 +38,7 @@ Status:       {after} (before: {before})
 Changed by:   {_who(updated_by, recipient)}
 Task:         {task.task_id}
 {_footer("you created the task" if recipient.user_id == task.created_by else "the task is assigned to you")}"""
-    return Letter(recipient.email, f"{subject}: {task.title}", text)
+    return Message(recipient.email, f"{subject}: {task.title}", text)
 
 
 def _who(user_id: str, recipient: User) -> str:

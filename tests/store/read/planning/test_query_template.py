@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.model import ModelError, Selection
+from tablewright.model import Entity, Keys, ModelError, Query, Selection, Table, schema_of
 from tablewright.store.context import Context
-from tablewright.store.read.planning import read_planner
-from tablewright.store.read.planning.read_plan import Plan
+from tablewright.store.read.planning.read_plan import ReadPlan
 from tablewright.store.read.planning.read_planner import plan_selection
 from tests.store.models import Call, Event, Feedback, Session, Ticket, TicketStatus
 
@@ -61,9 +60,9 @@ SELECTIONS = st.one_of(
 )
 
 
-def shown(plan: Plan) -> Any:
+def shown(plan: ReadPlan) -> Any:
     """All of a plan but its checks, which cannot be compared."""
-    return plan.scope, list(plan.bodies), len(plan.checks)
+    return plan.target, list(plan.bodies), len(plan.checks)
 
 
 @given(st.lists(SELECTIONS, min_size=2, max_size=6), st.booleans())
@@ -71,7 +70,7 @@ def test_a_plan_does_not_depend_on_those_before_it(selections: list[Selection[An
     context = Context()
     after_others = [shown(plan_selection(context, each, keys_only=keys_only)) for each in selections]
     for selection, planned in zip(selections, after_others, strict=True):
-        read_planner._OUTLINES.clear()
+        schema_of(selection.entity).query_templates.clear()
         assert shown(plan_selection(context, selection, keys_only=keys_only)) == planned
 
 
@@ -85,7 +84,31 @@ def test_a_plan_that_is_changed_changes_no_other() -> None:
     assert shown(plan_selection(context, selection)) == before
 
 
-def test_a_mistake_is_told_every_time() -> None:
+def test_templates_are_kept_with_their_entity_and_keep_their_pattern() -> None:
+    def declared() -> type[Any]:
+        class Note(Entity, table=Table("notes", "PK", "SK")):
+            owner: str
+            number: int
+
+            keys = Keys(PK="{owner}", SK="{number:05}")
+
+            of_owner = Query()
+            from_number = Query(range="number")
+
+        return Note
+
+    note, another = declared(), declared()
+    for _ in range(3):
+        plan_selection(Context(), note.of_owner(owner="ada"))
+        plan_selection(Context(), note.from_number(owner="ada", since=3))
+    templates = schema_of(note).query_templates
+    # The identity of a pattern is part of the key: no other pattern can have it while there is the template.
+    assert [key[0] for key in templates] == [id(template.access_path.query) for template in templates.values()]
+    assert len(templates) == 2
+    assert not schema_of(another).query_templates
+
+
+def test_a_mistake_is_reported_every_time() -> None:
     for _ in range(2):
         with pytest.raises(ModelError, match="needs user_id"):
             plan_selection(Context(), Call.upcoming(user_id=None))

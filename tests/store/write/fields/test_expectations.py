@@ -99,10 +99,10 @@ def test_one_of_no_values_is_no_value_in_a_check_either(basket: Store) -> None:
 @pytest.mark.parametrize(
     ("expect", "reason"),
     [
-        ({"visits": "few"}, r"Basket\.visits: 'few' is no value of it: Input should be a valid integer"),
-        ({"state": [1]}, r"Basket\.state: 1 is no value of it: Input should be a valid string"),
-        ({"tags": "x"}, r"Basket\.tags: 'x' is no value of it: Input should be a valid set"),
-        ({"lines[0].count": "x"}, r"Basket\.lines\[0\]\.count: 'x' is no value of it: Input should be"),
+        ({"visits": "few"}, r"Basket\.visits: 'few' is not valid: Input should be a valid integer"),
+        ({"state": [1]}, r"Basket\.state: 1 is not valid: Input should be a valid string"),
+        ({"tags": "x"}, r"Basket\.tags: 'x' is not valid: Input should be a valid set"),
+        ({"lines[0].count": "x"}, r"Basket\.lines\[0\]\.count: 'x' is not valid: Input should be"),
     ],
 )
 def test_what_no_item_can_have_is_refused_as_a_mistake(basket: Store, expect: dict[str, Any], reason: str) -> None:
@@ -116,7 +116,7 @@ def test_a_null_of_another_writer_is_absent(bench: Bench) -> None:
     assert bench.store.update(BY_ID, visits=1, expect={"size": None}).visits == 1
 
 
-# -- items of an older shape ----------------------------------------------------------------------------------------
+# -- items of an older schema version ---------------------------------------------------------------------------------
 
 
 class OldPlan(Entity, table=Table("plans", "PK"), type_name="Plan"):

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 __all__ = ["PRICE_LIST", "FreeTier", "Prices", "PricesError", "TableClass", "cents", "load_prices"]
 
-# The price list that is used unless another one is given.
 PRICE_LIST = "us-east-1-2026-08-31.json"
+"""The price list that is used unless another one is given."""
 
 Amount = Annotated[Decimal, Field(ge=0)]
 

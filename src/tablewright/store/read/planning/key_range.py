@@ -1,7 +1,7 @@
-"""Ranges of the sort key: bounds of a field as bounds of the keys that it is part of.
+"""Ranges of the sort key: the bounds of a field as bounds of the keys that it is part of.
 
-A range is a low and a high end, each with whether it belongs to the range. DynamoDB's BETWEEN includes both, so a range
-that does not has to be checked again when an item arrives.
+A range has a low and a high end, each with whether it is included. DynamoDB's BETWEEN includes both, so the items of a
+range that excludes one of them are checked again when they arrive.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.dynamo.expressions.builder import Condition, between, compare
 from tablewright.model.keys.key_template import PAST, Field
 
-Check = Callable[[Item], bool]
+ItemCheck = Callable[[Item], bool]
 
 
 def comparable(value: AttributeValue) -> Any:
-    """A stored value as one that compares as DynamoDB compares it."""
+    """A stored value as a Python value that sorts as DynamoDB sorts it."""
     ((tag, content),) = value.items()
     if tag == "N":
         return Decimal(content)
@@ -29,8 +29,8 @@ def comparable(value: AttributeValue) -> Any:
 
 
 @dataclass(slots=True)
-class Range:
-    """The bounds of one key attribute; each is a value and whether it belongs to the range."""
+class KeyRange:
+    """The bounds of one key attribute: each is a value, and whether the range includes it."""
 
     low: tuple[AttributeValue, bool] | None = None
     high: tuple[AttributeValue, bool] | None = None
@@ -51,8 +51,8 @@ class Range:
             return compare(attribute, "<=" if self.high[1] else "<", self.high[0])
         return None
 
-    def fitted(self, form: str) -> Range:
-        """The range among the values that a key part can hold: a width in digits knows no others."""
+    def fitted(self, form: str) -> KeyRange:
+        """The range, limited to the values that a key part can hold: a number of so many digits."""
         if not form.isdigit() or any(bound is not None and "N" not in bound[0] for bound in (self.low, self.high)):
             return self
         width = int(form)
@@ -64,10 +64,10 @@ class Range:
             low = None if comparable(low[0]) < least else ({"N": str(most)}, False)
         if high is not None and not least <= comparable(high[0]) <= most:
             high = None if comparable(high[0]) > most else ({"N": str(least)}, False)
-        return Range(low, high)
+        return KeyRange(low, high)
 
-    def check(self, path: str) -> Check:
-        """The same for an item at hand."""
+    def check(self, path: str) -> ItemCheck:
+        """The same condition, for an item that has been read."""
         low, high = self.low, self.high
 
         def within(item: Item) -> bool:
@@ -82,43 +82,43 @@ class Range:
         return within
 
     @property
-    def shape(self) -> tuple[bool | None, bool | None]:
-        """All that ``condition`` depends on, but for the values."""
+    def included_ends(self) -> tuple[bool | None, bool | None]:
+        """What ``condition`` depends on except for the values: which ends there are, and whether they are included."""
         return None if self.low is None else self.low[1], None if self.high is None else self.high[1]
 
     @property
-    def is_said_in_full(self) -> bool:
-        """Whether ``condition`` leaves nothing to check."""
+    def is_exact(self) -> bool:
+        """Whether ``condition`` says all of it, so that no item has to be checked."""
         if self.low is None or self.high is None:
             return True
         return self.low[1] and self.high[1]
 
 
-def keys_within(prefix: str, part: Field, within: Range, day_only: bool) -> Range:
-    """A range of values as the range of the keys that have them behind ``prefix``.
+def key_range(prefix: str, part: Field, within: KeyRange, is_day_only: bool) -> KeyRange:
+    """A range of values as the range of the keys that have them after ``prefix``.
 
     Keys whose field is v are ``prefix + v`` and what continues that with the separator: all are before ``prefix + v +
-    PAST``. A key that holds only the day has everything of that day, whatever the hour that was asked for.
+    PAST``. A key that holds only the day includes all of that day, whatever the hour of the bound.
     """
     within = within.fitted(part.form)
-    keys = Range()
+    keys = KeyRange()
     if within.low is not None:
         value, included = within.low
         low = prefix + part.encode(value)
-        keys.low = ({"S": low if included or day_only else low + PAST}, True)
+        keys.low = ({"S": low if included or is_day_only else low + PAST}, True)
     elif prefix:
         keys.low = ({"S": prefix}, True)
     if within.high is not None:
         value, included = within.high
         high = prefix + part.encode(value)
-        keys.high = ({"S": high + PAST}, True) if included or day_only else ({"S": high}, False)
+        keys.high = ({"S": high + PAST}, True) if included or is_day_only else ({"S": high}, False)
     elif prefix:
         keys.high = ({"S": _successor(prefix)}, False)
     return keys
 
 
 def _successor(prefix: str) -> str:
-    """The least text that is greater than everything that begins with ``prefix``, which ends in a literal."""
+    """The least text that is greater than all that begin with ``prefix``, which ends in a literal."""
     code = ord(prefix[-1]) + 1
-    # Surrogates are no characters; a literal does not end in the very last one.
+    # Surrogates are not characters; a literal does not end in the very last character.
     return prefix[:-1] + chr(0xE000 if code == 0xD800 else code)

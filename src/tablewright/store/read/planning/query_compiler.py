@@ -1,11 +1,11 @@
-"""Making an outline: how a pattern is said in DynamoDB's expressions, for the fields that are given.
+"""Compiling a query template: an access pattern as DynamoDB's expressions, for the fields that are given.
 
-The partition key is equal to what follows from them. The sort key is gone through from the left: what is given is
-equal, or the beginning of the key; the first field that is not given may be bounded. What is given and is no part of
-either is a state that the index goes by, or a mistake. Conditions outside of the key are a filter, or a check of the
-items where an index does not have the attribute.
+The partition key equals what follows from these fields. The parts of the sort key are taken from the left: given fields
+make an equality or a prefix, and the first field that is not given may have bounds. A given field that is in neither
+key is one that the index is conditional on (``when``), or a mistake. Conditions on other fields are a filter, or a
+check of the items where an index does not have the attribute.
 
-Values stand in conditions as blanks, each with what makes it.
+Values are blanks in these conditions, each with its builder.
 """
 
 from __future__ import annotations
@@ -31,50 +31,52 @@ from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_layout import encoded
 from tablewright.model.keys.fast_keys import AttributeBuilder, attribute_builder
 from tablewright.model.keys.key_template import PAST, Field, Part, Template
-from tablewright.store.read.planning.key_range import Check
-from tablewright.store.read.planning.query_template import Bounded, Maker, Outline, Way
+from tablewright.store.read.planning.key_range import ItemCheck
+from tablewright.store.read.planning.query_template import AccessPath, BoundedKey, QueryTemplate, ValueBuilder
 
-__all__ = ["outlined"]
-
-
-def outlined(way: Way, item: Item, bounds: Mapping[str, Any], consistent: bool, keys_only: bool) -> Outline:
-    """The outline of a read that is given the attributes of an item, and bounds of these names."""
-    return _Outliner(way, item).outline(bounds, consistent, keys_only)
+__all__ = ["compile_template"]
 
 
-class _Outliner:
-    def __init__(self, way: Way, item: Item) -> None:
-        self.way = way
-        self.schema = way.schema
+def compile_template(
+    access: AccessPath, item: Item, bounds: Mapping[str, Any], consistent: bool, keys_only: bool
+) -> QueryTemplate:
+    """The template of a read that is given the attributes of an item, and bounds of these names."""
+    return _Compiler(access, item).compile(bounds, consistent, keys_only)
+
+
+class _Compiler:
+    def __init__(self, access: AccessPath, item: Item) -> None:
+        self.access = access
+        self.schema = access.schema
         self.item = item
-        self.result = Outline(way, len(item))
-        # Attributes of the values given that have become part of a condition.
+        self.result = QueryTemplate(access, len(item))
+        # Given attributes that are part of a condition.
         self.used: set[str] = set()
         self.key_conditions: list[str] = []
-        # Attributes that the checks look at.
+        # Attributes that checks need.
         self.checked: list[str] = []
 
-    def outline(self, bounds: Mapping[str, Any], consistent: bool, keys_only: bool) -> Outline:
-        way, query, index, result = self.way, self.way.query, self.way.index, self.result
+    def compile(self, bounds: Mapping[str, Any], consistent: bool, keys_only: bool) -> QueryTemplate:
+        access, query, index, result = self.access, self.access.query, self.access.index, self.result
         if consistent and index is not None and index.is_global:
             raise ModelError(
-                f"{way.pattern} reads the global index {index.name}, which is always eventually consistent; "
+                f"{access.pattern} reads the global index {index.name}, which is always eventually consistent; "
                 "read the item by its primary key where that is not enough"
             )
-        for attribute in way.partition:
+        for attribute in access.partition:
             self._partition(attribute)
-        if not way.whole_partition:
+        if not access.reads_whole_partition:
             self._sort(bounds)
         self._check_all_used()
         filtered = self._filter(query.where)
         projected = self._projected(query.project, keys_only) if query.project or keys_only else ()
-        lacking = way.has is not None and (not projected or not way.has.issuperset(projected))
-        partial = lacking and index is not None and index.is_global
-        result.scope = way.scope(partial, projected)
+        lacking = access.available is not None and (not projected or not access.available.issuperset(projected))
+        fetches_from_table = lacking and index is not None and index.is_global
+        result.target = access.target(fetches_from_table, projected)
         body = result.body
         if index is not None:
             body["IndexName"] = index.name
-        if lacking and not partial and not projected:
+        if lacking and not fetches_from_table and not projected:
             body["Select"] = "ALL_ATTRIBUTES"
         if query.newest_first:
             body["ScanIndexForward"] = False
@@ -83,78 +85,83 @@ class _Outliner:
         body["KeyConditionExpression"] = " AND ".join(self.key_conditions)
         if filtered:
             body["FilterExpression"] = filtered
-        if projected and not partial:
+        if projected and not fetches_from_table:
             body["ProjectionExpression"] = ", ".join(map(result.placeholders.path, projected))
         body["ExpressionAttributeNames"] = result.placeholders.names
-        if result.nothing or result.states or result.sharded or result.bounded is not None:
-            result.straight = None
+        if result.is_empty or result.allowed_values or result.sharded or result.bounded is not None:
+            result.fast_builders = None
         return result
 
-    def _place(self, condition: Condition, *makers: Maker, straight: AttributeBuilder | None = None) -> list[str]:
-        """Add a condition on the key, with what makes its values, which are blanks in the condition; if nothing does,
-        they are as they are in it. Gives their placeholders. ``straight`` is the only maker again."""
+    def _add_condition(
+        self, condition: Condition, *builders: ValueBuilder, fast: AttributeBuilder | None = None
+    ) -> list[str]:
+        """Add a condition on the key; returns the placeholders of its values.
+
+        The builders are for its blanks; without them, it has its values already. ``fast`` is the same builder from
+        field values, where there is one.
+        """
         placeholders, result = self.result.placeholders, self.result
         before = len(placeholders.values)
         self.key_conditions.append(render(condition, placeholders))
         added = list(placeholders.values)[before:]
-        if makers:
-            result.makers += zip(added, makers, strict=True)
-            if straight is None:
-                result.straight = None
-            elif result.straight is not None:
-                result.straight.append((added[0], straight))
+        if builders:
+            result.builders += zip(added, builders, strict=True)
+            if fast is None:
+                result.fast_builders = None
+            elif result.fast_builders is not None:
+                result.fast_builders.append((added[0], fast))
         return added
 
-    def _straight(self, attribute: str, parts: Sequence[Part] | None = None) -> AttributeBuilder | None:
+    def _fast_builder(self, attribute: str, parts: Sequence[Part] | None = None) -> AttributeBuilder | None:
         return attribute_builder(self.schema, attribute, parts)
 
     def _projected(self, project: Sequence[str], keys_only: bool) -> tuple[str, ...]:
-        """The attributes to ask for: those of the fields wanted, and those that tell whether an item counts."""
+        """The attributes to read: of the fields, and those that decide whether an item is visible."""
         schema = self.schema
-        telling = [schema.table.type_attribute, None if schema.expiry is None else schema.expiry.attribute]
-        wanted = [] if keys_only else [schema.locate(name, self.way.pattern).parts[0] for name in project]
+        needed = [schema.table.type_attribute, None if schema.expiry is None else schema.expiry.attribute]
+        wanted = [] if keys_only else [schema.locate(name, self.access.pattern).parts[0] for name in project]
         if any(spec.attribute in wanted for spec in schema.large):
-            telling.append(BLOB_REFERENCES)
-        names = [*self.way.key, *telling, *self.checked, *wanted]
+            needed.append(BLOB_REFERENCES)
+        names = [*self.access.key, *needed, *self.checked, *wanted]
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
     # -- the partition key --------------------------------------------------------------------------------------
 
     def _partition(self, attribute: str) -> None:
         if attribute == self.schema.table.type_attribute:
-            self.result.partition += self._place(self._is_of_the_entity(attribute))
+            self.result.partition += self._add_condition(self._has_type(attribute))
             return
         rule = self.schema.key_rules.get(attribute)
-        make: Maker
+        build: ValueBuilder
         if rule is None:
             self.used.add(attribute)
             if attribute not in self.item:
-                raise self._lacks([attribute])
-            make = itemgetter(attribute)
-            straight = self._straight(attribute)
+                raise self._missing([attribute])
+            build = itemgetter(attribute)
+            fast = self._fast_builder(attribute)
         else:
             template = rule.template
             self._use(template, None)
             lacking = [name for name in sorted(template.required) if non_null_at(self.item, name) is None]
             if lacking:
-                raise self._lacks(lacking)
-            make = _text(template.render)
-            straight = None if template.optional else self._straight(attribute, template.parts)
-        (placeholder,) = self._place(compare(attribute, "=", _BLANK), make, straight=straight)
+                raise self._missing(lacking)
+            build = _text(template.render)
+            fast = None if template.optional else self._fast_builder(attribute, template.parts)
+        (placeholder,) = self._add_condition(compare(attribute, "=", _BLANK), build, fast=fast)
         self.result.partition.append(placeholder)
         if rule is not None and rule.is_spread:
             self.result.sharded.append((placeholder, rule))
 
-    def _is_of_the_entity(self, attribute: str) -> Condition:
-        """The condition on a type attribute that is part of the key: it is nothing that a caller gives."""
+    def _has_type(self, attribute: str) -> Condition:
+        """The condition on a type attribute that is part of the key, which a caller does not give."""
         return compare(attribute, "=", {"S": self.schema.type_name})
 
-    def _lacks(self, paths: Sequence[str]) -> ModelError:
+    def _missing(self, paths: Sequence[str]) -> ModelError:
         names = " and ".join(self.schema.field_path(path) for path in paths)
-        return ModelError(f"{self.way.pattern} needs {names}, which its partition key is made of")
+        return ModelError(f"{self.access.pattern} needs {names}, which its partition key is made of")
 
     def _use(self, template: Template, until: str | None) -> None:
-        """Count the fields of a template that were given, up to one, as made use of."""
+        """Mark the fields of a template as used, up to one."""
         for part in template.fields:
             if part.name == until:
                 return
@@ -163,19 +170,19 @@ class _Outliner:
     # -- the sort key -------------------------------------------------------------------------------------------
 
     def _sort(self, bounds: Mapping[str, Any]) -> None:
-        range_field = self.way.query.range
+        range_field = self.access.query.range
         target = self.schema.path(range_field) if bounds and range_field is not None else None
-        for attribute in self.way.sort:
+        for attribute in self.access.sort:
             if attribute == self.schema.table.type_attribute:
-                self._place(self._is_of_the_entity(attribute))
+                self._add_condition(self._has_type(attribute))
                 continue
             rule = self.schema.key_rules.get(attribute)
             open_field = None
             if rule is None:
                 if attribute in self.item:
                     self.used.add(attribute)
-                    self._place(
-                        compare(attribute, "=", _BLANK), itemgetter(attribute), straight=self._straight(attribute)
+                    self._add_condition(
+                        compare(attribute, "=", _BLANK), itemgetter(attribute), fast=self._fast_builder(attribute)
                     )
                     continue
                 if target == attribute:
@@ -185,8 +192,8 @@ class _Outliner:
             open_field = template.prefix(self.item)[1]
             self._use(template, None if open_field is None else open_field.name)
             if open_field is None:
-                straight = self._straight(attribute, template.parts + template.optional)
-                self._place(compare(attribute, "=", _BLANK), _text(template.beginning()), straight=straight)
+                fast = self._fast_builder(attribute, template.parts + template.optional)
+                self._add_condition(compare(attribute, "=", _BLANK), _text(template.beginning()), fast=fast)
                 continue
             if target == open_field.name:
                 self._bounded(attribute, template, open_field)
@@ -195,16 +202,16 @@ class _Outliner:
             break
         if bounds and self.result.bounded is None:
             raise ModelError(
-                f"{self.way.pattern}: {range_field} cannot be bounded by {' and '.join(bounds)}: "
+                f"{self.access.pattern}: {range_field} cannot be bounded by {' and '.join(bounds)}: "
                 f"it must be the first part of the sort key that is not given"
             )
 
     def _open(self, attribute: str, template: Template, open_field: Field) -> None:
-        """The keys whose first fields are those given."""
+        """The keys that begin with the given fields."""
         first_optional = next((part.name for part in template.fields if part.name not in template.required), None)
         if open_field.name == first_optional:
-            # The key may end here, or go on with its optional part.
-            self._place(
+            # The key may end here, or have its optional part.
+            self._add_condition(
                 between(attribute, _BLANK, _BLANK),
                 _text(template.render),
                 lambda item: {"S": f"{template.render(item)}{PAST}"},
@@ -212,77 +219,79 @@ class _Outliner:
             return
         beginning = template.prefix(self.item)[0]
         if open_field is template.fields[0]:
-            # Nothing in it follows from what is given.
+            # It has no given field.
             if beginning:
-                self._place(begins_with(attribute, {"S": beginning}))
+                self._add_condition(begins_with(attribute, {"S": beginning}))
         else:
             parts = template.parts + template.optional
-            straight = self._straight(attribute, parts[: parts.index(open_field)])
-            make = _text(template.beginning(open_field))
-            self._place(begins_with(attribute, _BLANK), make, straight=straight)
+            fast = self._fast_builder(attribute, parts[: parts.index(open_field)])
+            build = _text(template.beginning(open_field))
+            self._add_condition(begins_with(attribute, _BLANK), build, fast=fast)
 
     def _bounded(self, attribute: str, template: Template | None = None, part: Field | None = None) -> None:
-        range_field = self.way.query.range
+        range_field = self.access.query.range
         assert range_field is not None
-        place = self.schema.locate(range_field, self.way.pattern)
-        bounded = self.result.bounded = Bounded(self.schema, attribute, range_field, place, template, part)
-        if bounded.by_day and part is not None:
+        location = self.schema.locate(range_field, self.access.pattern)
+        bounded = self.result.bounded = BoundedKey(self.schema, attribute, range_field, location, template, part)
+        if bounded.is_day_only and part is not None:
             self.checked.append(part.name.partition(".")[0])
 
     def _check_all_used(self) -> None:
         rules = [
-            self.schema.key_rules[name] for name in self.way.partition + self.way.sort if name in self.schema.key_rules
+            self.schema.key_rules[name]
+            for name in self.access.partition + self.access.sort
+            if name in self.schema.key_rules
         ]
         for attribute in (name for name in self.item if name not in self.used):
             states = [rule.when[attribute] for rule in rules if attribute in rule.when]
             name = self.schema.field_path(attribute)
             if not states:
                 raise ModelError(
-                    f"{self.way.pattern}: {name} cannot be given: it is no part of the key, "
+                    f"{self.access.pattern}: {name} cannot be given: it is not part of the key, "
                     "or a part of the sort key before it is not given"
                 )
-            self.result.states += [(attribute, allowed) for allowed in states]
+            self.result.allowed_values += [(attribute, allowed) for allowed in states]
 
     # -- the filter ---------------------------------------------------------------------------------------------
 
     def _filter(self, filters: Mapping[str, Any]) -> str:
-        """The conditions outside of the key. What an index does not have, DynamoDB cannot filter by: it is checked."""
+        """The conditions on other fields. DynamoDB cannot filter by what an index does not have: that is checked."""
         rendered = []
         for name, wanted in filters.items():
-            place = self.schema.locate(name, self.way.pattern)
-            path = ".".join(place.parts)
-            if path in self.way.partition + self.way.sort:
-                raise ModelError(f"{self.way.pattern}: {name} is part of the key, so it cannot be in where")
+            location = self.schema.locate(name, self.access.pattern)
+            path = ".".join(location.parts)
+            if path in self.access.partition + self.access.sort:
+                raise ModelError(f"{self.access.pattern}: {name} is part of the key, so it cannot be in where")
             several = isinstance(wanted, list | tuple | set | frozenset)
             choices = wanted if several else [wanted]
-            where = f"{self.way.pattern}, where {name}"
-            options = [None if value is None else encoded(place, value, where) for value in choices]
+            where = f"{self.access.pattern}, where {name}"
+            options = [None if value is None else encoded(location, value, where) for value in choices]
             if not options:
-                self.result.nothing = True
-            elif self.way.has is not None and place.parts[0] not in self.way.has:
+                self.result.is_empty = True
+            elif self.access.available is not None and location.parts[0] not in self.access.available:
                 self.result.checks.append(_is_one_of(path, options))
-                self.checked.append(place.parts[0])
+                self.checked.append(location.parts[0])
             else:
                 rendered.append(_one_of(path, options))
         condition = all_of(rendered)
         return "" if condition is None else render(condition, self.result.placeholders)
 
 
-# Stands in a condition for a value that is not known yet.
+# Stands for a value that is not known yet.
 _BLANK: AttributeValue = {}
 
 
-def _text(render: Callable[[Item], str | None]) -> Maker:
-    """What a template makes of the fields that it is known to have."""
+def _text(render: Callable[[Item], str | None]) -> ValueBuilder:
+    """Renders a template whose fields are known to be given."""
     return lambda item: {"S": render(item)}
 
 
 def _one_of(path: str, options: Sequence[AttributeValue | None]) -> Condition:
-    """One of several values. None is stored as nothing at all, or as NULL."""
+    """One of several values; None is stored as no attribute, or as NULL."""
     values = [{"NULL": True} if value is None else value for value in options]
     condition = equals(path, values[0]) if len(values) == 1 else one_of(path, values)
     return missing(path) | condition if None in options else condition
 
 
-def _is_one_of(path: str, options: Sequence[AttributeValue | None]) -> Check:
+def _is_one_of(path: str, options: Sequence[AttributeValue | None]) -> ItemCheck:
     return lambda item: non_null_at(item, path) in options

@@ -6,113 +6,119 @@
 The partition key must be known entirely. Of the sort key, fields are fixed from the left, and the first one that is not
 may be bounded. A plan has one request for each partition that it reads: several only where the key is sharded.
 
-What a request looks like follows from which fields are given, not from their values. That is worked out once, as an
-``Outline`` (see ``outlines``), and kept; a plan is an outline with the values filled in.
+What a request looks like depends on which fields are given, not on their values. So it is compiled once, to a
+``QueryTemplate``, which is kept with the entity or the collection; a plan is a template with the values filled in.
 
-What DynamoDB cannot say is checked when an item arrives (``Plan.accepts``): BETWEEN includes both ends, and a key that
-holds the day of a time knows no hours.
+What DynamoDB cannot express is checked when an item arrives (``ReadPlan.accepts``): BETWEEN includes both ends, and a
+key that holds the day of a time has no hours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from tablewright.model import CollectionSelection, Entity, Lookup, Query, Selection, schema_of
+from tablewright.model import CollectionSelection, Entity, Lookup, Query, Schema, Selection, schema_of
 from tablewright.store.context import Context
-from tablewright.store.read.planning.query_compiler import outlined
-from tablewright.store.read.planning.query_template import Outline, Way
-from tablewright.store.read.planning.read_plan import Plan, Scope
+from tablewright.store.read.planning.query_compiler import compile_template
+from tablewright.store.read.planning.query_template import AccessPath, QueryTemplate
+from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget
 
 __all__ = ["plan_collection", "plan_lookup", "plan_scan", "plan_selection"]
 
-_NONE: Mapping[str, Any] = {}
+# The templates of one entity or collection, by the pattern, the names that are given, and how it is read.
+Templates = dict[tuple[Any, ...], Any]
+
+_NO_BOUNDS: Mapping[str, Any] = {}
 _LOOKUP = Query()
 _COLLECTION = Query()
-_LATEST_COLLECTION = Query(newest_first=True)
+_NEWEST_FIRST_COLLECTION = Query(newest_first=True)
 
 
 def plan_selection(
     context: Context, selection: Selection[Any], *, consistent: bool | None = None, keys_only: bool = False
-) -> Plan:
-    """The plan of a selection; ``keys_only`` reads no more of an item than tells whether it belongs to it."""
-    entity, query = selection.entity, selection.pattern
+) -> ReadPlan:
+    """The plan of a selection; with ``keys_only``, of the attributes that decide whether an item belongs to it."""
+    entity, query, values, bounds = selection.entity, selection.pattern, selection.values, selection.bounds
     consistent = query.consistent if consistent is None else consistent
-    asked = (entity, id(query), consistent, keys_only, *selection.values, None, *selection.bounds)
-    return _straight_plan(context, asked, selection.values) or _plan(
-        context,
-        (entity, entity, query.name, query.index, query, (), query.load_large),
-        asked,
-        selection.values,
-        selection.bounds,
-        consistent,
-        keys_only,
-    )
+    schema = schema_of(entity)
+    # The identity of the pattern is enough: its template refers to it, so no other one can have the same.
+    key = (id(query), consistent, keys_only, *values, None, *bounds)
+    template: QueryTemplate | None = schema.query_templates.get(key)
+    plan = None if template is None else template.fast_plan(context, values)
+    if plan is not None:
+        return plan
+
+    def access_path() -> AccessPath:
+        return AccessPath(entity, entity, query.name, query.index, query, load_large=query.load_large)
+
+    return _plan(context, schema, schema.query_templates, key, access_path, values, bounds, consistent, keys_only)
 
 
-def plan_lookup(context: Context, lookup: Lookup[Any], *, consistent: bool | None = None) -> Plan:
+def plan_lookup(context: Context, lookup: Lookup[Any], *, consistent: bool | None = None) -> ReadPlan:
     """The plan of a lookup by an index."""
-    entity, name, index = lookup.entity, lookup.name, lookup.index
+    entity, name, index, values = lookup.entity, lookup.name, lookup.index, lookup.values
     consistent = lookup.consistent if consistent is None else consistent
-    asked = (entity, name, index, consistent, *lookup.values)
-    return _straight_plan(context, asked, lookup.values) or _plan(
-        context, (entity, entity, name, index, _LOOKUP), asked, lookup.values, _NONE, consistent
-    )
+    schema = schema_of(entity)
+    key = (name, index, consistent, *values)
+    template: QueryTemplate | None = schema.query_templates.get(key)
+    plan = None if template is None else template.fast_plan(context, values)
+    if plan is not None:
+        return plan
+
+    def access_path() -> AccessPath:
+        return AccessPath(entity, entity, name, index, _LOOKUP)
+
+    return _plan(context, schema, schema.query_templates, key, access_path, values, _NO_BOUNDS, consistent)
 
 
-def plan_collection(context: Context, selection: CollectionSelection[Any], *, consistent: bool | None = None) -> Plan:
+def plan_collection(
+    context: Context, selection: CollectionSelection[Any], *, consistent: bool | None = None
+) -> ReadPlan:
     """The plan of a collection: the whole partition, with the items of all its members."""
-    collection, name, index = selection.collection, selection.name, selection.index
+    collection, name, index, values = selection.collection, selection.name, selection.index, selection.values
     consistent = selection.consistent if consistent is None else consistent
+    query = _NEWEST_FIRST_COLLECTION if selection.newest_first else _COLLECTION
+    key = (name, index, selection.newest_first, selection.load_large, consistent, *values)
+
     first, *others = [member.schema for member in collection.members_]
-    query = _LATEST_COLLECTION if selection.newest_first else _COLLECTION
-    source = (collection, first.entity, name, index, query, tuple(others), selection.load_large)
-    asked = (collection, name, index, id(query), selection.load_large, consistent, *selection.values)
-    return _plan(context, source, asked, selection.values, _NONE, consistent)
+
+    def access_path() -> AccessPath:
+        return AccessPath(collection, first.entity, name, index, query, tuple(others), selection.load_large)
+
+    return _plan(context, first, collection.query_templates_, key, access_path, values, _NO_BOUNDS, consistent)
 
 
 def plan_scan(
     context: Context, entity: type[Entity], *, consistent: bool = False, segment: tuple[int, int] | None = None
-) -> Plan:
-    """The plan of a scan of the table that an entity is kept in, or of one segment (number, of how many)."""
+) -> ReadPlan:
+    """The plan of a scan of an entity's table, or of one segment of it (number, of how many)."""
     schema = schema_of(entity)
     body: dict[str, Any] = {"TableName": context.name_of(schema.table)}
     if segment is not None:
         body["Segment"], body["TotalSegments"] = segment
     if consistent:
         body["ConsistentRead"] = True
-    return Plan(Scope(schema, f"{entity.__name__}.scan", "Scan", schema.table.key), (body,))
-
-
-# -- outlines, kept -------------------------------------------------------------------------------------------------
-
-# By who declares a pattern, the pattern, and what is given. An outline keeps its pattern, so that no other one has the
-# same identity.
-_OUTLINES: dict[tuple[Any, ...], Outline] = {}
-
-
-def _straight_plan(context: Context, asked: tuple[Any, ...], values: Mapping[str, Any]) -> Plan | None:
-    """The plan of a read whose outline is kept, where no more than a few values have to be put in."""
-    outline = _OUTLINES.get(asked)
-    return None if outline is None else outline.straight_plan(context, values)
+    return ReadPlan(ReadTarget(schema, f"{entity.__name__}.scan", "Scan", schema.table.key), (body,))
 
 
 def _plan(
     context: Context,
-    source: tuple[Any, ...],
-    asked: tuple[Any, ...],
+    schema: Schema,
+    templates: Templates,
+    key: tuple[Any, ...],
+    access_path: Callable[[], AccessPath],
     values: Mapping[str, Any],
     bounds: Mapping[str, Any],
     consistent: bool,
     keys_only: bool = False,
-) -> Plan:
-    """The plan of a read of a way, which is given by its arguments; ``asked`` is what its outline is kept under."""
-    outline = _OUTLINES.get(asked)
-    schema = schema_of(source[1]) if outline is None else outline.scope.schema
+) -> ReadPlan:
+    """The plan of a read, by the template that is kept under this key; one is compiled if there is none."""
+    template: QueryTemplate | None = templates.get(key)
     item = schema.encode_values(values)
-    if outline is None or len(item) != outline.given:
-        # What is None is not given, and may be so inside of a map: such an outline is not for all values.
-        outline = outlined(Way(*source), item, bounds, consistent, keys_only)
-        if outline.given == len(values) and not any("M" in value for value in item.values()):
-            _OUTLINES[asked] = outline
-    return outline.plan(context, item, bounds)
+    if template is None or len(item) != template.given_count:
+        template = compile_template(access_path(), item, bounds, consistent, keys_only)
+        # A field that is None is not given, and may be None inside a map: such a template is not for all values.
+        if template.given_count == len(values) and not any("M" in value for value in item.values()):
+            templates[key] = template
+    return template.plan(context, item, bounds)

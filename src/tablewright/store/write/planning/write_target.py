@@ -12,7 +12,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import ReadRequired
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
-from tablewright.store.read.pager import begin
+from tablewright.store.read.pager import open_pager
 from tablewright.store.read.planning.read_planner import plan_lookup
 from tablewright.store.read.visibility import is_visible
 from tablewright.store.write.planning.preconditions import Precondition, Refusal
@@ -61,7 +61,7 @@ def read_target(context: Context, lookup: Lookup[Any], needed: str) -> Flow[Item
     if lookup.index is None:
         key = key_of_lookup(lookup)
     else:
-        items = yield from begin(context, plan_lookup(context, lookup)).take(1)
+        items = yield from open_pager(context, plan_lookup(context, lookup)).take(1)
         if not items:
             return None
         key = {name: items[0][name] for name in schema.table.key}

@@ -106,7 +106,7 @@ class EmailAdapter:
         event = Event(
             event_id=message.delivery_id, source="engagement", type="Delivery", at=message.at, sequence="", detail={}
         )
-        self._mailer.send(event, event_mail.Letter(address, subject, text))
+        self._mailer.send(event, event_mail.Message(address, subject, text))
         lookup = event_mail.Delivery.by_recipient(event_id=message.delivery_id, recipient=event_mail.digest(address))
         found = self._store.get(lookup, consistent=True)
         if found is not None and found.state == "refused":

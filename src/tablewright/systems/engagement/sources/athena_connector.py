@@ -10,7 +10,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tablewright.runtime.aws_clients import client, passing
+from tablewright.runtime.aws_clients import client, transient
 from tablewright.store import Unavailable
 from tablewright.systems.engagement.configuration import AthenaConnector
 from tablewright.systems.engagement.sources.row_chunks import IN_ORDER, Halted, Row, Unreadable
@@ -65,14 +65,14 @@ class AthenaRows:
         if connector.output_location is not None:
             request["ResultConfiguration"] = {"OutputLocation": connector.output_location}
         try:
-            with passing("Athena"):
+            with transient("Athena"):
                 execution = str(self._client.start_query_execution(**request)["QueryExecutionId"])
         except ClientError as error:
             raise Unreadable(f"Athena refused the query: {error.response['Error']['Code']}") from error
         end = time.monotonic() + self._within
         waited = 0
         while True:
-            with passing("Athena"):
+            with transient("Athena"):
                 found = self._client.get_query_execution(QueryExecutionId=execution)["QueryExecution"]["Status"]
             if found["State"] == "SUCCEEDED":
                 return execution
@@ -89,14 +89,14 @@ class AthenaRows:
 
     def _stop(self, execution: str) -> None:
         """Have it cost no more."""
-        with suppress(Unavailable, ClientError), passing("Athena"):
+        with suppress(Unavailable, ClientError), transient("Athena"):
             self._client.stop_query_execution(QueryExecutionId=execution)
 
     def _pages(self, execution: str, size: int) -> Iterator[tuple[list[str], list[Row]]]:
         more: dict[str, str] = {}
         first = True
         while True:
-            with passing("Athena"):
+            with transient("Athena"):
                 page = self._client.get_query_results(QueryExecutionId=execution, MaxResults=size, **more)
             information = page["ResultSet"]["ResultSetMetadata"]["ColumnInfo"]
             columns = [str(column["Name"]) for column in information]

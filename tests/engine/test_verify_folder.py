@@ -73,26 +73,26 @@ def test_an_empty_engine_has_no_problems() -> None:
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
-        ("UPDATE items_1 SET key = x'00' WHERE id = 2", "item 2 is stored under a key that is not its own"),
+        ("UPDATE items_1 SET key = x'00' WHERE id = 2", "item 2 is stored under another key than its own"),
         ("UPDATE items_1 SET size = size + 1 WHERE id = 2", "item 2 has size"),
         ("UPDATE items_1 SET item = '{\"pk' WHERE id = 2", "item 2 cannot be read"),
         ('UPDATE items_1 SET item = \'{"pk":{"S":"x"}}\' WHERE id = 2', "item 2 cannot be read"),
         ("UPDATE items_1 SET item = '[]' WHERE id = 2", "item 2 cannot be read"),
         ("DELETE FROM index_1_1 WHERE id = 2", "item 2 has no entry"),
         ("DELETE FROM index_1_2 WHERE id = 2", "item 2 has no entry"),
-        ("INSERT INTO index_1_1 VALUES (x'0102', 2)", "1 entries stand for no item"),
-        ("UPDATE index_1_1 SET id = 3 WHERE id = 2", "the entry of item 2 leads to 3"),
+        ("INSERT INTO index_1_1 VALUES (x'0102', 2)", "1 entries belong to no item"),
+        ("UPDATE index_1_1 SET id = 3 WHERE id = 2", "the entry of item 2 points to 3"),
         ("DELETE FROM expiries_1 WHERE id = 2", "item 2 expires at"),
-        ("INSERT INTO expiries_1 VALUES (5, 2)", "1 expiry entries stand for no item"),
+        ("INSERT INTO expiries_1 VALUES (5, 2)", "1 expiry entries belong to no item"),
         ("DELETE FROM items_1 WHERE id = 2", "an item is missing, but its last stream record is MODIFY"),
-        ("DELETE FROM log WHERE sequence = (SELECT max(sequence) FROM log)", "is not the item"),
+        ("DELETE FROM log WHERE sequence = (SELECT max(sequence) FROM log)", "differs from the item"),
         ("UPDATE log SET kind = 'REMOVE' WHERE sequence = (SELECT max(sequence) FROM log)", "an item is there"),
         ("UPDATE log SET kind = 'INSERT' WHERE kind = 'MODIFY'", "does not follow"),
-        ("UPDATE log SET old = new WHERE kind = 'MODIFY'", "is not the new one before it"),
+        ("UPDATE log SET old = new WHERE kind = 'MODIFY'", "differs from the new image before it"),
         ("DROP TABLE index_1_1", "the SQL table index_1_1 is missing"),
         ("DROP TABLE items_1", "the SQL table items_1 is missing"),
-        ("CREATE TABLE items_2 (id INTEGER)", "the SQL table items_2 belongs to nothing"),
-        ("CREATE TABLE index_1_9 (id INTEGER)", "the SQL table index_1_9 belongs to nothing"),
+        ("CREATE TABLE items_2 (id INTEGER)", "the SQL table items_2 belongs to no table or backup"),
+        ("CREATE TABLE index_1_9 (id INTEGER)", "the SQL table index_1_9 belongs to no table or backup"),
     ],
 )
 def test_damage_is_found(engine: Engine, statement: str, problem: str) -> None:
@@ -107,7 +107,7 @@ def test_an_item_that_changed_without_a_stream_record_is_found(engine: Engine) -
         engine,
         "UPDATE items_1 SET item = replace(item, 'changed', 'altered') WHERE id = 2",
     )
-    assert engine.verify().problems == ["things: the last stream record of an item is not the item"]
+    assert engine.verify().problems == ["things: the last stream record of an item differs from the item"]
 
 
 def test_very_many_problems_are_not_all_listed(engine: Engine) -> None:
@@ -150,7 +150,7 @@ def test_an_index_that_is_still_being_filled_is_no_problem(engine: Engine, monke
     )
     assert engine.verify().ok
     damage(engine, "INSERT INTO index_1_3 VALUES (x'0102', 2)")
-    assert engine.verify().problems == ["things.by-text: 1 entries stand for no item"]
+    assert engine.verify().problems == ["things.by-text: 1 entries belong to no item"]
     damage(engine, "DELETE FROM index_1_3 WHERE key = x'0102'")
     engine.sweep()
     assert engine.verify().ok

@@ -1,4 +1,4 @@
-"""The requests that make a design's tables as a Python program that uses boto3."""
+"""The requests that create a design's tables as a Python program that uses boto3."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textwrap import indent
 from tablewright.design.infra.table_requests import AwsRequest, Deployment, requests
 from tablewright.model import Design
 
-__all__ = ["script"]
+__all__ = ["boto3_script"]
 
 _METHODS = {
     "CreateTable": "create_table",
@@ -20,7 +20,7 @@ _METHODS = {
 }
 
 
-def script(design: Design, deployment: Deployment) -> str:
+def boto3_script(design: Design, deployment: Deployment) -> str:
     """A module with a function ``create_tables``, which runs on its own as well."""
     wanted = requests(design, deployment)
     scales = any(request.service != "dynamodb" for request in wanted)
@@ -52,8 +52,8 @@ def script(design: Design, deployment: Deployment) -> str:
         "    try:",
         f"        create_tables({clients})",
         "    except (BotoCoreError, ClientError) as error:",
-        "        # No credentials, no permission, a table that is there: one line says it.",
-        '        sys.exit(f"tables are not created: {error}")',
+        "        # No credentials, no permission, or an existing table: one line.",
+        '        sys.exit(f"cannot create the tables: {error}")',
         "",
         "",
         'if __name__ == "__main__":',

@@ -42,16 +42,22 @@ def test_what_is_whole_has_no_problems(engine: Engine) -> None:
     [
         ("DROP TABLE history_1", "the SQL table history_1 is missing"),
         ("DROP TABLE backup_1", "the SQL table backup_1 is missing"),
-        ("CREATE TABLE history_9 (a)", "the SQL table history_9 belongs to nothing"),
-        ("DELETE FROM backups", "the SQL table backup_1 belongs to nothing"),
+        ("CREATE TABLE history_9 (a)", "the SQL table history_9 belongs to no table or backup"),
+        ("DELETE FROM backups", "the SQL table backup_1 belongs to no table or backup"),
         ("UPDATE history_1 SET item = '[]' WHERE sequence = 3", "music: what change 3 replaced cannot be read"),
-        ("UPDATE history_1 SET key = x'00' WHERE sequence = 4", "music: what change 4 replaced is stored under a key"),
-        ("UPDATE history_1 SET size = 9 WHERE sequence = 3", "music: what change 3 replaced has size 3, recorded is 9"),
-        ("UPDATE history_1 SET item = NULL WHERE sequence = 4", "change 4 found no item, where the change before it"),
-        ("DELETE FROM history_1 WHERE sequence = 4", "an item is missing that its last change has made"),
+        (
+            "UPDATE history_1 SET key = x'00' WHERE sequence = 4",
+            "music: what change 4 replaced is stored under another key",
+        ),
+        (
+            "UPDATE history_1 SET size = 9 WHERE sequence = 3",
+            "music: what change 3 replaced has size 3, but the recorded size is 9",
+        ),
+        ("UPDATE history_1 SET item = NULL WHERE sequence = 4", "change 4 found no item, but the change before it"),
+        ("DELETE FROM history_1 WHERE sequence = 4", "an item is missing, but its last change created it"),
         ("UPDATE backup_1 SET item = '[]' WHERE id = 1", "item 1 cannot be read"),
-        ("UPDATE backup_1 SET key = x'00' WHERE id = 1", "item 1 is stored under a key that is not its own"),
-        ("DELETE FROM backup_1 WHERE id = 1", "has 1 items, recorded is 2"),
+        ("UPDATE backup_1 SET key = x'00' WHERE id = 1", "item 1 is stored under another key than its own"),
+        ("DELETE FROM backup_1 WHERE id = 1", "has 1 items, but the recorded number is 2"),
     ],
 )
 def test_damage_is_found(engine: Engine, statement: str, problem: str) -> None:

@@ -1,10 +1,10 @@
-"""Proof that a data folder is whole.
+"""Verify: whether a data folder is consistent.
 
 Everything that is stored twice is derived again from the items and compared: the key of each row and its size,
 the entries of every index, the expiry entries, and the stream, whose records must chain for each item (the old
 image is the new image before it) and end at the item as it is. The history of a table and the items of a backup must
 be readable under their keys, and the history must be one that can have led to the table. Entries are looked up one by
-one; of a stream, the last image of each item is kept, and of a history, whether there was one.
+one; for a stream the last image of each item is kept in memory, and for a history whether there was an item.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _ROWS = re.compile(r"(items|index|expiries|history|backup)_[\d_]+")
 
 
 @dataclass(slots=True)
-class Report:
-    """What was looked at, and what is wrong with it; ``ok`` when nothing is."""
+class VerifyReport:
+    """What was verified, and the problems that were found; ``ok`` when there are none."""
 
     tables: int = 0
     items: int = 0
     index_entries: int = 0
     stream_records: int = 0
-    # Changes that can be undone, and backups.
+    # Rows of histories, and backups.
     history_records: int = 0
     backups: int = 0
     problems: list[str] = field(default_factory=list)
@@ -47,8 +47,8 @@ class Report:
             self.problems.append(problem)
 
 
-def verify(db: Database) -> Report:
-    report = Report()
+def verify(db: Database) -> VerifyReport:
+    report = VerifyReport()
     try:
         _verify(db, report)
     except sqlite3.Error as error:
@@ -56,11 +56,11 @@ def verify(db: Database) -> Report:
     return report
 
 
-def _verify(db: Database, report: Report) -> None:
+def _verify(db: Database, report: VerifyReport) -> None:
     for (finding,) in db.storage.execute("PRAGMA integrity_check"):
         if finding != "ok":
             report.found(f"SQLite: {finding}")
-    # Also those whose time is over, and which are still there.
+    # Also those that are due to be deleted.
     backups = all_backups(db, expired=True)
     missing = _missing_rows(db, backups, report)
     for table in db.tables.values():
@@ -88,8 +88,8 @@ def _rows_of(table: Table) -> list[str]:
     return rows
 
 
-def _missing_rows(db: Database, backups: list[Backup], report: Report) -> set[str]:
-    """The SQL tables that should be there and are not; one that should not be there is a problem as well."""
+def _missing_rows(db: Database, backups: list[Backup], report: VerifyReport) -> set[str]:
+    """The SQL tables that are missing; one that should not be there is a problem as well."""
     there = {
         name
         for (name,) in db.storage.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
@@ -100,11 +100,11 @@ def _missing_rows(db: Database, backups: list[Backup], report: Report) -> set[st
     for name in sorted(expected - there):
         report.found(f"the SQL table {name} is missing")
     for name in sorted(there - expected):
-        report.found(f"the SQL table {name} belongs to nothing")
+        report.found(f"the SQL table {name} belongs to no table or backup")
     return expected - there
 
 
-def _verify_items(db: Database, table: Table, report: Report) -> None:
+def _verify_items(db: Database, table: Table, report: VerifyReport) -> None:
     execute = db.storage.execute
     expected = dict.fromkeys(table.indexes, 0)
     expiring = 0
@@ -124,14 +124,14 @@ def _verify_items(db: Database, table: Table, report: Report) -> None:
         (entries,) = execute(f"SELECT count(*) FROM {index.rows}").fetchone()
         report.index_entries += entries
         if entries != expected[index.name]:
-            report.found(f"{table.name}.{index.name}: {entries - expected[index.name]} entries stand for no item")
+            report.found(f"{table.name}.{index.name}: {entries - expected[index.name]} entries belong to no item")
     if table.time_to_live is not None:
         (entries,) = execute(f"SELECT count(*) FROM {table.expiries}").fetchone()
         if entries != expiring:
-            report.found(f"{table.name}: {entries - expiring} expiry entries stand for no item")
+            report.found(f"{table.name}: {entries - expiring} expiry entries belong to no item")
 
 
-def _verify_item(table: Table, what: str, key: bytes, size: int, data: bytes, report: Report) -> Item | None:
+def _verify_item(table: Table, what: str, key: bytes, size: int, data: bytes, report: VerifyReport) -> Item | None:
     """The item in a row, when it can be read."""
     try:
         item: Item = orjson.loads(data)
@@ -140,14 +140,14 @@ def _verify_item(table: Table, what: str, key: bytes, size: int, data: bytes, re
         report.found(f"{what} cannot be read")
         return None
     if own_key != key:
-        report.found(f"{what} is stored under a key that is not its own")
+        report.found(f"{what} is stored under another key than its own")
     if item_size(item) != size:
-        report.found(f"{what} has size {item_size(item)}, recorded is {size}")
+        report.found(f"{what} has size {item_size(item)}, but the recorded size is {size}")
     return item
 
 
-def _verify_entry(db: Database, table: Table, index: Index, row: Row, key: bytes, report: Report) -> int:
-    """1 when the item's entry is there and right; an index still being filled may lack it."""
+def _verify_entry(db: Database, table: Table, index: Index, row: Row, key: bytes, report: VerifyReport) -> int:
+    """1 if the item has its entry; an index that is still being filled may lack it."""
     entry = db.storage.execute(
         f"SELECT id FROM {index.rows} WHERE key = ?", (table.index_key(index, row.item, key),)
     ).fetchone()
@@ -156,11 +156,11 @@ def _verify_entry(db: Database, table: Table, index: Index, row: Row, key: bytes
             report.found(f"{table.name}.{index.name}: item {row.id} has no entry")
         return 0
     if entry[0] != row.id:
-        report.found(f"{table.name}.{index.name}: the entry of item {row.id} leads to {entry[0]}")
+        report.found(f"{table.name}.{index.name}: the entry of item {row.id} points to {entry[0]}")
     return 1
 
 
-def _verify_expiry(db: Database, table: Table, row_id: int, at: int, report: Report) -> int:
+def _verify_expiry(db: Database, table: Table, row_id: int, at: int, report: VerifyReport) -> int:
     entry = db.storage.execute(f"SELECT 1 FROM {table.expiries} WHERE at = ? AND id = ?", (at, row_id)).fetchone()
     if entry is None:
         if is_complete(db, table):
@@ -169,7 +169,7 @@ def _verify_expiry(db: Database, table: Table, row_id: int, at: int, report: Rep
     return 1
 
 
-def _verify_stream(db: Database, table: Table, stream: int, report: Report) -> None:
+def _verify_stream(db: Database, table: Table, stream: int, report: VerifyReport) -> None:
     view = table.view_type
     latest: dict[bytes, tuple[str, bytes | None]] = {}
     records = db.storage.execute(
@@ -183,7 +183,9 @@ def _verify_stream(db: Database, table: Table, stream: int, report: Report) -> N
             if there != (kind != "INSERT"):
                 report.found(f"{table.name}: stream record {sequence} ({kind}) does not follow {before[0]}")
             elif view == "NEW_AND_OLD_IMAGES" and kind != "INSERT" and not _same(before[1], old):
-                report.found(f"{table.name}: the old image of stream record {sequence} is not the new one before it")
+                report.found(
+                    f"{table.name}: the old image of stream record {sequence} differs from the new image before it"
+                )
         latest[item_key] = (kind, new)
     for item_key, (kind, new) in latest.items():
         row = db.fetch(table, table.row_key(orjson.loads(item_key)))
@@ -191,11 +193,11 @@ def _verify_stream(db: Database, table: Table, stream: int, report: Report) -> N
             state = "missing" if row is None else "there"
             report.found(f"{table.name}: an item is {state}, but its last stream record is {kind}")
         elif row is not None and new is not None and not _same(new, row.data):
-            report.found(f"{table.name}: the last stream record of an item is not the item")
+            report.found(f"{table.name}: the last stream record of an item differs from the item")
 
 
-def _verify_history(db: Database, table: Table, report: Report) -> None:
-    """What changes have replaced. Each change of an item left it there or not, and the next one found it so."""
+def _verify_history(db: Database, table: Table, report: VerifyReport) -> None:
+    """What changes have replaced. Whether a change left an item must match what the next change found."""
     # For each key, whether the last change found an item there.
     found: dict[bytes, bool] = {}
     changes = db.storage.execute(f"SELECT sequence, key, size, item FROM {table.history} ORDER BY sequence")
@@ -204,15 +206,15 @@ def _verify_history(db: Database, table: Table, report: Report) -> None:
         if data is not None:
             _verify_item(table, f"{table.name}: what change {sequence} replaced", key, size, data, report)
         elif found.get(key) is False:
-            # The change before has made the item.
-            report.found(f"{table.name}: change {sequence} found no item, where the change before it had left one")
+            # The change before created the item.
+            report.found(f"{table.name}: change {sequence} found no item, but the change before it had left one")
         found[key] = data is not None
     for key, there_before in found.items():
         if not there_before and db.fetch(table, key) is None:
-            report.found(f"{table.name}: an item is missing that its last change has made")
+            report.found(f"{table.name}: an item is missing, but its last change created it")
 
 
-def _verify_backup(db: Database, backup: Backup, report: Report) -> None:
+def _verify_backup(db: Database, backup: Backup, report: VerifyReport) -> None:
     name = f"backup {backup.arn}"
     table = Table(
         number=0,
@@ -228,7 +230,7 @@ def _verify_backup(db: Database, backup: Backup, report: Report) -> None:
         items += 1
         _verify_item(table, f"{name}: item {row_id}", key, size, data, report)
     if items != backup.items:
-        report.found(f"{name}: has {items} items, recorded is {backup.items}")
+        report.found(f"{name}: has {items} items, but the recorded number is {backup.items}")
 
 
 def _same(one: bytes | None, other: bytes | None) -> bool:

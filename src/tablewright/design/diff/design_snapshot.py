@@ -1,10 +1,10 @@
-"""A design as plain JSON, always the same for the same design: what a team commits, to compare the next version with.
+"""A design as plain JSON, always the same for the same design: a team commits it, to compare the next version with.
 
     snapshot(design)        tables with their settings and indexes; entities with their fields, keys and patterns;
                             writes, roles and reactions
 
 It says what stored data depends on: attributes and their types (``value_types``), how keys are made, what an absent
-attribute means. It is read back by ``read``, which refuses files of another format.
+attribute means. It is read back by ``read_snapshots``, which refuses files of another format.
 """
 
 from __future__ import annotations
@@ -25,25 +25,28 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.patterns import Get, Query
 from tablewright.model.values.attribute_codec import encode
 
-__all__ = ["EMPTY", "Snapshot", "declared_entities", "read", "snapshot", "text"]
+__all__ = ["EMPTY_SNAPSHOT", "Snapshot", "declared_entities", "read_snapshots", "snapshot", "snapshot_text"]
 
 Snapshot = dict[str, Any]
+"""A design as JSON has it."""
 
 # A design that is not there in one of two versions.
-EMPTY: Snapshot = {member: {} for member in ("tables", "collections", "writes", "checks", "reactions", "roles")}
+EMPTY_SNAPSHOT: Snapshot = {
+    member: {} for member in ("tables", "collections", "writes", "checks", "reactions", "roles")
+}
 
 _FORMAT = 2
 _MARK = "tablewright-snapshot"
 _MOST_BYTES = 64 * 1024 * 1024
 
 
-def text(designs: Iterable[Design]) -> str:
-    """The file of snapshots of some designs."""
+def snapshot_text(designs: Iterable[Design]) -> str:
+    """The content of a snapshot file."""
     content = {_MARK: _FORMAT, "designs": [snapshot(design) for design in designs]}
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
-def read(path: Path) -> list[Snapshot]:
+def read_snapshots(path: Path) -> list[Snapshot]:
     """The snapshots in a file."""
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -54,7 +57,7 @@ def read(path: Path) -> list[Snapshot]:
     except (ValueError, RecursionError):
         raise DesignError(f"{path} is not JSON; write one with: tablewright diff --snapshot MODEL > {path}") from None
     if not isinstance(content, dict) or _MARK not in content or not isinstance(content.get("designs"), list):
-        raise DesignError(f"{path} is no snapshot; write one with: tablewright diff --snapshot MODEL > {path}")
+        raise DesignError(f"{path} is not a snapshot; write one with: tablewright diff --snapshot MODEL > {path}")
     if content[_MARK] != _FORMAT:
         raise DesignError(
             f"{path} has snapshot format {content[_MARK]}, and this version of tablewright reads format {_FORMAT}; "
@@ -70,7 +73,7 @@ def read(path: Path) -> list[Snapshot]:
 
 
 def snapshot(design: Design) -> Snapshot:
-    """A design as it will be compared."""
+    """The snapshot of a design."""
     return {
         "name": design.name,
         "tables": {table.name: _table(table) for table in design.tables},
@@ -123,7 +126,7 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def declared_entities(table: Table) -> list[Schema]:
-    """The entities of a table, without those that a store declares for itself when a consumer first runs."""
+    """The entities of a table, without the internal ones that a store declares when a consumer first runs."""
     return [schema for schema in schemas_of(table) if not schema.entity.__module__.startswith("tablewright.store.")]
 
 
@@ -156,7 +159,7 @@ def _entity(schema: Schema) -> dict[str, Any]:
 def _rule(rule: KeyRule) -> dict[str, Any]:
     described: dict[str, Any] = {
         "template": rule.template.text,
-        # The attributes that stand in it, and in which form.
+        # The attributes in it, and in which format.
         "parts": [[part.name, part.form] for part in rule.template.fields],
     }
     if rule.when:
@@ -194,11 +197,11 @@ def _field(spec: FieldSpec, info: FieldInfo, kind: Type) -> dict[str, Any]:
     types = spec.types
     described: dict[str, Any] = {
         "attribute": spec.attribute,
-        # The tags that values are stored under; the type tells the rest.
+        # The type tags of stored values; ``type`` has the rest.
         "types": sorted("?" if kind is None else kind for kind in types),
         "type": kind,
     }
-    # What the field is, where an item has no such attribute.
+    # The value of the field if an item lacks the attribute.
     if "SET" in types and "NULL" not in types:
         described["absent"] = "empty"
     elif info.is_required():

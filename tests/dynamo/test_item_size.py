@@ -1,0 +1,63 @@
+"""What attribute values and items weigh, checked or canonical already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from tablewright.dynamo import checked, checked_item, item_size, number_size, value_size
+from tests.dynamo.value_strategies import items
+
+
+@pytest.mark.parametrize(
+    ("number", "size"),
+    [
+        ("0", 1),
+        ("1", 2),
+        ("42", 2),
+        ("-42", 3),
+        ("123", 3),
+        ("1000", 2),
+        ("0.0000001", 2),
+        ("1.5", 3),
+        ("12.3456", 4),
+        ("-1.23", 4),
+        ("1" * 38, 20),
+    ],
+)
+def test_the_size_of_a_number_is_that_of_its_significant_digits(number: str, size: int) -> None:
+    assert number_size(number) == size
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ({"S": "abc"}, 3),
+        ({"S": "é€😀"}, 9),
+        ({"B": "AQI="}, 2),
+        ({"B": ""}, 0),
+        ({"BOOL": False}, 1),
+        ({"NULL": True}, 1),
+        ({"SS": ["a", "bc"]}, 3),
+        ({"NS": ["1", "-20"]}, 5),
+        ({"BS": ["AQI=", "Ag=="]}, 3),
+        ({"L": []}, 3),
+        ({"M": {}}, 3),
+        ({"L": [{"S": "a"}, {"NULL": True}]}, 3 + 2 + 2),
+        ({"M": {"ab": {"S": "c"}}}, 3 + 1 + 2 + 1),
+    ],
+)
+def test_sizes(value: dict[str, Any], size: int) -> None:
+    assert checked(value) == (value, size)
+    assert value_size(value) == size
+    assert checked_item({"näme": value}) == ({"näme": value}, size + 5)
+    assert item_size({"näme": value}) == size + 5
+
+
+@given(items)
+def test_checking_an_item_measures_it(item: dict[str, dict[str, Any]]) -> None:
+    canonical, size = checked_item(item)
+    assert canonical == item
+    assert size == item_size(item)

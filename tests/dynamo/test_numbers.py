@@ -1,0 +1,113 @@
+"""Numbers: what is accepted, and the one form that each has."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablewright.dynamo import ValidationException, canonical_number, checked
+
+
+def problem(value: dict[str, Any]) -> str | None:
+    with pytest.raises(ValidationException) as caught:
+        checked(value)
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("given_as", "kept_as"),
+    [
+        ("0", "0"),
+        ("-0", "0"),
+        ("0e500", "0"),
+        ("000.000", "0"),
+        ("007", "7"),
+        ("1.50", "1.5"),
+        ("-1.50", "-1.5"),
+        ("+5", "5"),
+        ("+1.5e2", "150"),
+        (".5", "0.5"),
+        ("5.", "5"),
+        ("1E2", "100"),
+        ("1e+2", "100"),
+        ("12e-1", "1.2"),
+        ("120e-3", "0.12"),
+        ("1" * 38, "1" * 38),
+        ("1" * 38 + "000", "1" * 38 + "000"),
+        ("0." + "0" * 129 + "1", "0." + "0" * 129 + "1"),
+        ("1e-130", "0." + "0" * 129 + "1"),
+        ("9.9e125", "99" + "0" * 124),
+        ("1e0000000000000000000000002", "100"),
+    ],
+)
+def test_a_number_has_one_form(given_as: str, kept_as: str) -> None:
+    assert canonical_number(given_as) == kept_as
+    assert canonical_number(kept_as) == kept_as
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x",
+        "1x",
+        " 1",
+        "1 ",
+        "1\n",
+        "1_0",
+        "1,5",
+        "1.2.3",
+        "1+2",
+        "+-1",
+        "--1",
+        "e2",
+        ".",
+        "+",
+        "1e",
+        "\u0661",
+        "NaN",
+        "Infinity",
+        "0x10",
+    ],
+)
+def test_what_is_not_a_number(text: str) -> None:
+    assert problem({"N": text}) == f"The parameter cannot be converted to a numeric value: {text}"
+
+
+def test_an_empty_number_is_reported_without_its_text() -> None:
+    assert problem({"N": ""}) == "The parameter cannot be converted to a numeric value"
+
+
+OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+TOO_LONG = "Attempting to store more than 38 significant digits in a Number"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1e126", OVERFLOW),
+        ("-1e126", OVERFLOW),
+        ("1e999999999999", OVERFLOW),
+        ("0.1e127", OVERFLOW),
+        ("1e-131", UNDERFLOW),
+        ("-1e-131", UNDERFLOW),
+        ("1e-999999999999", UNDERFLOW),
+        ("1" * 39, TOO_LONG),
+        ("1." + "0" * 37 + "1", TOO_LONG),
+    ],
+)
+def test_numbers_out_of_range(text: str, message: str) -> None:
+    assert problem({"N": text}) == message
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=10, min_value=-(10**20), max_value=10**20))
+def test_the_form_of_a_number_does_not_change_its_value(number: Decimal) -> None:
+    text = canonical_number(str(number))
+    assert Decimal(text) == number
+    assert canonical_number(text) == text
+    assert "E" not in text
+    assert not text.startswith(("+", "00"))
