@@ -357,9 +357,9 @@ def test_a_program_that_cannot_react_takes_nothing_from_the_others(workshop: Wor
     event = Event("c-1", None, {"points": 1}, {})
     reactions = Reactive(workshop.pipeline()).react_all([good, bad, other], event)
     assert [each.outcome for each in reactions] == ["candidate", "failed", "candidate"]
-    assert "there is no filter gone" in str(reactions[1].reason)
+    assert "unknown filter gone" in str(reactions[1].reason)
     # Who names the program is told as of any other request that cannot be.
-    with pytest.raises(Invalid, match="there is no filter gone"):
+    with pytest.raises(Invalid, match="unknown filter gone"):
         Reactive(workshop.pipeline()).react_all([bad], event)
 
 
@@ -368,4 +368,4 @@ def test_a_run_that_cannot_begin_its_work_says_why(workshop: Workshop) -> None:
     people(workshop, 1)
     run = workshop.run(workshop.put(program(filterChain={"filters": ["gone"]})))
     assert run.state is RunState.FAILED
-    assert "there is no filter gone" in str(run.failure)
+    assert "unknown filter gone" in str(run.failure)
