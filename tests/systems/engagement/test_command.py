@@ -175,7 +175,7 @@ def test_what_cannot_be_is_told_in_a_line(tmp_path: Path, capsys: pytest.Capture
     nowhere = tmp_path / "nowhere"
     assert told(*RUN, data=nowhere) == (2, f"tablewright: there is no data folder {nowhere}; choose one with --data")
     (folder / "sources" / "customers.csv").unlink()
-    missing = "customers.csv is not in the folder of sources; put it right and call this again"
+    missing = "customers.csv is not in the folder of sources; fix it and run this again"
     assert told(*RUN) == (1, f"tablewright: {missing}")
 
 
