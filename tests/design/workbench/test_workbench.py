@@ -17,6 +17,7 @@ from tablewright.design.design_loading import DesignError, load
 from tablewright.model import Design, Entity, GlobalIndex, Schema, Table, schemas_of
 from tests.design.subjects import DESIGNS
 from tests.design.workbench.data_models import DESK, DEVICES, FACETS, PK_SK, SHOP, file, s, table
+from tests.examples import examples
 
 AT = datetime(2026, 1, 15, 9, 30, tzinfo=UTC)
 
@@ -311,7 +312,7 @@ ITEMS = st.lists(
 
 
 # Each example makes classes that stay: a failure is shown as it is found.
-@settings(max_examples=60, phases=[Phase.generate], database=None)
+@settings(max_examples=examples(60), phases=[Phase.generate], database=None)
 @given(items=ITEMS, name=st.text(max_size=20))
 def test_whatever_is_in_a_file_becomes_a_module_that_holds_it(items: list[dict[str, Any]], name: str) -> None:
     content = file(table("Things", PK_SK, TableData=items), name=name)
