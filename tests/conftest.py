@@ -5,8 +5,10 @@ import os
 
 from hypothesis import settings
 
+from tests.examples import examples
+
 # Two workers share two cores, and a commit waits for the disk: the time of one example says nothing.
-settings.register_profile("tablewright", deadline=None)
+settings.register_profile("tablewright", deadline=None, max_examples=examples(150))
 settings.load_profile("tablewright")
 
 # Set once and before any client exists, for the processes that tests start as well.

@@ -79,6 +79,7 @@ def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
         host="127.0.0.1",
         port=0,
         http=bounded(ConnectionLimits()),
+        ws_max_size=runtime.settings.max_body,
         log_config=None,
         lifespan="on",
         access_log=False,

@@ -454,7 +454,7 @@ def test_a_model_that_is_changed_in_place_is_another_one() -> None:
         assert verdict(version(whole(old)), version(whole(new))) is Impact.UNSAFE
 
 
-def test_two_models_of_one_name_are_told_apart() -> None:
+def test_two_models_of_one_name_are_distinct() -> None:
     def holder(kind: Any) -> Any:
         class Part(BaseModel):
             value: kind

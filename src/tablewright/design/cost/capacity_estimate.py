@@ -39,7 +39,7 @@ from tablewright.model import (
     Table,
     Write,
 )
-from tablewright.model.values.attribute_codec import named
+from tablewright.model.values.attribute_codec import resolve_alias
 
 __all__ = ["USUAL_ITEMS", "CapacityEstimate", "Units"]
 
@@ -204,7 +204,7 @@ def _choices(schema: Schema, path: str) -> int | None:
 
 
 def _members(annotation: Any) -> int | None:
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     if get_origin(annotation) is Literal:
         return len(get_args(annotation))
     if annotation is bool:
