@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,7 +68,7 @@ def public_modules(source: Path = SOURCE) -> list[PublicModule]:
         inner = name.removeprefix("tablewright").removeprefix(".")
         if any(inner == each or inner.startswith(f"{each}.") for each in _INTERNAL):
             continue
-        if _all(ast.parse(path.read_text("utf-8"))) is not None:
+        if _all(_tree(path)) is not None:
             found[name] = read_module(name, source)
     return [found[name] for name in sorted(found)]
 
@@ -75,8 +76,8 @@ def public_modules(source: Path = SOURCE) -> list[PublicModule]:
 def read_module(name: str, source: Path = SOURCE, only: tuple[str, ...] | None = None) -> PublicModule:
     """A module with all its public names, or with some of them."""
     path = _file(name, source)
-    tree = ast.parse(path.read_text("utf-8"))
-    imported = dict(_imported(tree))
+    tree = _tree(path)
+    imported = _imported(path)
     names = _all(tree) if only is None else list(only)
     if names is None:
         names = [each for each in _defined(tree) if not each.startswith("_")]
@@ -86,7 +87,7 @@ def read_module(name: str, source: Path = SOURCE, only: tuple[str, ...] | None =
 
 def bases(module: str, name: str, source: Path = SOURCE) -> set[str]:
     """The names of the bases of a class, as it is written."""
-    for node in ast.parse(_file(module, source).read_text("utf-8")).body:
+    for node in _tree(_file(module, source)).body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             return {ast.unparse(base).partition("[")[0] for base in node.bases}
     return set()
@@ -104,9 +105,8 @@ def _origin(module: str, name: str, source: Path) -> str:
     path = _file(module, source)
     if not path.exists():
         return module
-    tree = ast.parse(path.read_text("utf-8"))
-    handed_on = dict(_imported(tree))
-    is_own = name in _defined(tree) or name not in handed_on
+    handed_on = _imported(path)
+    is_own = name in _defined(_tree(path)) or name not in handed_on
     return module if is_own else _origin(handed_on[name], name, source)
 
 
@@ -118,10 +118,20 @@ def _all(tree: ast.Module) -> list[str] | None:
     return None
 
 
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
-            yield from ((alias.asname or alias.name, node.module) for alias in node.names)
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), filename=str(path))
+
+
+@cache
+def _imported(path: Path) -> dict[str, str]:
+    """The names that a module imports from others, each with its module."""
+    return {
+        alias.asname or alias.name: node.module
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level
+        for alias in node.names
+    }
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
