@@ -1,6 +1,7 @@
 # make up      run the systems on ./data, with demo     make test       everything but the slow tier
 #              data (DATA=folder PORT=number)
-# make check   format, lint and types                   make test-slow  the slow tier alone
+# make check   format, lint and types                   make test-slow  the slow tier alone, and all
+#                                                                       examples of the properties
 # make format  rewrite the sources in the house format  make bench      docs/benchmarks.md (PART=http: one part)
 # make docs    docs/systems, from the models            make requirements   docs/requirements.md, from the tests
 # make site    the documentation site, in ./site        make coverage   the tests, and which lines they reach
@@ -23,6 +24,9 @@ PART ?=
 TESTS ?=
 SYSTEMS := $(patsubst src/tablewright/systems/%/model.py,tablewright.systems.%,$(wildcard src/tablewright/systems/*/model.py))
 
+# The tests start a hundred interpreters: they read bytecode instead of compiling the sources again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: up test test-slow check coverage format docs requirements generate site dist bench clean
 .DELETE_ON_ERROR:
 
@@ -30,10 +34,10 @@ up: $(RUNTIME)
 	$(BIN)/tablewright up --demo --data '$(DATA)' --port $(PORT)
 
 test: check
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-slow: $(DEV)
-	$(BIN)/pytest -m slow --timeout 3600
+	TABLEWRIGHT_TESTS=thorough $(BIN)/pytest -m 'slow or hypothesis' --timeout 3600
 
 # Branches are followed, also in processes that tests start; that makes the tests slower, so they may take longer.
 coverage: $(DEV)

@@ -11,7 +11,7 @@ It shows Table, Entity, key templates, a sparse index over shards, a collection,
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from tablewright.design.cost.monthly_bill import plan_costs
+from tablewright.design.cost import plan_costs
 from tablewright.design.lint import lint
 from tablewright.model import (
     Collection,

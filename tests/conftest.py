@@ -1,11 +1,14 @@
 """What every test runs under: no time limit per Hypothesis example, and no AWS account in reach."""
 
+import gc
 import os
 
 from hypothesis import settings
 
+from tests.examples import examples
+
 # Two workers share two cores, and a commit waits for the disk: the time of one example says nothing.
-settings.register_profile("tablewright", deadline=None)
+settings.register_profile("tablewright", deadline=None, max_examples=examples(150))
 settings.load_profile("tablewright")
 
 # Set once and before any client exists, for the processes that tests start as well.
@@ -19,3 +22,9 @@ os.environ.update(
 )
 for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"):
     os.environ.pop(name, None)
+
+
+def pytest_collection_finish() -> None:
+    """Half a million objects are alive by now, and stay so: no garbage collection has to visit them again."""
+    gc.collect()
+    gc.freeze()

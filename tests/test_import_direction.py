@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "wire": frozenset({"engine", "dynamo"}),
     "store": frozenset({"model", "engine", "dynamo"}),
     "design": frozenset({"model", "dynamo"}),
-    "runtime": frozenset({"store", "design", "model", "wire", "engine", "dynamo"}),
+    "runtime": frozenset({"store", "design", "model", "engine", "dynamo"}),
     "systems": frozenset({"runtime", "store", "design", "model"}),
     "pytest_plugin": frozenset({"wire", "engine"}),
     "cli": frozenset({"systems", "runtime", "store", "design", "model", "wire", "engine", "dynamo"}),

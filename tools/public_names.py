@@ -26,17 +26,10 @@ MODULES: dict[str, tuple[str, ...] | None] = {
     "tablewright.design.cost.hot_keys": ("HotKey", "hot_keys"),
     "tablewright.design.cost.monthly_bill": ("Bill", "BillLine", "CostOptions", "CostPlan", "break_even", "plan_costs"),
     "tablewright.design.design_loading": ("DesignError", "RefusedError", "load"),
-    "tablewright.design.diff.snapshot": ("Snapshot", "read", "snapshot", "text"),
     "tablewright.design.iam.policy_evaluation": ("is_allowed",),
     "tablewright.design.infra.table_requests": ("AwsRequest", "Deployment", "ProvisionedCapacity", "requests"),
     "tablewright.design.table_names": ("table_name",),
     "tablewright.pytest_plugin": None,
-    "tablewright.runtime.errors": None,
-    "tablewright.runtime.http.application": ("application",),
-    "tablewright.runtime.http.dependencies": ("Cursor", "IdempotencyKey", "Limit", "allow", "runtime_of", "service_of"),
-    "tablewright.runtime.identity.tokens": ("ADMINS", "CUSTOMERS", "MEMBERS", "SERVICES", "Caller"),
-    "tablewright.runtime.settings": ("Settings", "SettingsError"),
-    "tablewright.runtime.system": ("Background", "DemoUser", "Runtime", "System"),
     "tablewright.wire.boto": None,
 }
 # Packages with an __all__ for the parts around them, not for users.

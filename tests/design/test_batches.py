@@ -6,7 +6,8 @@ from typing import Annotated
 import pytest
 
 from tablewright.design import iam
-from tablewright.design.cost.capacity_estimate import CapacityEstimate, is_transaction
+from tablewright.design.cost.capacity_estimate import CapacityEstimate
+from tablewright.design.cost.write_actions import is_transaction
 from tablewright.design.document.design_document import document
 from tablewright.design.lint import lint
 from tablewright.design.report.report_blocks import to_markdown as markdown

@@ -506,11 +506,11 @@ def check(folder: Path | None, examples: int, steps: int) -> None:
 
 
 def test_the_engine_in_memory_does_what_the_model_does() -> None:
-    check(None, examples=80, steps=40)
+    check(None, examples=30, steps=40)
 
 
 def test_the_engine_on_disk_does_what_the_model_does(tmp_path: Path) -> None:
-    check(tmp_path / "data", examples=50, steps=40)
+    check(tmp_path / "data", examples=20, steps=40)
 
 
 @pytest.mark.slow

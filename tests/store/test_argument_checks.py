@@ -49,40 +49,40 @@ SOME = Book.of_shelf(shelf="s")
 ALL = Shelf.whole(shelf="s")
 BOOK = Book(shelf="s", book_id="b")
 
-GET = "get takes what a Get pattern gives, such as Call.by_id(call_id=...)"
-QUERY = "takes what a Query pattern gives, such as Call.of_user(user_id=...)"
-COLLECT = "collect takes what a CollectionQuery pattern gives, such as Case.of_ticket(ticket_id=...)"
+GET = "get takes a lookup, such as Call.by_id(call_id=...)"
+QUERY = "takes a selection, such as Call.of_user(user_id=...)"
+COLLECT = "collect takes a selection of a collection, such as Case.of_ticket(ticket_id=...)"
 ENTITY = "takes an entity, such as Call(call_id=...)"
-TARGET = "takes an entity, or what a Get pattern gives, such as Call.by_id(call_id=...)"
+TARGET = "takes an entity, or a lookup, such as Call.by_id(call_id=...)"
 MISTAKES: list[tuple[Callable[[Store, Any], Any], Any, str]] = [
     (Store.get, "b", f"{GET}, not str"),
-    (Store.get, SOME, f"{GET}, not what Book.of_shelf gives"),
-    (Store.get, Book.by_id, f"{GET}, not a pattern that is not called"),
+    (Store.get, SOME, f"{GET}, not the selection Book.of_shelf(...)"),
+    (Store.get, Book.by_id, f"{GET}, not a pattern that was not called"),
     (Store.get, Book, f"{GET}, not the class Book"),
     (Store.get, BOOK, f"{GET}, not a Book"),
     (lambda store, wanted: store.get_many(wanted), ONE, "get_many takes a list of lookups: get_many([...])"),
-    (lambda store, wanted: store.get_many([wanted]), SOME, "not what Book.of_shelf gives"),
-    (Store.query, ONE, f"query {QUERY}, not what Book.by_id gives"),
-    (Store.query, Book.of_shelf, f"query {QUERY}, not a pattern that is not called"),
+    (lambda store, wanted: store.get_many([wanted]), SOME, "not the selection Book.of_shelf(...)"),
+    (Store.query, ONE, f"query {QUERY}, not the lookup Book.by_id(...)"),
+    (Store.query, Book.of_shelf, f"query {QUERY}, not a pattern that was not called"),
     (Store.query, Book, f"query {QUERY}, not the class Book"),
-    (Store.query, ALL, f"query {QUERY}, not what Shelf.whole gives"),
+    (Store.query, ALL, f"query {QUERY}, not the selection Shelf.whole(...) of a collection"),
     (Store.count, Book, f"count {QUERY}, not the class Book"),
-    (Store.collect, SOME, f"{COLLECT}, not what Book.of_shelf gives"),
-    (Store.scan, BOOK, "scan takes the class of an entity, not a Book"),
-    (Store.scan, shelves, "scan takes the class of an entity, not the table shelves"),
-    (lambda store, source: list(store.iterate(source)), ONE, "not what Book.by_id gives"),
+    (Store.collect, SOME, f"{COLLECT}, not the selection Book.of_shelf(...)"),
+    (Store.scan, BOOK, "scan takes an entity class, not a Book"),
+    (Store.scan, shelves, "scan takes an entity class, not the table shelves"),
+    (lambda store, source: list(store.iterate(source)), ONE, "not the lookup Book.by_id(...)"),
     (lambda store, source: list(store.pages(source)), BOOK, "not a Book"),
     (Store.create, {"shelf": "s"}, f"create {ENTITY}, not dict"),
     (Store.put, Book, f"put {ENTITY}, not the class Book"),
-    (Store.upsert, ONE, f"upsert {ENTITY}, not what Book.by_id gives"),
-    (Store.update, SOME, f"update {TARGET}, not what Book.of_shelf gives"),
+    (Store.upsert, ONE, f"upsert {ENTITY}, not the lookup Book.by_id(...)"),
+    (Store.update, SOME, f"update {TARGET}, not the selection Book.of_shelf(...)"),
     (Store.delete, "b", f"delete {TARGET}, not str"),
     (Store.transact, BOOK, "transact takes operations, such as Create(call) or Update(call, ...), not a Book"),
     (Store.transact, [Create(BOOK)], "transact takes operations, such as Create(call) or Update(call, ...), not list"),
     (Store.ensure_tables, Book, "ensure_tables takes tables, not the class Book"),
     (Store.ensure_tables, "shelves", "ensure_tables takes tables, not str"),
-    (Store.verify, "shelves", "verify takes a table, or the class of an entity, not str"),
-    (Store.repair, BOOK, "repair takes a table, or the class of an entity, not a Book"),
+    (Store.verify, "shelves", "verify takes a table, or an entity class, not str"),
+    (Store.repair, BOOK, "repair takes a table, or an entity class, not a Book"),
 ]
 
 
@@ -177,5 +177,5 @@ def test_a_table_that_was_not_made_is_named_with_what_makes_it(store: Store) -> 
             call()
         assert refused.value.code == "ResourceNotFoundException"
         assert refused.value.__notes__ == [
-            "shelves, or an index of it, is not there; store.ensure_tables(...) makes it"
+            "shelves, or an index of it, does not exist; store.ensure_tables(...) creates it"
         ]

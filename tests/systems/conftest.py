@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.systems import load
+from tablewright.systems import NAMES, load
 from tablewright.wire import serve_in_thread
 from tests.systems.harness import Served, serving
 
@@ -60,10 +60,14 @@ def moto_server_url() -> Iterator[str]:
 
 @pytest.fixture(scope="module", params=["embedded", "own_server", pytest.param("moto_server", marks=pytest.mark.slow)])
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """All systems, on each endpoint in turn; a module's tests share them, so they use names of their own."""
+    """The system that a folder is about, on each endpoint in turn; all systems for the modules of this folder.
+
+    A module's tests share it, so they use names of their own.
+    """
+    names = {request.path.parent.name} & set(NAMES)
     folder: Path = tmp_path_factory.mktemp("systems")
     settings: dict[str, object] = {"data": folder, "table_prefix": f"t{next(_prefixes)}-", "batch_window": 0}
     if request.param != "embedded":
         settings["endpoint"] = request.getfixturevalue(f"{request.param}_url")
-    with serving(load(), **settings) as served:
+    with serving(load(*names), **settings) as served:
         yield served

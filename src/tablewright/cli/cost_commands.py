@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from tablewright.cli.argument_parser import Commands, UsageError
 
 if TYPE_CHECKING:
-    from tablewright.design.cost.monthly_bill import CostPlan
-    from tablewright.design.cost.prices import Prices
+    from tablewright.design.cost import CostPlan, Prices
     from tablewright.model import Design
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -73,7 +72,7 @@ def _duration(text: str) -> Decimal:
 
 
 def _prices(path: str | None) -> Prices:
-    from tablewright.design.cost.prices import PricesError, load_prices
+    from tablewright.design.cost import PricesError, load_prices
 
     try:
         return load_prices(path)
@@ -86,9 +85,8 @@ def _prices(path: str | None) -> Prices:
 
 def _plan(options: argparse.Namespace) -> int:
     from tablewright.cli.terminal import show
-    from tablewright.design.cost.cost_report import cost_json, cost_report
-    from tablewright.design.cost.hot_keys import hot_keys
-    from tablewright.design.design_loading import DesignError, load
+    from tablewright.design import DesignError, load
+    from tablewright.design.cost import cost_json, cost_report, hot_keys
     from tablewright.model import ModelError
 
     prices = _prices(options.prices)
@@ -107,9 +105,7 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _planned(design: Design, prices: Prices, options: argparse.Namespace) -> CostPlan:
-    from tablewright.design.cost.demand import busiest_keys, metered
-    from tablewright.design.cost.metered_run import RunError, read_run
-    from tablewright.design.cost.monthly_bill import CostOptions, plan_costs
+    from tablewright.design.cost import CostOptions, RunError, busiest_keys, metered, plan_costs, read_run
 
     if not 20 <= options.target_utilization <= 90:
         raise UsageError(f"--target-utilization must be a percentage from 20 to 90, not {options.target_utilization}")
@@ -135,9 +131,8 @@ def _planned(design: Design, prices: Prices, options: argparse.Namespace) -> Cos
 
 
 def _write_page(path: str, plans: list[CostPlan]) -> None:
-    from tablewright.design.cost.cost_report import cost_blocks
-    from tablewright.design.report.html_report import to_html
-    from tablewright.design.report.report_blocks import DesignReport, Heading
+    from tablewright.design.cost import cost_blocks
+    from tablewright.design.report import DesignReport, Heading, to_html
 
     if len(plans) == 1:
         page = DesignReport(f"{plans[0].design.name}: capacity and cost", [*cost_blocks(plans[0])])
@@ -162,9 +157,8 @@ def _meter(options: argparse.Namespace) -> int:
     import tempfile
 
     from tablewright.cli.terminal import show
-    from tablewright.design.cost.meter_report import run_json, run_report
-    from tablewright.design.cost.metered_run import read_run
-    from tablewright.design.report.html_report import to_html
+    from tablewright.design.cost import read_run, run_json, run_report
+    from tablewright.design.report import to_html
 
     prices = _prices(options.prices)
     if options.keys < 0:

@@ -26,10 +26,9 @@ def register(commands: Commands) -> None:
 
 
 def _docs(options: argparse.Namespace) -> int:
-    from tablewright.design.design_loading import DesignError, load
-    from tablewright.design.document.design_document import document
-    from tablewright.design.report.html_report import to_html
-    from tablewright.design.report.report_blocks import to_markdown
+    from tablewright.design import DesignError, load
+    from tablewright.design.document import document
+    from tablewright.design.report import to_html, to_markdown
     from tablewright.model import ModelError
 
     try:
@@ -65,7 +64,7 @@ def slug(title: str) -> str:
 
 
 def _init(options: argparse.Namespace) -> int:
-    from tablewright.design.project_template import ProjectError, project_files
+    from tablewright.design import ProjectError, project_files
 
     folder = Path(options.name)
     try:

@@ -13,8 +13,7 @@ from tablewright.cli.argument_parser import Commands, UsageError
 from tablewright.cli.infrastructure_commands import add_design, chosen
 
 if TYPE_CHECKING:
-    from tablewright.design.diff import DesignChange
-    from tablewright.design.diff.snapshot import Snapshot
+    from tablewright.design.diff import DesignChange, Snapshot
 
 _STYLES = {"free": "green", "new index": "cyan", "backfill": "yellow", "re-key": "bold yellow", "unsafe": "bold red"}
 
@@ -80,40 +79,35 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def _snapshot_text(path: str) -> str:
-    from tablewright.design.design_loading import DesignError, load
-    from tablewright.design.diff import snapshot
+    from tablewright.design import DesignError, load
+    from tablewright.design.diff import snapshot_text
 
     try:
-        return snapshot.text(load(path))
+        return snapshot_text(load(path))
     except DesignError as error:
         raise UsageError(str(error)) from None
 
 
 def _snapshots(path: str) -> dict[str, Snapshot]:
     """The designs of a version, by name."""
-    from tablewright.design.design_loading import DesignError, load
-    from tablewright.design.diff import snapshot
+    from tablewright.design import DesignError, load
+    from tablewright.design.diff import read_snapshots, snapshot
 
     try:
-        found = (
-            snapshot.read(Path(path))
-            if path.endswith(".json")
-            else [snapshot.snapshot(design) for design in load(path)]
-        )
+        found = read_snapshots(Path(path)) if path.endswith(".json") else [snapshot(design) for design in load(path)]
     except DesignError as error:
         raise UsageError(str(error)) from None
     return {each["name"]: each for each in found}
 
 
 def _compared(old: dict[str, Snapshot], new: dict[str, Snapshot], place: str) -> dict[str, list[DesignChange]]:
-    from tablewright.design.diff import changes
-    from tablewright.design.diff.snapshot import EMPTY
+    from tablewright.design.diff import EMPTY_SNAPSHOT, changes
 
     if len(old) == len(new) == 1:
         # A design that has another name is still the same.
         pairs = [(next(iter(new)), next(iter(old.values())), next(iter(new.values())))]
     else:
-        pairs = [(name, old.get(name, EMPTY), new.get(name, EMPTY)) for name in {**old, **new}]
+        pairs = [(name, old.get(name, EMPTY_SNAPSHOT), new.get(name, EMPTY_SNAPSHOT)) for name in {**old, **new}]
     try:
         return {name: changes(before, after) for name, before, after in pairs}
     except (KeyError, TypeError, AttributeError):
@@ -168,8 +162,7 @@ def _summary(changes: list[DesignChange]) -> str:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from tablewright.design import workbench
-    from tablewright.design.design_loading import DesignError
+    from tablewright.design import DesignError, workbench
     from tablewright.model import ModelError
 
     design = chosen(options)
@@ -188,8 +181,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    from tablewright.design import workbench
-    from tablewright.design.design_loading import DesignError
+    from tablewright.design import DesignError, workbench
 
     try:
         print(workbench.source(workbench.read(options.file)), end="")

@@ -12,8 +12,8 @@ from tablewright.cli.argument_parser import Commands, UsageError
 
 if TYPE_CHECKING:
     from tablewright.design.iam import Grant, Tenant
-    from tablewright.design.infra.table_requests import Deployment
-    from tablewright.design.report.report_blocks import Block, DesignReport
+    from tablewright.design.infra import Deployment
+    from tablewright.design.report import Block, DesignReport
     from tablewright.model import Design, Table
 
 _FORMATS = ("cloudformation", "cli", "boto3", "terraform")
@@ -115,7 +115,7 @@ def _notes(design: Design, options: argparse.Namespace) -> Table | None:
 
 def chosen(options: argparse.Namespace) -> Design:
     """The design that the arguments select."""
-    from tablewright.design.design_loading import DesignError, load
+    from tablewright.design import DesignError, load
 
     try:
         designs = load(options.path)
@@ -135,7 +135,7 @@ def chosen(options: argparse.Namespace) -> Design:
 
 
 def _infra(options: argparse.Namespace) -> int:
-    from tablewright.design.design_loading import DesignError
+    from tablewright.design import DesignError
 
     design = chosen(options)
     if options.policies and options.format != "cloudformation":
@@ -150,7 +150,7 @@ def _infra(options: argparse.Namespace) -> int:
 
 
 def _deployment(options: argparse.Namespace) -> Deployment:
-    from tablewright.design.infra.table_requests import Deployment, ProvisionedCapacity
+    from tablewright.design.infra import Deployment, ProvisionedCapacity
 
     capacity = None
     if options.provisioned is not None:
@@ -162,11 +162,18 @@ def _deployment(options: argparse.Namespace) -> Deployment:
 
 def _written(design: Design, deployment: Deployment, options: argparse.Namespace) -> str:
     from tablewright.design import iam
-    from tablewright.design.infra import aws_cli, boto3_script, cloudformation, table_requests, terraform
+    from tablewright.design.infra import (
+        aws_cli_commands,
+        aws_cli_script,
+        boto3_script,
+        cloudformation_template,
+        terraform_configuration,
+    )
+    from tablewright.design.infra import requests as requests_of
 
     if options.format == "cloudformation":
         notes = _notes(design, options)
-        written = _json(cloudformation.template(design, deployment, policies=options.policies, notes_in=notes))
+        written = _json(cloudformation_template(design, deployment, policies=options.policies, notes_in=notes))
         for role, grants in iam.all_grants(design, notes).items() if options.policies else ():
             if not grants:
                 print(
@@ -175,12 +182,12 @@ def _written(design: Design, deployment: Deployment, options: argparse.Namespace
                 )
         return written
     if options.format == "terraform":
-        return _json(terraform.configuration(design, deployment))
+        return _json(terraform_configuration(design, deployment))
     if options.format == "cli":
-        return _json(aws_cli.commands(design, deployment)) if options.json else aws_cli.script(design, deployment)
+        return _json(aws_cli_commands(design, deployment)) if options.json else aws_cli_script(design, deployment)
     if not options.json:
-        return boto3_script.script(design, deployment)
-    requests = table_requests.requests(design, deployment)
+        return boto3_script(design, deployment)
+    requests = requests_of(design, deployment)
     return _json([{"service": each.service, "operation": each.operation, "request": each.body} for each in requests])
 
 
@@ -193,8 +200,7 @@ def _json(content: Any) -> str:
 
 def _iam(options: argparse.Namespace) -> int:
     from tablewright.cli.terminal import show
-    from tablewright.design import iam
-    from tablewright.design.design_loading import DesignError
+    from tablewright.design import DesignError, iam
 
     design = chosen(options)
     try:
@@ -266,7 +272,7 @@ def _labels(design: Design, given: list[str]) -> dict[str, str]:
 
 
 def _page(design: Design, granted: dict[str, list[Grant]]) -> DesignReport:
-    from tablewright.design.report.report_blocks import DesignReport, Grid, Heading, Text
+    from tablewright.design.report import DesignReport, Grid, Heading, Text
 
     blocks: list[Block] = []
     for role, grants in granted.items():

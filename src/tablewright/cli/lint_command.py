@@ -45,7 +45,7 @@ def _lint(options: argparse.Namespace) -> int:
 
 def _checked(path: str) -> list[tuple[str, list[LintFinding]]]:
     """The designs of a module by name, each with its findings."""
-    from tablewright.design.design_loading import DesignError, RefusedError, load
+    from tablewright.design import DesignError, RefusedError, load
     from tablewright.design.lint import lint, refused
 
     try:

@@ -109,8 +109,8 @@ def _up(options: argparse.Namespace) -> int:
         log_level="WARNING" if sys.stderr.isatty() and "TABLEWRIGHT_LOG_LEVEL" not in os.environ else None,
     )
     from tablewright.cli.progress import StepProgress
-    from tablewright.runtime import logs
     from tablewright.runtime.http.serve import serve
+    from tablewright.runtime.logs import set_up
     from tablewright.runtime.settings import SettingsError
     from tablewright.store import StoreError
     from tablewright.systems import NAMES, load
@@ -119,7 +119,7 @@ def _up(options: argparse.Namespace) -> int:
     if unknown:
         raise UsageError(f"unknown system {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
     check_address(settings.host, settings.port)
-    logs.set_up(settings.log_level)
+    set_up(settings.log_level)
     with StepProgress() as steps:
         steps.begin("loading the systems")
         systems = load(*dict.fromkeys(options.system or ()))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text as Styled
 
-    from tablewright.design.report.report_blocks import Block, DesignReport
+    from tablewright.design.report import Block, DesignReport
 
 
 def show(page: DesignReport) -> None:
@@ -41,27 +41,27 @@ def console() -> Console:
 def _show(console: Console, block: Block) -> None:
     from rich.table import Table
 
-    from tablewright.design.report import report_blocks
+    from tablewright.design import report
 
     match block:
-        case report_blocks.Heading(text):
+        case report.Heading(text):
             console.print()
             console.print(_styled(text), style="bold")
-        case report_blocks.Text(text):
+        case report.Text(text):
             console.print(_styled(text))
-        case report_blocks.Bullets(items):
+        case report.Bullets(items):
             for item in items:
                 console.print("-", _styled(item))
-        case report_blocks.Grid():
+        case report.Grid():
             table = Table()
             for column in block.columns:
                 table.add_column(column.strip(), justify="right" if column in block.right else "left")
             for row in block.rows:
                 table.add_row(*map(_styled, row))
             console.print(table)
-        case report_blocks.Code(text) | report_blocks.Diagram(text):
+        case report.Code(text) | report.Diagram(text):
             console.print(text, markup=False)
-        case report_blocks.Drawing():
+        case report.Drawing():
             pass
 
 

@@ -1,23 +1,36 @@
-"""What follows from a design: lint, infrastructure, policies, documents, cost. From the model alone, no store needed.
+"""What follows from a design: lint, documents, infrastructure, policies, cost. From the model alone; no store needed.
 
-loading     load: the designs of a module, by import path or file
-lint        lint: what is wrong with a design, with the place and the repair
-samples     sample: entities made from their declaration
-infrastructure, cloudformation, terraform, aws_cli, boto3_script
-            what makes a design's tables in an account, and the same in four languages
-iam, policy_evaluation
-            the least policy of each role; whether a policy allows a request
-snapshot, diff
-            a design as JSON; what changes between two versions, and what it takes
-workbench   NoSQL Workbench: a design as its data model, and back
-sizes, capacity, demand, cost, forecast, cost_report
-            units of each pattern and write; what traffic asks for, what it costs, what gets too hot; the page of it
-prices      dated price lists
-meter_report
-            what a metered run consumed, and its bill
-documents, shapes, diagrams, drawings
-            the design document, with its diagrams as mermaid and as SVG
-pages, html, charts, figures
-            what pages are made of: Markdown, HTML, bars, numbers
-projects    the files of a new project
+    load("shop.model")        the designs of a module, by import path or file
+    sample(Order)             an entity made from its declaration
+    table_name(table, "dev")  the name of a table in an environment
+    project_files("shop")     the files of a new project
+
+Each room has its public names in its ``__init__``; the modules inside are private to design:
+
+    lint         finds mistakes in a design
+    cost         capacity units, monthly bills, hot keys, metered runs, price lists
+    diff         changes between two versions of a design, and their migration steps
+    document     the design document, with diagrams
+    iam          least-privilege policies of roles and consumers
+    infra        CloudFormation, Terraform, AWS CLI and boto3
+    report       what reports are made of: Markdown, HTML, charts, numbers
+    workbench    NoSQL Workbench: export and import
+
+Rooms are imported by whoever needs them, not from here: a service that needs the name of a table loads no linter.
 """
+
+from tablewright.design.design_loading import DesignError, RefusedError, load
+from tablewright.design.project_template import ProjectError, project_files
+from tablewright.design.sample_entities import sample, samples
+from tablewright.design.table_names import table_name
+
+__all__ = [
+    "DesignError",
+    "ProjectError",
+    "RefusedError",
+    "load",
+    "project_files",
+    "sample",
+    "samples",
+    "table_name",
+]

@@ -1,10 +1,9 @@
-"""Reads by an index that has less of an item than they want, so that the item itself is read as well.
+"""Whether the index of an access pattern projects all that the pattern reads.
 
-    lacks(schema, pattern)      whether the entries of the pattern's index do
+    lacks(schema, pattern)      whether items have to be read from the table as well
 
-From a global index the store fetches the items by BatchGetItem; for a local one the service does so itself, and
-charges for it. What a pattern wants is what it gives, what it is filtered by, what a bound is checked on, and what
-tells whether an item counts.
+For a global index the store reads the items by BatchGetItem; for a local one DynamoDB does so itself, and charges for
+it. A pattern reads what it returns, what it filters by, what a range is checked on, the type attribute and the expiry.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ __all__ = ["lacks"]
 
 
 def lacks(schema: Schema, pattern: Get | Query | CollectionQuery) -> bool:
-    """Whether a read has to look at the items of the table beside the entries of its index."""
+    """Whether a read needs items of the table besides the entries of its index."""
     index = None if pattern.index is None else schema.table.index(pattern.index)
     if index is None or index.include is None:
         return False
@@ -28,7 +27,7 @@ def lacks(schema: Schema, pattern: Get | Query | CollectionQuery) -> bool:
 
 
 def _wanted(schema: Schema, pattern: Query) -> Iterator[str]:
-    """The attributes that a query which projects asks for."""
+    """The attributes that a query with a projection reads."""
     fields = [*pattern.project, *pattern.where]
     if pattern.range is not None and _is_checked(schema, pattern.range, pattern):
         fields.append(pattern.range)
@@ -43,7 +42,7 @@ def _wanted(schema: Schema, pattern: Query) -> Iterator[str]:
 
 
 def _is_checked(schema: Schema, bounded: str, pattern: Query) -> bool:
-    """Whether a bound is looked at on the item as well: a key that has the day of a time knows no hours."""
+    """Whether a range is also checked on the item: a key with the day of a time has no hours."""
     attributes = schema.table.index(pattern.index or "").sort
     path = schema.path(bounded)
     parts = [part for name in attributes if name in schema.key_rules for part in schema.key_rules[name].template.fields]

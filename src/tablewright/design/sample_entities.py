@@ -1,13 +1,13 @@
-"""Sample entities, made from the declaration: the same ones every time, and valid.
+"""Sample entities, made from their declaration: valid, and always the same.
 
     sample(Ticket)        the first ticket: ticket_id "ticket-1", created_at 2026-01-15T09:31:00Z, ...
     sample(Ticket, 1)     the second one
 
-A value follows from a field's type, name and default; ``Field(examples=[...])`` says better ones. The first samples of
-two entities have the same ``ticket_id``, so that they are found in one item collection.
+A value follows from a field's type, name and default; ``Field(examples=[...])`` gives better ones. The first samples of
+two entities have the same ``ticket_id``, so that they are in one item collection.
 
-A validator may want something that no type tells. So several candidates are tried for each field, until pydantic takes
-the whole: the one it complains about is replaced by the next.
+A validator may require something that the type does not show. So several candidates are tried for each field, until
+pydantic accepts the entity: a value that it refuses is replaced by the next candidate.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pydantic_core import PydanticUndefined
 
 from tablewright.model import Entity, Expiry, ModelError, Numbered, schema_of
 from tablewright.model.declarations import VersionMarker
-from tablewright.model.values.attribute_codec import decode, named
+from tablewright.model.values.attribute_codec import decode, resolve_alias
 
 __all__ = ["sample", "samples"]
 
@@ -45,7 +45,7 @@ _MOST_ATTEMPTS = 200
 
 
 def sample(entity: type[E], n: int = 0) -> E:
-    """The n-th sample of an entity: the first one in its first state, others in those that its keys tell apart."""
+    """The n-th sample of an entity: the first one in its initial state, others in states that its keys depend on."""
     return _model(entity, n, 0, {**_maps(entity, n), **(_state(entity, n) if n else {})})
 
 
@@ -55,7 +55,7 @@ def samples(entity: type[E], count: int) -> list[E]:
 
 
 def _state(entity: type[Entity], n: int) -> dict[str, Any]:
-    """Values of fields with which a sparse index has the entity."""
+    """Values of fields that put the entity into a sparse index."""
     schema = schema_of(entity)
     conditions = [rule.when for rule in schema.key_rules.values() if rule.when]
     if not conditions:
@@ -65,13 +65,13 @@ def _state(entity: type[Entity], n: int) -> dict[str, Any]:
 
 
 def _maps(entity: type[Entity], n: int) -> dict[str, Any]:
-    """Values of maps whose members are part of a key: a type does not tell that they have to be there."""
+    """Values of maps whose members are part of a key, and therefore required."""
     schema = schema_of(entity)
     found: dict[str, Any] = {}
     for path in (part.name for rule in schema.key_rules.values() for part in rule.template.fields if "." in part.name):
         attribute, *steps, last = path.split(".")
         spec = schema.by_attribute[attribute]
-        if get_origin(named(spec.annotation)) is dict or named(spec.annotation) in (dict, Any):
+        if get_origin(resolve_alias(spec.annotation)) is dict or resolve_alias(spec.annotation) in (dict, Any):
             members = found.setdefault(spec.name, {})
             for step in steps:
                 members = members.setdefault(step, {})
@@ -151,7 +151,7 @@ def _is_empty(default: Any) -> bool:
 
 
 def _is_choice(annotation: Any) -> bool:
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     if get_origin(annotation) is Annotated:
         return _is_choice(get_args(annotation)[0])
     return get_origin(annotation) is Literal or (isinstance(annotation, type) and issubclass(annotation, Enum))
@@ -159,7 +159,7 @@ def _is_choice(annotation: Any) -> bool:
 
 def _of(annotation: Any, metadata: Sequence[Any], name: str, n: int, position: int, depth: int) -> Iterator[Any]:
     """Values of a type."""
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         yield from _of(arguments[0], (*metadata, *arguments[1:]), name, n, position, depth)

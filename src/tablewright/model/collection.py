@@ -1,8 +1,8 @@
-"""Collections: several kinds of entities that share a partition, read by one query.
+"""Collections: several entities that share a partition, read by one query.
 
     class TaskWithAssignments(Collection):
-        task: Task                                    the one; without it there is no collection
-        profile: Profile | None                       one, or none
+        task: Task                                    required: without it there is no collection
+        profile: Profile | None                       optional
         assignments: list[Assignment]                 all of them, in the order of the sort key
 
         of_task = CollectionQuery()                            the partition of the table
@@ -10,14 +10,14 @@
 
     store.collect(TaskWithAssignments.of_task(task_id="t-1"))
 
-A pattern is called with the fields that the partition key is made of, as the first member names them. What else is in
-the partition is left out.
+A pattern is called with the fields of the partition key, as the first member names them. Items of other entities are
+left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import UnionType
 from typing import Any, ClassVar, Generic, Self, TypeVar, Union, get_args, get_origin
 
@@ -28,6 +28,7 @@ from tablewright.dynamo import Item
 from tablewright.model.entity import Entity
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import Field, Literal
+from tablewright.model.patterns import Pattern
 from tablewright.model.schema import Schema, schema_of
 
 C = TypeVar("C", bound="Collection")
@@ -35,7 +36,7 @@ C = TypeVar("C", bound="Collection")
 
 @dataclass(frozen=True, slots=True)
 class CollectionSelection(Generic[C]):
-    """A collection to read."""
+    """A collection to read: ``TaskWithAssignments.of_task(task_id="t-1")``."""
 
     collection: type[C]
     name: str
@@ -47,19 +48,20 @@ class CollectionSelection(Generic[C]):
 
 
 @dataclass(frozen=True, slots=True)
-class CollectionQuery:
-    """A pattern that reads a collection: a partition of the table, or of an index."""
+class CollectionQuery(Pattern):
+    """An access pattern that reads a collection: a partition of the table, or of an index.
+
+        of_task = CollectionQuery()                     store.collect(TaskWithAssignments.of_task(task_id="t-1"))
+
+    ``expected`` is the usual number of items of a read, for estimates of cost.
+    """
 
     index: str | None = None
     newest_first: bool = False
     consistent: bool = False
-    # Whether large values that are outside of items are read along; otherwise ``store.load`` fetches them.
+    # Whether large values that are in blobs are read as well; otherwise ``store.load`` fetches them.
     load_large: bool = True
     expected: int | None = None
-    name: str = field(default="", init=False)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        object.__setattr__(self, "name", name)
 
     def __get__(self, instance: object, owner: type[C]) -> Callable[..., CollectionSelection[C]]:
         def gather(**values: Any) -> CollectionSelection[C]:
@@ -72,7 +74,7 @@ class CollectionQuery:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A field of a collection: the entity in it, and whether there may be many of it, or none."""
+    """A field of a collection: its entity, and whether it is a list, or optional."""
 
     name: str
     schema: Schema
@@ -85,7 +87,17 @@ def _decoded(schema: Schema[Entity], item: Item) -> Entity:
 
 
 class Collection(BaseModel):
-    """The base of all collections."""
+    """The base class of collections; the type of each member says how many items of its entity there are.
+
+        class Case(Collection):
+            ticket: Ticket                     required
+            feedback: Feedback | None          optional
+            events: list[Event]                all of them, in the order of the sort key
+
+            of_ticket = CollectionQuery()
+
+    ``store.collect(Case.of_ticket(ticket_id="t-1"))`` reads one, or None if a required member is missing.
+    """
 
     model_config = ConfigDict(ignored_types=(CollectionQuery,), extra="forbid", revalidate_instances="never")
 
@@ -115,7 +127,7 @@ class Collection(BaseModel):
 
     @classmethod
     def of(cls, items: Iterable[Item], decode: Callable[[Schema, Item], Entity] = _decoded) -> Self | None:
-        """The collection that items make up; None when a member is missing that has to be there."""
+        """The collection that items make up; None when a required member is missing."""
         found: dict[str, list[Entity]] = {member.name: [] for member in cls.members_}
         for item in items:
             member = next((member for member in cls.members_ if member.schema.matches(item)), None)
@@ -143,7 +155,7 @@ def _member(place: str, name: str, info: FieldInfo) -> Member:
 
 
 def _check(place: str, members: tuple[Member, ...], pattern: CollectionQuery) -> None:
-    """All members have the same partition key."""
+    """Check that all members have the same partition key."""
     table = members[0].schema.table
     try:
         index = None if pattern.index is None else table.index(pattern.index)

@@ -29,7 +29,7 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_template import Field
 from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema, schemas_of
-from tablewright.model.values.attribute_codec import Epoch, named, stored_types
+from tablewright.model.values.attribute_codec import Epoch, resolve_alias, stored_types
 from tablewright.model.values.type_support import members_of, unsupported_model_reason, unsupported_reason
 
 _MARKERS = (AttributeName, Expiry, Large, Numbered, Stamp, Unique, VersionMarker)
@@ -97,7 +97,7 @@ def _check_type(place: str, info: FieldInfo, strict: bool, seen: set[type]) -> N
 
 
 def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for argument in (*get_args(annotation), *members_of(annotation).values()):
@@ -186,7 +186,7 @@ def _check_rule(schema: Schema, attribute: str, rule: KeyRule) -> None:
         others = [
             schema.key_rules[name].template for name in table.key if name in schema.key_rules and name != attribute
         ]
-        rule.template.keep_whole({field.name for template in others for field in template.fields})
+        rule.template.require_complete({field.name for template in others for field in template.fields})
 
 
 def _check_form(schema: Schema, place: str, field: Field) -> None:

@@ -31,7 +31,7 @@ from pydantic import Field
 
 from tablewright.dynamo import AttributeValue
 from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.keys.key_template import SEPARATOR, Segments, Template, meet
+from tablewright.model.keys.key_template import SEPARATOR, Segments, Template, can_overlap
 from tablewright.model.values.attribute_codec import EpochSeconds, encode
 
 # -- markers on fields ----------------------------------------------------------------------------------------------
@@ -41,7 +41,9 @@ from tablewright.model.values.attribute_codec import EpochSeconds, encode
 class AttributeName:
     """The attribute that a field is stored in, instead of the one that the naming rule gives.
 
-    user_id: Annotated[str, AttributeName("GSI1-uid")]
+        user_id: Annotated[str, AttributeName("GSI1-uid")]
+
+    All other places (keys, patterns, updates) use the name of the field.
     """
 
     name: str
@@ -168,7 +170,7 @@ class KeyRule:
 
     def overlaps(self, other: KeyRule) -> bool:
         """Whether a key can match both; may say so of rules where none can, as templates do."""
-        return meet(self._segments(), other._segments())
+        return can_overlap(self._segments(), other._segments())
 
     def _segments(self) -> list[Segments]:
         """The segments of the template, and the shard."""
@@ -186,7 +188,9 @@ class KeyRule:
 def when(rule: str | KeyRule, **states: Any) -> KeyRule:
     """A key attribute that items have only in a given state, for a sparse index.
 
-    GSI4PK=when("QUEUE", status="ESCALATED")        GSI4PK=when("QUEUE", status=["NEW", "OPEN"])
+        GSI4PK=when("QUEUE", status="ESCALATED")        GSI4PK=when("QUEUE", status=["NEW", "OPEN"])
+
+    The values are those of the field; an item in another state is not in the index.
     """
     if not states:
         raise ModelError("when(...) needs a condition, such as status='ESCALATED'")
@@ -239,8 +243,10 @@ def _rule(rule: str | KeyRule) -> KeyRule:
 class Keys(Mapping[str, KeyRule]):
     """The key attributes of an entity, each with a template; those that fields are stored in need none.
 
-    keys = Keys(PK="TICKET#{ticket_id}", SK="METADATA", GSI1PK=sharded("STATUS#{status}", 8))
-    keys = Keys({"GSI1-PK": "CUSTOMER#{customer_id}"})
+        keys = Keys(PK="TICKET#{ticket_id}", SK="METADATA", GSI1PK=sharded("STATUS#{status}", 8))
+        keys = Keys({"GSI1-PK": "CUSTOMER#{customer_id}"})
+
+    ``when`` and ``sharded`` wrap a template; a dictionary is for names that are not Python names.
     """
 
     def __init__(self, rules: Mapping[str, str | KeyRule] | None = None, /, **more: str | KeyRule) -> None:

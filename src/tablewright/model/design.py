@@ -1,4 +1,4 @@
-"""A whole design: tables, what is written to them and how often, who may do what, and what follows a write.
+"""A whole design: tables, what is written to them and how often, who may do what, and what a write causes.
 
     design = Design(
         "Calls",
@@ -13,7 +13,7 @@
         traffic={"Call.upcoming": Traffic(per_second=40, peak=200), "book": Traffic(per_second=2)},
     )
 
-Entities and patterns declare how data is kept and read; this says the rest of what a design document says. Nothing here
+Entities and patterns declare how data is stored and read; a design adds the rest of a design document. Nothing here
 changes what a store does. Lint checks it, documents print it, policies and costs are made from it.
 """
 
@@ -32,7 +32,7 @@ from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.table import Table
 
-# Far beyond what anybody has; what is larger is a slip, and would make every figure that follows from it useless.
+# Far beyond what anybody has; a larger figure is a mistake, and would make all that is computed from it useless.
 _MOST_A_SECOND = 10**9
 _MOST_ITEMS = 10**15
 _MOST_BYTES = 10**9
@@ -44,7 +44,7 @@ Source = Literal["stream", "writer"]
 
 
 def _check_figure(place: str, figure: object, most: int, *, whole: bool = False) -> None:
-    """A figure that can be counted with: a number, not negative, and not beyond all measure."""
+    """Check a figure: a number that is not negative and not absurdly large."""
     kinds = (int,) if whole else (int, float)
     if isinstance(figure, bool) or not isinstance(figure, kinds) or not 0 <= figure <= most:
         number = "a whole number" if whole else "a number"
@@ -53,18 +53,23 @@ def _check_figure(place: str, figure: object, most: int, *, whole: bool = False)
 
 @dataclass(frozen=True, slots=True)
 class ItemWrite:
-    """What a write does to one item."""
+    """What a write does to one item, or to several items of the same entity.
+
+        ItemWrite(Call, "update", sets=["status"])        ItemWrite(Event, "put", count=25, conditional=False)
+
+    ``sets`` and ``appends`` are the fields that an update changes.
+    """
 
     entity: type[Entity]
     action: Action
     # The fields that an update sets or adds to, and the lists that it appends to.
     sets: Sequence[str] = ()
     appends: Sequence[str] = ()
-    # Whether the item must be there (update, delete) or must not (create); the store always sees to that.
+    # Whether the item has to exist (update, delete) or must not (create); a store's writes always have that condition.
     conditional: bool = True
-    # How many such items at most.
+    # The largest number of such items.
     count: int = 1
-    # Key attributes that a writer composes by hand, as templates; a store never does, it derives them.
+    # Key attributes that a writer composes by hand, as templates; a store derives them instead.
     keys: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -79,13 +84,18 @@ class ItemWrite:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Write:
-    """A named way to write: one item, several in one transaction, or many in batches."""
+    """A named write: of one item, of several in one transaction, or of many in batches.
+
+        Write("reschedule", ItemWrite(Call, "delete"), ItemWrite(Call, "create"))
+
+    It is named in roles and in traffic, and ``store.transact`` or ``store.write_many`` runs it.
+    """
 
     name: str
     item_writes: tuple[ItemWrite, ...]
-    # The kinds of items that have to be in some state for it, and are not changed by it (``Check``, ``Absent``).
+    # Entities whose items it has conditions on, and does not change (``Check``, ``Absent``).
     checks: tuple[type[Entity], ...]
-    # How often it is tried again at most; None is without a bound, which nothing here does.
+    # The largest number of retries; None is for writers without a limit, which a store never is.
     retries: int | None
     about: str
 
@@ -105,7 +115,7 @@ class Write:
 
     @property
     def is_batch(self) -> bool:
-        """Whether it is many puts and deletes of which nothing is asked, each for itself: ``store.write_many``."""
+        """Whether it is many puts and deletes without conditions, each on its own: ``store.write_many``."""
         return (
             not self.checks
             and all(
@@ -118,7 +128,12 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class RequiredRead:
-    """A question that has to be answered, by what is known when it is asked; lint looks for a key that serves it."""
+    """A read that the application needs, and the fields that are known then; lint looks for a key that serves it.
+
+        RequiredRead("calls of a day", Call, by=["scheduled_for"])
+
+    It is listed in the design document, and runs nowhere.
+    """
 
     name: str
     entity: type[Entity]
@@ -127,15 +142,20 @@ class RequiredRead:
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What happens because something was written: counters, events, mail."""
+    """What happens because of a write: a counter, an event, a mail, an export.
+
+        Reaction("call_booked", Call, events=frozenset(["INSERT"]), effect="notify")
+
+    ``events`` are those of the stream record: INSERT, MODIFY, REMOVE; by default all of them.
+    """
 
     name: str
     entity: type[Entity]
     events: frozenset[Event] = frozenset(["INSERT", "MODIFY", "REMOVE"])
     effect: Effect = "publish"
-    # From the table's stream, or by whoever has just written.
+    # Whether the table's stream causes it, or the writer itself.
     source: Source = "stream"
-    # Whether a record that comes twice has its effect once.
+    # Whether a stream record that is delivered twice has its effect once.
     once: bool = True
 
     def __post_init__(self) -> None:
@@ -150,7 +170,7 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """How often a pattern or a write is used: on average, and at the worst moment."""
+    """How often a pattern or a write is used: a second on average, and at the peak."""
 
     per_second: float
     peak: float | None = None
@@ -171,11 +191,11 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """How many items of an entity are kept, and how large one is on average, in bytes."""
+    """How many items of an entity there are, and their average size in bytes."""
 
     items: int
     size: int
-    # How many distinct values its partition key has, by attribute ("PK", "GSI1PK"); where it is not said, many.
+    # The number of distinct values of a partition key, by attribute ("PK", "GSI1PK"); by default, many.
     distinct: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -190,10 +210,10 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class CostClaim:
-    """A figure that a document states, to be checked against what follows from the design."""
+    """A cost figure that a document states, to be checked against the design."""
 
     about: str
-    # The pattern or write that it is about, and the read or write units that it is said to take.
+    # The pattern or write that it is about, and the read or write units that the document states.
     subject: str | None = None
     units: float | None = None
     # The prices that it uses, in dollars: for a million on-demand requests, and for a provisioned unit and hour.
@@ -213,7 +233,7 @@ class CostClaim:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedFinding:
-    """A finding of lint that stays, and why."""
+    """A finding of lint that is accepted, and the reason."""
 
     rule: str
     place: str
@@ -221,7 +241,7 @@ class AcceptedFinding:
 
 
 class Design:
-    """A design as a whole."""
+    """A whole design: what ``tablewright lint``, ``docs``, ``iam``, ``infra`` and ``plan`` work on."""
 
     def __init__(
         self,
@@ -274,7 +294,7 @@ class Design:
 
     @property
     def patterns(self) -> dict[str, tuple[Schema | type[Collection], Get | Query | CollectionQuery]]:
-        """Every named read, as ``Entity.pattern``, with whose it is."""
+        """Every access pattern, by its name ``Entity.pattern``, with its entity or collection."""
         found: dict[str, tuple[Schema | type[Collection], Get | Query | CollectionQuery]] = {}
         for schema in self.schemas:
             for name, pattern in schema.patterns.items():

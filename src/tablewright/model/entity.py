@@ -1,4 +1,4 @@
-"""Entities: what is kept in a table, as typed classes.
+"""Entities: typed classes that are stored as items of a table.
 
     class Call(Entity, table=calls, naming=camel_case):
         user_id: str
@@ -12,8 +12,8 @@
         by_id = Get("byCallId")
         upcoming = Query("byUserStatus", fixed={"status": CallStatus.SCHEDULED}, range="scheduled_for")
 
-Fields are pydantic's, validated when an entity is made and when one is read. Key attributes follow from fields and are
-never written by hand. What another writer stored beside the fields is kept and written back.
+Fields are pydantic's, validated when an entity is made and when an item is read. Key attributes are derived from fields
+and never written by hand. Attributes of other writers are kept and written back.
 """
 
 from __future__ import annotations
@@ -30,18 +30,27 @@ from tablewright.model.naming import Naming, snake_case
 from tablewright.model.patterns import Get, Query
 from tablewright.model.schema import Schema, schema_of
 from tablewright.model.table import Table
-from tablewright.model.values.pydantic_validators import take_stored_values
+from tablewright.model.values.pydantic_validators import accept_stored_values
 
 
 class Entity(BaseModel):
-    """The base of all entities."""
+    """The base class of entities.
+
+        class Ticket(Entity, table=tickets, naming=camel_case, type_name="TICKET"):
+            ticket_id: str
+            keys = Keys(PK="TICKET#{ticket_id}", SK="METADATA")
+            by_id = Get()
+
+    ``table`` is where items are stored; a class without one is a base for others. ``naming`` makes the names of
+    attributes from those of fields, ``type_name`` is the value of the table's type attribute.
+    """
 
     model_config = ConfigDict(ignored_types=(Keys, Get, Query, Upgrades), validate_assignment=True, extra="forbid")
 
     schema_: ClassVar[Schema]
 
     def __init_subclass__(cls, **_: Any) -> None:
-        """The arguments are for the hook below, which runs once the fields are known."""
+        """Accepts the arguments of the class statement, which the hook below uses once the fields are known."""
         super().__init_subclass__()
 
     @classmethod
@@ -54,8 +63,8 @@ class Entity(BaseModel):
             )
         super().__pydantic_init_subclass__()
         if cls.__pydantic_complete__:
-            # Once all of it is known: models that are part of it are looked into as well.
-            take_stored_values(cls)
+            # Only of a complete class, as nested models are adapted as well.
+            accept_stored_values(cls)
         if table is not None:
             if not isinstance(table, Table):
                 raise ModelError(f"class {cls.__name__}: table= takes a Table, not {table!r}")
@@ -69,11 +78,11 @@ class Entity(BaseModel):
 
     @classmethod
     def of(cls, item: Item) -> Self:
-        """The entity that an item holds."""
+        """The entity of an item: ``Ticket.of(ticket.item()) == ticket``."""
         entity = schema_of(cls).decode(item)
         assert isinstance(entity, cls)
         return entity
 
     def item(self) -> Item:
-        """The item that holds this entity."""
+        """The item of this entity, with its key attributes."""
         return schema_of(type(self)).encode(self)

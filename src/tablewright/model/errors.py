@@ -1,21 +1,21 @@
-"""What a wrong declaration gets.
+"""The errors of declarations and of their use.
 
 ValueError
-└── ModelError            a declaration, or the use of one, that contradicts itself
-    └── TemplateError     a key template that cannot keep its promises, or a value that does not fit into one
+└── ModelError            a declaration that contradicts itself, or a wrong use of one
+    └── TemplateError     an invalid key template, or a value that does not fit into one
 """
 
 from __future__ import annotations
 
 
 class ModelError(ValueError):
-    """A declaration that contradicts itself; the message names the place and says what to do."""
+    """A declaration that contradicts itself, or a wrong use of one; the message names the place and says what to do."""
 
     def __init__(self, message: str, *, rule: str | None = None) -> None:
         super().__init__(message)
-        # The rule of lint that explains it, where there is one.
+        # The lint rule that explains the error, if there is one.
         self.rule = rule
 
 
 class TemplateError(ModelError):
-    """A template that cannot keep its promises, or a value that does not fit into one."""
+    """An invalid key template, or a value that does not fit into one."""

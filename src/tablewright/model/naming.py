@@ -1,4 +1,4 @@
-"""Naming rules: from a field's name to the attribute that it is stored in.
+"""Naming rules: from the name of a field to that of its attribute.
 
 class Call(Entity, table=calls, naming=camel_case):
     user_id: str                                       stored in userId

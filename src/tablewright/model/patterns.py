@@ -4,10 +4,11 @@
     by_call  = Get("byCallId")                                   one item, by an index
     upcoming = Query("byUserStatus", fixed={"status": SCHEDULED}, range="scheduled_for")
 
-A pattern is called with field values (``Call.upcoming(user_id="u-1", since=now)``) and gives a description of the read,
-which a store runs, a document lists, and a lint checks. Every partition key field must be given or fixed. Sort key
-fields may be given from the left; the one named by ``range`` may be bounded by ``since`` and ``until`` (inclusive) or
-``after`` and ``before`` (exclusive). A date as a bound of a time means the whole day. None is the same as not given.
+A pattern is called with field values (``Call.upcoming(user_id="u-1", since=now)``) and returns a description of the
+read, which a store runs, a document lists, and lint checks. Every field of the partition key must be given or fixed.
+Fields of the sort key may be given from the left; the one named by ``range`` may be bounded by ``since`` and ``until``
+(inclusive) or ``after`` and ``before`` (exclusive). A date as a bound of a time means the whole day. None is the same
+as not given.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ BOUNDS = ("since", "until", "after", "before")
 _BOUNDS = frozenset(BOUNDS)
 
 
-# Neither is ever changed. They are not frozen, because one is made for every read, and would take four times as long.
+# These are never modified. They are not frozen, as one is made for every read, and that would take four times as long.
 @dataclass(slots=True)
 class Lookup(Generic[E_co]):
-    """One item to read: by primary key, or by the key of an index."""
+    """One item to read, by the primary key or by the key of an index: ``Call.by_id(call_id="c-9")``."""
 
     entity: type[E_co]
     name: str
@@ -42,7 +43,7 @@ class Lookup(Generic[E_co]):
 
 @dataclass(slots=True)
 class Selection(Generic[E_co]):
-    """Items to read in order: a partition, or a range of it."""
+    """Items to read in order, of a partition or a range of it: ``Call.upcoming(user_id="u-1", since=now)``."""
 
     entity: type[E_co]
     pattern: Query
@@ -79,20 +80,32 @@ class Selection(Generic[E_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Get:
-    """A pattern that reads one item."""
+class Pattern:
+    """What access patterns have in common: the name that they are declared with."""
 
-    index: str | None = None
-    # Read what was written before, whatever it costs; the caller of the store may decide otherwise.
-    consistent: bool = False
-    # Whether any number of them are read at once as well, by ``get_many``.
-    many: bool = False
-    # Whether large values that are outside of the item are read along; otherwise ``store.load`` fetches them.
-    load_large: bool = True
     name: str = field(default="", init=False)
 
     def __set_name__(self, owner: type, name: str) -> None:
         object.__setattr__(self, "name", name)
+
+
+@dataclass(frozen=True, slots=True)
+class Get(Pattern):
+    """An access pattern that reads one item, by the primary key or by an index.
+
+        by_id = Get()                    store.get(Ticket.by_id(ticket_id="t-1"))
+        by_call = Get("byCallId")        store.get(Call.by_call(call_id="c-9"))
+
+    Called with the fields of the key, it returns a ``Lookup``.
+    """
+
+    index: str | None = None
+    # Whether reads are strongly consistent by default; a call of the store can decide otherwise.
+    consistent: bool = False
+    # Whether items are also read in batches, by ``get_many``.
+    many: bool = False
+    # Whether large values that are in blobs are read as well; otherwise ``store.load`` fetches them.
+    load_large: bool = True
 
     def __get__(self, instance: object, owner: type[E]) -> Callable[..., Lookup[E]]:
         def lookup(**values: Any) -> Lookup[E]:
@@ -102,14 +115,17 @@ class Get:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A pattern that reads items in order.
+class Query(Pattern):
+    """An access pattern that reads items in the order of the sort key.
 
-    ``fixed`` are field values that belong to the pattern; ``where`` are conditions on fields outside the key, applied
-    by DynamoDB after it has read an item. ``project`` names the fields that are read, when it is not all of them: such
-    an entity lacks the others, and cannot be written. Without ``whole`` it lacks the large values that are outside of
-    its item, which ``store.load`` fetches. ``expected`` is the number of items that a read usually gives, for those who
-    estimate.
+        upcoming = Query("byUserStatus", fixed={"status": SCHEDULED}, range="scheduled_for")
+        store.query(Call.upcoming(user_id="u-1", since=now), limit=20)
+
+    ``fixed`` are field values that belong to the pattern, ``range`` is the field of the sort key that may be bounded.
+    ``where`` are conditions on fields outside of the key, applied by DynamoDB after it has read an item. ``project``
+    lists the fields to read: such an entity lacks the others, and cannot be written. Without ``load_large`` it lacks
+    large values that are in blobs, which ``store.load`` fetches. ``expected`` is the usual number of items of a read,
+    for estimates of cost.
     """
 
     index: str | None = None
@@ -121,10 +137,6 @@ class Query:
     consistent: bool = False
     load_large: bool = True
     expected: int | None = None
-    name: str = field(default="", init=False)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        object.__setattr__(self, "name", name)
 
     def __get__(self, instance: object, owner: type[E]) -> Callable[..., Selection[E]]:
         def select(**values: Any) -> Selection[E]:
@@ -135,7 +147,7 @@ class Query:
 
 
 def _bounds(owner: type, pattern: Query, values: dict[str, Any]) -> dict[str, Any]:
-    """Take the bounds out of the values that a pattern is called with."""
+    """Remove the bounds from the values that a pattern is called with, and return them."""
     bounds = {name: bound for name in BOUNDS if (bound := values.pop(name, None)) is not None}
     if bounds and pattern.range is None:
         raise ModelError(

@@ -6,8 +6,8 @@
         ttl="ttl", stream="NEW_AND_OLD_IMAGES",
     )
 
-A table knows the entities that are kept in it (``class Ticket(Entity, table=tickets)``); it knows nothing of where it
-runs.
+A table lists the entities that are declared with it (``class Ticket(Entity, table=tickets)``). It does not know where
+it runs.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _VIEW_TYPES = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
 _MOST_KEY_ATTRIBUTES = 4
 _LONGEST_KEY = 2048
 _MOST_TAGS, _LONGEST_TAG, _LONGEST_TAG_VALUE = 50, 128, 256
-# As DynamoDB has it, for tables and for indexes.
+# DynamoDB's rule for the names of tables and indexes.
 _NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
-# Values that stand in templates never have a lone "$".
+# No value in a key that a template makes has a lone "$".
 _INTERNAL = PAST + SEPARATOR
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A secondary index: the attributes of its key, and what it projects."""
+    """A secondary index: the attributes of its key, and its projection. Made by ``GlobalIndex`` and ``LocalIndex``."""
 
     name: str
     partition: tuple[str, ...]
     sort: tuple[str, ...]
     is_global: bool
-    # None: everything. An empty tuple: the keys only.
+    # The projected attributes beside the keys. None: all of them. An empty tuple: only the keys.
     include: tuple[str, ...] | None
 
     @property
@@ -60,10 +60,13 @@ def GlobalIndex(
     *,
     include: Sequence[str] | None = None,
 ) -> Index:
-    """A global secondary index; ``include`` names what it projects beside the keys (by default everything).
+    """A global secondary index; ``include`` lists the attributes that it projects beside the keys (by default all).
 
-    Up to four attributes can be given for each part of the key, where the endpoint supports that; one composed of a
-    template works everywhere.
+        GlobalIndex("byStatus", "GSI1PK", "GSI1SK")
+        GlobalIndex("byRegion", ["tenant", "region"], ["day", "total"], include=[])
+
+    A partition key and a sort key can have up to four attributes each, where the endpoint supports that; one attribute
+    that a template makes works everywhere.
     """
     _check_name("index", name)
     parts = _names(partition), _names(sort)
@@ -80,7 +83,7 @@ def GlobalIndex(
 
 
 def LocalIndex(name: str, sort: str, *, include: Sequence[str] | None = None) -> Index:
-    """A local secondary index: the table's partitions in another order."""
+    """A local secondary index: the partitions of the table, sorted by another attribute."""
     _check_name("index", name)
     return Index(name, (), (sort,), is_global=False, include=None if include is None else tuple(include))
 
@@ -112,7 +115,13 @@ def _names(given: str | Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(eq=False)
 class Table:
-    """One table: its key, its indexes, and how it is set up."""
+    """One table: its key, its indexes, and its settings.
+
+        tickets = Table("tickets", "PK", "SK", indexes=[GlobalIndex("byStatus", "GSI1PK", "GSI1SK")], ttl="ttl")
+
+    ``types`` are the types of key attributes that are not text. ``type_attribute`` is the attribute that distinguishes
+    the entities of the table, ``ttl`` that of the time to live, ``stream`` the view type of the stream.
+    """
 
     name: str
     partition: str
@@ -120,7 +129,7 @@ class Table:
     indexes: Sequence[Index] = ()
     # Key attributes that are not text: {"year": "N"}
     types: Mapping[str, str] = field(default_factory=dict)
-    # The attribute that tells entities apart, when the table has several kinds.
+    # The attribute that distinguishes entities, when the table has several.
     type_attribute: str | None = None
     ttl: str | None = None
     stream: str | None = None
@@ -167,7 +176,7 @@ class Table:
 
     @property
     def key_attributes(self) -> tuple[str, ...]:
-        """Every attribute that is part of some key, the table's first."""
+        """Every attribute that is part of a key, those of the table first."""
         names = [*self.key, *(name for index in self.indexes for name in index.attributes)]
         return tuple(dict.fromkeys(names))
 
@@ -178,16 +187,16 @@ class Table:
         known = ", ".join(index.name for index in self.indexes) or "none"
         raise ModelError(f"table {self.name!r} has no index {name!r}; it has {known}")
 
-    # -- items of the store's own ---------------------------------------------------------------------------------
+    # -- internal items ------------------------------------------------------------------------------------------
 
     def internal_key(self, kind: str, *parts: str) -> dict[str, AttributeValue]:
-        """The key of an item that the store keeps for itself among the others: a guard, a counter, a record.
+        """The key of an item that the store keeps for itself in the table: a guard, a sequence, a record.
 
-        No template makes such a key, and a field that holds a key itself is not allowed to.
+        No template makes such a key, and no value of a field that is a key attribute may begin so.
         """
         text = SEPARATOR.join([_INTERNAL + kind, *map(escape, parts)])
         if len(text.encode()) > _LONGEST_KEY:
-            # A digest in place of the parts, behind what no part can begin with.
+            # A digest instead of the parts, after what no part can begin with.
             text = f"{_INTERNAL}{kind}{SEPARATOR}{PAST}{SEPARATOR}{sha256(text.encode()).hexdigest()}"
         key = {self.partition: self._key_value(self.partition, text)}
         if self.sort is not None:
@@ -206,18 +215,18 @@ class Table:
         return {"S": text} if kind == "S" else {"B": b64encode(text.encode()).decode()}
 
     def is_internal(self, item: Mapping[str, AttributeValue]) -> bool:
-        """Whether an item is one of the store's own."""
+        """Whether an item is one that the store keeps for itself."""
         value = item.get(self.partition, {})
         if "B" in value:
             return b64decode(value["B"]).startswith(_INTERNAL.encode())
         return str(value.get("S", "")).startswith(_INTERNAL)
 
     def without_internal(self, items: list[dict[str, AttributeValue]]) -> list[dict[str, AttributeValue]]:
-        """Those of some items that are not the store's own; KeyError where a partition key is no text."""
+        """The items without those that the store keeps for itself; KeyError if a partition key is not text."""
         name = self.partition
         return [item for item in items if not item[name]["S"].startswith(_INTERNAL)]
 
-    # -- setting up -------------------------------------------------------------------------------------------------
+    # -- creating it ------------------------------------------------------------------------------------------------
 
     def create_request(self, name: str | None = None) -> dict[str, Any]:
         """The CreateTable request; time to live and recovery are set by requests of their own."""

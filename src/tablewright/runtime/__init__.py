@@ -1,14 +1,116 @@
-"""What a service needs around a store: identity, HTTP, events, mail, consumers, settings, measures.
+"""What a service needs around a store: settings, identity, HTTP, events, mail, consumers, metrics.
 
-settings       Settings, from the environment and a file; Secrets of a data folder
-system         System and Runtime: what a system is, and what it stands on
-application    the ASGI application of any systems
-identity       bearer tokens and callers; local_issuer for development
-dependencies   what routes ask for
-errors         what services refuse; problems: what that is over HTTP
-http, limits   what every request passes through
-events         from streams to subscribers; event_bridge
-mail           once for each event and recipient
-workers        consumers at work
-operations     health, metrics, dead letters; pages for people
+    settings            Settings, from the environment and a file; Secrets of a data folder
+    system              System: an application as the runtime knows it; Runtime: what the systems of a process use
+    errors              what services raise, without HTTP
+    idempotency         requests that have an effect once
+    internal_tables     the tables of the runtime itself
+    consumer_threads    stream consumers, each in a thread
+    metrics, logs       for Prometheus; lines of JSON
+    http/               application, gate, compiled routes, problems, admin routes, pages, the server
+    identity/           callers and their tokens; an issuer for development
+    events/             from streams to subscribers; EventBridge
+    mail/               messages about events, and transports that send them
+
+The names below are what a system and a command use; they are loaded on first use, as a command that only prints its
+settings needs no FastAPI.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__all__ = [
+    "ADMINS",
+    "CUSTOMERS",
+    "MEMBERS",
+    "SERVICES",
+    "Background",
+    "Caller",
+    "Clash",
+    "ConsumerSpec",
+    "Cursor",
+    "DemoUser",
+    "Event",
+    "Forbidden",
+    "Idempotency",
+    "IdempotencyKey",
+    "Invalid",
+    "Limit",
+    "Mailer",
+    "Message",
+    "Metrics",
+    "Missing",
+    "OnProgress",
+    "Responder",
+    "Runtime",
+    "ServiceProblem",
+    "Settings",
+    "SettingsError",
+    "System",
+    "TooLarge",
+    "TooMany",
+    "Unauthenticated",
+    "Unready",
+    "allow",
+    "application",
+    "documented",
+    "publisher",
+    "runtime_of",
+    "service_of",
+]
+
+if TYPE_CHECKING:
+    from tablewright.runtime.consumer_threads import ConsumerSpec
+    from tablewright.runtime.errors import (
+        Clash,
+        Forbidden,
+        Invalid,
+        Missing,
+        ServiceProblem,
+        TooLarge,
+        TooMany,
+        Unauthenticated,
+        Unready,
+    )
+    from tablewright.runtime.events.event_log import Event, publisher
+    from tablewright.runtime.http.application import application
+    from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, runtime_of, service_of
+    from tablewright.runtime.http.problems import documented
+    from tablewright.runtime.idempotency import Idempotency, Responder
+    from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, MEMBERS, SERVICES, Caller
+    from tablewright.runtime.mail.event_mail import Mailer, Message
+    from tablewright.runtime.metrics import Metrics
+    from tablewright.runtime.settings import Settings, SettingsError
+    from tablewright.runtime.system import Background, DemoUser, OnProgress, Runtime, System
+else:
+    _MODULES = {
+        "consumer_threads": ("ConsumerSpec",),
+        "errors": (
+            "Clash",
+            "Forbidden",
+            "Invalid",
+            "Missing",
+            "ServiceProblem",
+            "TooLarge",
+            "TooMany",
+            "Unauthenticated",
+            "Unready",
+        ),
+        "events.event_log": ("Event", "publisher"),
+        "http.application": ("application",),
+        "http.dependencies": ("Cursor", "IdempotencyKey", "Limit", "allow", "runtime_of", "service_of"),
+        "http.problems": ("documented",),
+        "idempotency": ("Idempotency", "Responder"),
+        "identity.tokens": ("ADMINS", "CUSTOMERS", "MEMBERS", "SERVICES", "Caller"),
+        "mail.event_mail": ("Mailer", "Message"),
+        "metrics": ("Metrics",),
+        "settings": ("Settings", "SettingsError"),
+        "system": ("Background", "DemoUser", "OnProgress", "Runtime", "System"),
+    }
+    _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+        return value

@@ -33,7 +33,7 @@ def client(service: str, region: str | None, endpoint: str | None = None) -> Any
     return session.create_client(service, region_name=region, endpoint_url=endpoint, config=config)
 
 
-def problem_with(region: str | None, endpoint: str | None) -> str | None:
+def client_problem(region: str | None, endpoint: str | None) -> str | None:
     """Why a client cannot be made, if so."""
     import botocore.session
 

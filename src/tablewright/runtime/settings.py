@@ -28,7 +28,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from tablewright.design.table_names import table_name
+from tablewright.design import table_name
 from tablewright.model import Table
 
 PREFIX = "TABLEWRIGHT_"

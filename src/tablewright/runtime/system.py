@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tablewright.engine import Engine
 from tablewright.model import Design, Table
-from tablewright.runtime import aws_clients
+from tablewright.runtime.aws_clients import client_problem, is_endpoint
 from tablewright.runtime.consumer_threads import ConsumerSpec
 from tablewright.runtime.http.rate_limit import RateLimit
 from tablewright.runtime.identity import local_issuer, tokens
@@ -46,8 +46,8 @@ from tablewright.store import (
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
-# Called with progress: (what, done, total).
 OnProgress = Callable[[str, int, int], None]
+"""Called with progress: what is being done, how much is done, and of how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Runtime:
     @classmethod
     def open(cls, settings: Settings, systems: Sequence[System], *, clock: Callable[[], float] = time.time) -> Self:
         """Open everything; SettingsError, or the engine's StorageError, if that is not possible."""
-        if settings.endpoint is not None and not aws_clients.is_endpoint(settings.endpoint):
+        if settings.endpoint is not None and not is_endpoint(settings.endpoint):
             raise SettingsError("give the endpoint of DynamoDB as http://host:port or https://host")
         _import(settings.extensions)
         if settings.mode == "production" and not settings.is_embedded:
@@ -249,7 +249,7 @@ def _identity(
 
 def _transport(settings: Settings) -> mail_transport.Transport:
     if settings.ses or settings.event_bus is not None:
-        problem = aws_clients.problem_with(settings.region, settings.aws_endpoint)
+        problem = client_problem(settings.region, settings.aws_endpoint)
         if problem is not None:
             raise SettingsError(problem)
     if settings.ses:

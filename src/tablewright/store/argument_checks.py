@@ -1,6 +1,6 @@
-"""Arguments of another kind than a call takes: a pattern that was not called, a class for an entity, a table's name.
+"""Arguments of the wrong type: a pattern that was not called, a class instead of an entity, a table's name.
 
-A type checker sees them too; this is for those who have none, and names what is taken instead.
+A type checker finds them too; these errors are for those without one, and name what the call takes.
 """
 
 from __future__ import annotations
@@ -9,35 +9,37 @@ from typing import Any
 
 from tablewright.model import CollectionSelection, Entity, Lookup, ModelError, Selection, Table
 
-A_GET = "what a Get pattern gives, such as Call.by_id(call_id=...)"
-A_QUERY = "what a Query pattern gives, such as Call.of_user(user_id=...)"
-A_COLLECTION_QUERY = "what a CollectionQuery pattern gives, such as Case.of_ticket(ticket_id=...)"
+A_GET = "a lookup, such as Call.by_id(call_id=...)"
+A_QUERY = "a selection, such as Call.of_user(user_id=...)"
+A_COLLECTION_QUERY = "a selection of a collection, such as Case.of_ticket(ticket_id=...)"
 AN_ENTITY = "an entity, such as Call(call_id=...)"
 A_TARGET = f"an entity, or {A_GET}"
 OPERATIONS = "operations, such as Create(call) or Update(call, ...)"
 TABLES = "tables"
-A_CLASS = "the class of an entity"
+A_CLASS = "an entity class"
 A_SCOPE = f"a table, or {A_CLASS}"
 
 
-def not_taken(call: str, takes: str, given: Any) -> ModelError:
-    """The error for an argument that a call does not take."""
-    return ModelError(f"{call} takes {takes}, not {_told(given)}")
+def wrong_argument(call: str, takes: str, given: Any) -> ModelError:
+    """The error for an argument of a type that a call does not take."""
+    return ModelError(f"{call} takes {takes}, not {_described(given)}")
 
 
 def is_entity_class(given: Any) -> bool:
+    """Whether something is the class of an entity."""
     return isinstance(given, type) and issubclass(given, Entity)
 
 
-def _told(given: Any) -> str:
+def _described(given: Any) -> str:
     if isinstance(given, Lookup | Selection):
-        return f"what {given.entity.__name__}.{given.name} gives"
+        kind = "lookup" if isinstance(given, Lookup) else "selection"
+        return f"the {kind} {given.entity.__name__}.{given.name}(...)"
     if isinstance(given, CollectionSelection):
-        return f"what {given.collection.__name__}.{given.name} gives"
+        return f"the selection {given.collection.__name__}.{given.name}(...) of a collection"
     if isinstance(given, Table):
         return f"the table {given.name}"
     if isinstance(given, type):
         return f"the class {given.__name__}"
     if isinstance(given, Entity):
         return f"a {type(given).__name__}"
-    return "a pattern that is not called" if callable(given) else type(given).__name__
+    return "a pattern that was not called" if callable(given) else type(given).__name__

@@ -13,27 +13,28 @@ from tablewright.model import Table
 from tablewright.store.blobs.blob_store import BlobStore
 from tablewright.store.errors import StoreError
 
-# Told of every response: the access pattern ("Call.upcoming"), the operation, and DynamoDB's ConsumedCapacity.
+# Called for every response with the access pattern ("Call.upcoming"), the operation, and DynamoDB's ConsumedCapacity.
 CapacityHook = Callable[[str, str, Any], None]
 
 
 @dataclass(slots=True)
 class Context:
-    """One store's settings."""
+    """The settings of one store."""
 
     clock: Callable[[], float] = time.time
     entropy: random.Random = field(default_factory=random.SystemRandom)
-    # Signs cursors; a store that is to take cursors from another one needs the same secret.
+    # Signs cursors; stores that accept each other's cursors need the same secret.
     cursor_secret: bytes = b""
-    # Tables that are called otherwise here: {"Calls": "staging-Calls"}
+    # Tables with another name here: {"Calls": "staging-Calls"}
     table_names: Mapping[str, str] = field(default_factory=dict)
-    # Refuse an update that would have to read the item first, instead of reading it.
+    # Whether a write that has to read the item first is refused.
     strict: bool = False
     on_capacity: CapacityHook | None = None
-    # Where large values are that do not fit into their items; None: nowhere, so that they have to fit.
+    # Where large values are offloaded to; None: nowhere, so they have to fit into their items.
     blobs: BlobStore | None = None
 
     def now(self) -> datetime:
+        """The time of the clock."""
         return datetime.fromtimestamp(self.clock(), UTC)
 
     def blob_store(self) -> BlobStore:
@@ -43,4 +44,5 @@ class Context:
         return self.blobs
 
     def name_of(self, table: Table) -> str:
+        """The name of a table where this store runs."""
         return self.table_names.get(table.name, table.name)

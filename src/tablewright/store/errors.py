@@ -1,29 +1,29 @@
-"""What can go wrong with a store, in the words of the design.
+"""The errors of a store, in the words of the design.
 
     StoreError
-    ├── NotFound                  the item to change is not there
-    ├── AlreadyExists             the item to create is there
-    ├── Conflict                  somebody else was faster
+    ├── NotFound                  the item to change does not exist
+    ├── AlreadyExists             the item to create exists
+    ├── Conflict                  another writer was faster
     │   ├── VersionConflict       expected, found
-    │   └── LeaseLost             a shard, or a rebuild, that another consumer has taken over
+    │   └── LeaseLost             another consumer has taken over a shard or a rebuild
     ├── NotUnique                 entity, field, value
-    ├── ConditionFailed           a condition of the caller's own, or a bound of a field, did not hold
-    ├── Cancelled                 a transaction; reasons, one for each of its actions
-    ├── KeyMismatch               an idempotency key that was used for another request
-    ├── InProgress                an idempotent request that is still running
-    ├── InvalidCursor             a cursor that was altered, or belongs to another read
-    ├── LimitExceeded             more than the service takes (100 actions, 400 KB)
-    ├── Unreadable                an item that is of an entity and cannot be read as one; entity, key, reason
-    ├── BlobLost                  a large value that is outside of its item, and not there either; entity, field, blob
-    ├── ReadRequired              a write that would have to read first, in a store that is strict
-    ├── TableMismatch             a table is not what the model says, and cannot safely be made so; differences
-    ├── NotReady                  a table or an index that is still being made
-    ├── RecordsLost               a stream that went on without its consumer for longer than it keeps records
-    ├── RebuildUnfinished         a consumer whose rebuild was begun and not finished
-    ├── Unavailable               something that a handler needs cannot be reached now
-    └── ServiceError              anything else the service answers with: code, message
+    ├── ConditionFailed           a condition of the caller, or a bound of a field, does not hold
+    ├── Cancelled                 a transaction was not applied; reasons, one for each action
+    ├── KeyMismatch               an idempotency key was used for another request
+    ├── InProgress                an idempotent request, or a rebuild, is still running
+    ├── InvalidCursor             a cursor was altered, or belongs to another read
+    ├── LimitExceeded             more than the service accepts (100 actions, 400 KB)
+    ├── Unreadable                an item of an entity is not valid as one; entity, key, reason
+    ├── BlobLost                  the blob of a large value is missing or damaged; entity, field, blob
+    ├── ReadRequired              a write has to read first, and the store is strict
+    ├── TableMismatch             a table differs from the model, and cannot be changed safely; differences
+    ├── NotReady                  a table or an index is still being created
+    ├── RecordsLost               a stream has trimmed records that its consumer has not read
+    ├── RebuildUnfinished         a rebuild of the consumer was started and not finished
+    ├── Unavailable               raised by a handler: something that it needs cannot be reached now
+    └── ServiceError              any other error of the service; code, message, details
 
-Errors name the entity, the field and the reason; none of them shows an expression or a key string.
+Errors name the entity, the field and the reason; none of them shows an expression or a key.
 """
 
 from __future__ import annotations
@@ -39,24 +39,30 @@ class StoreError(Exception):
 
 
 class NotFound(StoreError):
+    """The item to change, or something else that is needed, does not exist."""
+
     def __init__(self, entity: str, key: object) -> None:
-        super().__init__(f"{entity} {key} is not there")
+        super().__init__(f"{entity} {key} does not exist")
         self.entity = entity
         self.key = key
 
 
 class AlreadyExists(StoreError):
+    """The item to create exists, or another entity has its key."""
+
     def __init__(self, entity: str, key: object) -> None:
-        super().__init__(f"{entity} {key} exists already")
+        super().__init__(f"{entity} {key} already exists")
         self.entity = entity
         self.key = key
 
 
 class Conflict(StoreError):
-    """Somebody else changed the item in the meantime; read it again and decide anew."""
+    """Another writer changed the item in the meantime: read it again, and decide anew."""
 
 
 class VersionConflict(Conflict):
+    """The item has another version than the one that was read; ``found`` is None if it has been deleted."""
+
     def __init__(self, entity: str, key: object, expected: int, found: int | None) -> None:
         state = "the item is gone" if found is None else f"{found} found"
         super().__init__(f"{entity} {key}: version {expected} expected, {state}")
@@ -66,13 +72,15 @@ class VersionConflict(Conflict):
 
 
 class LeaseLost(Conflict):
-    """Another consumer of the same name has taken the work over; nothing of it was done twice."""
+    """Another consumer of the same name has taken over the work; none of it was done twice."""
 
     def __init__(self) -> None:
-        super().__init__("another consumer of the same name has taken the work over")
+        super().__init__("another consumer of the same name has taken over the work")
 
 
 class NotUnique(StoreError):
+    """Another item has the value of a unique field."""
+
     def __init__(self, entity: str, field: str, value: object) -> None:
         super().__init__(f"{entity}: {field} {value} is taken")
         self.entity = entity
@@ -81,36 +89,36 @@ class NotUnique(StoreError):
 
 
 class ConditionFailed(StoreError):
-    """A condition that the caller gave did not hold."""
+    """A condition of the caller (``expect``, ``Check``), or a bound of a field, does not hold."""
 
 
 class Cancelled(StoreError):
-    """A transaction that was not applied; ``reasons`` has an error, or None, for each of its actions."""
+    """A transaction was not applied; ``reasons`` has an error, or None, for each of its actions."""
 
     def __init__(self, reasons: Sequence[StoreError | None]) -> None:
-        told = "; ".join(f"action {n}: {reason}" for n, reason in enumerate(reasons, 1) if reason is not None)
-        super().__init__(f"the transaction was not applied: {told}")
+        why = "; ".join(f"action {n}: {reason}" for n, reason in enumerate(reasons, 1) if reason is not None)
+        super().__init__(f"the transaction was not applied: {why}")
         self.reasons = tuple(reasons)
 
 
 class KeyMismatch(StoreError):
-    """An idempotency key was used before, for another request."""
+    """An idempotency key was used before, for another request: use a new key for a new request."""
 
 
 class InProgress(StoreError):
-    """A request with this idempotency key is being executed; ask again later."""
+    """A request with this idempotency key, or a rebuild, is still running: try again later."""
 
 
 class InvalidCursor(StoreError):
-    """A cursor that was altered, or that belongs to another read."""
+    """A cursor was altered, or belongs to another read: begin that read again without one."""
 
 
 class LimitExceeded(StoreError):
-    """More than the service takes in one request."""
+    """More than the service accepts: 100 actions in a transaction, 400 KB in an item."""
 
 
 class Unreadable(StoreError):
-    """An item that is of an entity and cannot be read as one: another program wrote it, or the entity has changed."""
+    """An item of an entity is not valid as one: another program wrote it, or the entity has changed."""
 
     def __init__(self, entity: str, key: object, reason: str) -> None:
         super().__init__(f"{entity} {key} cannot be read: {reason}")
@@ -120,7 +128,7 @@ class Unreadable(StoreError):
 
 
 class BlobLost(StoreError):
-    """An item refers to a blob that is not in the object store, or not what was written."""
+    """An item refers to a blob that is missing, or is not what was written."""
 
     def __init__(self, entity: str, key: object, field: str, blob: str, reason: str) -> None:
         super().__init__(f"{entity} {key}: {field} is kept in the blob {blob}, which {reason}")
@@ -130,7 +138,7 @@ class BlobLost(StoreError):
 
 
 class ReadRequired(StoreError):
-    """A strict store was asked for a write that is possible only if the item is read first."""
+    """A strict store was asked for a write that has to read the item first."""
 
     def __init__(self, entity: str, key: object, needed: str) -> None:
         super().__init__(f"{entity} {key}: this write has to read {needed} first, and the store is strict")
@@ -138,7 +146,7 @@ class ReadRequired(StoreError):
 
 
 class TableMismatch(StoreError):
-    """Tables differ from the model in a way that cannot be mended safely; nothing was changed."""
+    """Tables differ from the model in a way that cannot be changed safely; nothing was changed."""
 
     def __init__(self, differences: Sequence[Difference]) -> None:
         super().__init__("; ".join(map(str, differences)))
@@ -146,27 +154,27 @@ class TableMismatch(StoreError):
 
 
 class NotReady(StoreError):
-    """A table or an index is still being made; ask again later."""
+    """A table or an index is still being created: try again later."""
 
 
 class RecordsLost(StoreError):
-    """Records of a stream were trimmed before they were read: what follows from them has to be rebuilt."""
+    """Records of a stream were trimmed before they were read: rebuild, or continue with ``skip_lost``."""
 
 
 class RebuildUnfinished(StoreError):
-    """A rebuild was begun and not finished, so what it builds is incomplete; begin it again."""
+    """A rebuild was started and not finished, so its result is incomplete: start it again."""
 
 
 class Unavailable(StoreError):
-    """Raised by a handler when something that it needs cannot be reached: the consumer waits, and goes on later."""
+    """Raised by a handler when something that it needs cannot be reached: the consumer waits, and tries again."""
 
 
 class ServiceError(StoreError):
-    """An answer of the service that has no other name here."""
+    """Any other error of the service: its ``code`` and ``message``, and further members as ``details``."""
 
     def __init__(self, code: str, message: str, details: dict[str, Any] | None = None) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
-        # Members beside code and message: Item, CancellationReasons
+        # Such as Item and CancellationReasons.
         self.details = details or {}

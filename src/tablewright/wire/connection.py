@@ -12,8 +12,7 @@ connection, and the response would be lost.
 
 A subclass makes the responses:
 
-    respond(request)         send(response, request) at once; or enqueue(pending) and later complete(pending, response),
-                             with parts of it sent before by send_part(pending, part)
+    respond(request)         send(response, request) at once; or enqueue(pending) and later complete(pending, response)
     error_response(status)   what a client gets whose request could not be read to its end
 """
 
@@ -51,7 +50,7 @@ class _Refused(Exception):
 
 
 class PendingResponse:
-    """A response that keeps its position in the queue: parts of it may be sent, and all of it once it is ready."""
+    """A response that keeps its position in the queue until it is ready."""
 
     __slots__ = ("last", "ready", "response")
 
@@ -234,14 +233,9 @@ class Connection(asyncio.Protocol):
         self.deadline = math.inf
         self._queue.append(pending)
 
-    def send_part(self, pending: PendingResponse, part: bytes) -> None:
-        """Sends part of a response, as soon as those before it have been sent."""
-        pending.response += part
-        self._send_ready()
-
-    def complete(self, pending: PendingResponse, rest: bytes) -> None:
-        """Sends a response, or the rest of it, as soon as those before it have been sent."""
-        pending.response += rest
+    def complete(self, pending: PendingResponse, response: bytes) -> None:
+        """Sends a response as soon as those before it have been sent."""
+        pending.response = response
         pending.ready = True
         self._send_ready()
 
@@ -265,11 +259,6 @@ class Connection(asyncio.Protocol):
         while queue and queue[0].ready:
             pending = queue.popleft()
             self._write(pending.response, pending.last)
-        if queue and queue[0].response:
-            pending = queue[0]
-            part, pending.response = pending.response, b""
-            if self._transport is not None and not self._transport.is_closing():
-                self._transport.write(part)
         if self._backlog:
             self._resume()
 

@@ -14,11 +14,11 @@ from tablewright.wire.connection_limits import Limits
 class ConnectionRegistry:
     """The host of connections (``connection.Host``)."""
 
-    def __init__(self, limits: Limits, connections: set[Connection] | None = None) -> None:
+    def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.stopping = False
         self.now = 0.0
-        self._connections: set[Connection] = set() if connections is None else connections
+        self._connections: set[Connection] = set()
         self._rejected: set[Connection] = set()
         self._timer: asyncio.TimerHandle | None = None
 

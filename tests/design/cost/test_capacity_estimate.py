@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
+from tablewright.design.cost.index_costs import is_sparse
 from tablewright.design.sample_entities import sample
 from tablewright.model import (
     Design,
@@ -244,5 +245,5 @@ def test_an_index_that_an_item_is_in_later_only_is_sparse() -> None:
 
     design = Design("Things", tables=[table], writes=[Write("add", ItemWrite(Thing, "create"))])
     capacity, schema = CapacityEstimate(design), schema_of(Thing)
-    assert [index.name for index in table.indexes if capacity.is_sparse(schema, index)] == ["byOwner"]
+    assert [index.name for index in table.indexes if is_sparse(schema, index)] == ["byOwner"]
     assert [units.place for units in capacity.of("add")] == ["Things", "Things/byKind"]

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from tablewright.design.diff import Impact, changes
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.model import (
     Design,
     Entity,

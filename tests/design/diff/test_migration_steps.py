@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pytest
 
 from tablewright.design.diff import Impact, changes, most_severe
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.engine import Engine
 from tablewright.model import (
     Design,

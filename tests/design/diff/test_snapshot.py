@@ -1,6 +1,7 @@
 """Snapshots: stable, complete enough to be compared, and refused where they are not whole."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from tablewright.design.design_loading import DesignError
 from tablewright.design.diff import changes
-from tablewright.design.diff.snapshot import read, snapshot, text
+from tablewright.design.diff.design_snapshot import read_snapshots, snapshot, snapshot_text
 from tablewright.store.streams.checkpoint import CheckpointTable
 from tests.design.subjects import DESIGNS, SYSTEMS
 from tests.model.seed_designs import CANDIDATES
@@ -19,16 +20,16 @@ from tests.model.seed_designs import CANDIDATES
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_design_does_not_differ_from_its_snapshot(name: str, tmp_path: Path) -> None:
     path = tmp_path / "design.json"
-    path.write_text(text([DESIGNS[name]]))
-    (kept,) = read(path)
+    path.write_text(snapshot_text([DESIGNS[name]]))
+    (kept,) = read_snapshots(path)
     assert kept == snapshot(DESIGNS[name])
     assert changes(kept, snapshot(DESIGNS[name])) == []
 
 
 def test_a_snapshot_is_the_same_in_every_process() -> None:
     program = (
-        "from tablewright.design.design_loading import load; from tablewright.design.diff.snapshot import text; "
-        f"print(text([design for path in {SYSTEMS!r} for design in load(path)]))"
+        "from tablewright.design import load; from tablewright.design.diff import snapshot_text; "
+        f"print(snapshot_text([design for path in {SYSTEMS!r} for design in load(path)]))"
     )
     one, other = (
         subprocess.run(
@@ -36,7 +37,7 @@ def test_a_snapshot_is_the_same_in_every_process() -> None:
             check=True,
             capture_output=True,
             timeout=60,
-            env={"PYTHONHASHSEED": seed},
+            env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     )
@@ -68,12 +69,12 @@ def test_what_is_no_snapshot_is_refused(content: str, message: str, tmp_path: Pa
     path = tmp_path / "design.json"
     path.write_text(content)
     with pytest.raises(DesignError, match=message):
-        read(path)
+        read_snapshots(path)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(DesignError, match="cannot be read: No such file"):
-        read(tmp_path / "design.json")
+        read_snapshots(tmp_path / "design.json")
 
 
 def test_a_snapshot_is_plain_json() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 
 from tablewright.design.diff import Impact, changes, most_severe
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.model import (
     Design,
     Entity,
@@ -27,6 +27,7 @@ from tablewright.model import (
     TemplateError,
     schema_of,
 )
+from tests.examples import examples
 
 # A type, and a strategy for values of it.
 Kinds = tuple[Any, st.SearchStrategy[Any]]
@@ -104,7 +105,7 @@ def is_free(old: Any, new: Any) -> bool:
     return most_severe(changes(before, after)) in (None, Impact.FREE)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_what_is_free_is_read_and_written_back_as_it_was(data: st.DataObject) -> None:
     atoms, shapes = st.sampled_from(ATOMS), st.sampled_from(SHAPES)
@@ -120,7 +121,7 @@ def test_what_is_free_is_read_and_written_back_as_it_was(data: st.DataObject) ->
         assert new.of(item).item() == item
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_a_type_does_not_differ_from_itself(data: st.DataObject) -> None:
     one, other = data.draw(st.sampled_from(ATOMS)), data.draw(st.sampled_from(ATOMS))
@@ -139,7 +140,7 @@ def keyed(annotation: Any, template: str) -> Any:
     return new_class("Thing", (Entity,), {"table": Table("things", "id", "SK")}, lambda given: given.update(namespace))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_a_key_that_is_not_told_to_change_is_written_as_it_was(data: st.DataObject) -> None:
     template = data.draw(st.sampled_from(FORMS))

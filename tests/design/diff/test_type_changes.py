@@ -18,7 +18,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, Str
 from typing_extensions import TypeAliasType, TypedDict
 
 from tablewright.design.diff import Impact, changes, most_severe
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.model import Design, Entity, EpochMillis, EpochSeconds, Table, schema_of
 
 DAY, NOON = date(2026, 1, 15), datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -454,7 +454,7 @@ def test_a_model_that_is_changed_in_place_is_another_one() -> None:
         assert verdict(version(whole(old)), version(whole(new))) is Impact.UNSAFE
 
 
-def test_two_models_of_one_name_are_told_apart() -> None:
+def test_two_models_of_one_name_are_distinct() -> None:
     def holder(kind: Any) -> Any:
         class Part(BaseModel):
             value: kind

@@ -5,7 +5,7 @@ from types import new_class
 from typing import Any
 
 from tablewright.design.diff import DesignChange, changes
-from tablewright.design.diff.snapshot import snapshot
+from tablewright.design.diff.design_snapshot import snapshot
 from tablewright.model import (
     Design,
     Entity,

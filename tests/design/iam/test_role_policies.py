@@ -109,7 +109,7 @@ def test_no_policy_has_a_wildcard_or_an_action_of_an_administrator(name: str) ->
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_sids_are_told_apart(name: str) -> None:
+def test_sids_are_distinct(name: str) -> None:
     for grants in iam.all_grants(DESIGNS[name], NOTES_TABLE).values():
         sids = [each["Sid"] for each in iam.document(grants, iam.arns("us-east-1", ACCOUNT))["Statement"]]
         assert len(set(sids)) == len(sids)

@@ -10,7 +10,7 @@ from cfnlint.core import get_rules  # type: ignore[import-untyped]
 
 from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.policy_evaluation import is_allowed
-from tablewright.design.infra.cloudformation import template
+from tablewright.design.infra.cloudformation import cloudformation_template
 from tablewright.design.infra.table_requests import Deployment, ProvisionedCapacity, create_table, requests
 from tablewright.design.table_names import table_name
 from tablewright.model import Design, Entity, Get, Table, schema_of
@@ -34,17 +34,17 @@ def rules() -> Any:
 @pytest.mark.requirement("X3")
 @pytest.mark.parametrize("name", DESIGNS)
 def test_cfn_lint_has_nothing_to_say(name: str) -> None:
-    assert complaints(template(DESIGNS[name], Deployment(), policies=True, notes_in=NOTES_TABLE)) == []
+    assert complaints(cloudformation_template(DESIGNS[name], Deployment(), policies=True, notes_in=NOTES_TABLE)) == []
 
 
 @pytest.mark.requirement("X3")
 def test_cfn_lint_has_nothing_to_say_about_provisioned_tables_with_all_settings() -> None:
-    assert complaints(template(SAFE, PROVISIONED)) == []
-    assert complaints(template(models.design, PROVISIONED, policies=True, notes_in=NOTES_TABLE)) == []
+    assert complaints(cloudformation_template(SAFE, PROVISIONED)) == []
+    assert complaints(cloudformation_template(models.design, PROVISIONED, policies=True, notes_in=NOTES_TABLE)) == []
 
 
 def test_cfn_lint_would_have_something_to_say() -> None:
-    broken = template(SAFE, Deployment())
+    broken = cloudformation_template(SAFE, Deployment())
     broken["Resources"]["SecretsTable"]["Properties"]["BillingMode"] = "FREE"
     assert complaints(broken) != []
 
@@ -101,7 +101,7 @@ class Resolver:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_tables_are_those_of_the_model(name: str, environment: str | None) -> None:
     design = DESIGNS[name]
-    content = template(design, Deployment())
+    content = cloudformation_template(design, Deployment())
     resolver = Resolver(content, **({} if environment is None else {"Environment": environment}))
     tables = [
         resolver.properties(key) for key, each in content["Resources"].items() if each["Type"] == "AWS::DynamoDB::Table"
@@ -127,7 +127,7 @@ def test_tables_are_those_of_the_model(name: str, environment: str | None) -> No
 
 
 def test_all_settings_of_a_table_are_in_the_template() -> None:
-    content = template(SAFE, Deployment())
+    content = cloudformation_template(SAFE, Deployment())
     properties = Resolver(content).properties("SecretsTable")
     assert properties["SSESpecification"] == {"SSEEnabled": True, "SSEType": "KMS"}
     assert properties["DeletionProtectionEnabled"] is True
@@ -140,14 +140,14 @@ def test_all_settings_of_a_table_are_in_the_template() -> None:
 
 
 def test_an_environment_that_is_asked_for_is_the_default() -> None:
-    content = template(SAFE, Deployment(environment="prod"))
+    content = cloudformation_template(SAFE, Deployment(environment="prod"))
     assert Resolver(content).properties("SecretsTable")["TableName"] == "prod-Secrets"
     assert Resolver(content, Environment="").properties("SecretsTable")["TableName"] == "Secrets"
 
 
 def test_tables_of_several_environments_keep_their_names_by_default() -> None:
     design = Design("Mixed", tables=[Table("prod-a1", "id"), Table("poc-b1", "id"), Table("c01", "id")])
-    content = template(design, Deployment())
+    content = cloudformation_template(design, Deployment())
     assert complaints(content) == []
     names = {key: Resolver(content).properties(key)["TableName"] for key in content["Resources"]}
     assert names == {"A1Table": "prod-a1", "B1Table": "poc-b1", "C01Table": "c01"}
@@ -156,13 +156,13 @@ def test_tables_of_several_environments_keep_their_names_by_default() -> None:
 
 
 def test_tables_outlive_their_stack() -> None:
-    table = template(SAFE, Deployment())["Resources"]["SecretsTable"]
+    table = cloudformation_template(SAFE, Deployment())["Resources"]["SecretsTable"]
     assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
 
 @pytest.mark.requirement("X3")
 def test_names_and_arns_are_exported() -> None:
-    outputs = template(SAFE, Deployment())["Outputs"]
+    outputs = cloudformation_template(SAFE, Deployment())["Outputs"]
     assert {name: each["Value"] for name, each in outputs.items()} == {
         "SecretsName": {"Ref": "SecretsTable"},
         "SecretsArn": {"Fn::GetAtt": ["SecretsTable", "Arn"]},
@@ -172,7 +172,7 @@ def test_names_and_arns_are_exported() -> None:
 
 
 def test_capacity_is_a_parameter() -> None:
-    content = template(SAFE, PROVISIONED)
+    content = cloudformation_template(SAFE, PROVISIONED)
     properties = Resolver(content, ReadCapacity=7).properties("SecretsTable")
     assert properties["ProvisionedThroughput"] == {"ReadCapacityUnits": 7, "WriteCapacityUnits": 5}
     scaled = Resolver(content, MaxReadCapacity=70).properties("SecretsReadTarget")
@@ -186,7 +186,7 @@ def test_capacity_is_a_parameter() -> None:
 
 @pytest.mark.requirement("X3")
 def test_policies_in_the_template_name_the_very_resources() -> None:
-    content = template(models.design, Deployment(), policies=True, notes_in=NOTES_TABLE)
+    content = cloudformation_template(models.design, Deployment(), policies=True, notes_in=NOTES_TABLE)
     policy = Resolver(content).value(content["Resources"]["ConsumerPolicy"]["Properties"]["PolicyDocument"])
     assert "*" not in json.dumps(policy)
     assert is_allowed(policy, "dynamodb:GetRecords", "<OrdersTable.StreamArn>")
@@ -197,7 +197,9 @@ def test_policies_in_the_template_name_the_very_resources() -> None:
 
 
 def test_notes_in_a_table_of_somebody_else_are_named_by_its_arn() -> None:
-    content = template(models.design, Deployment(), policies=True, notes_in=Table("poc-notes", "PK", "SK"))
+    content = cloudformation_template(
+        models.design, Deployment(), policies=True, notes_in=Table("poc-notes", "PK", "SK")
+    )
     assert complaints(content) == []
     statements = content["Resources"]["ConsumerPolicy"]["Properties"]["PolicyDocument"]["Statement"]
     (text, values), *others = [
@@ -218,11 +220,11 @@ def many(number: int, **settings: Any) -> Design:
 
 
 def test_a_template_has_no_more_than_cloudformation_takes() -> None:
-    assert len(template(many(100), Deployment())["Outputs"]) == 200
+    assert len(cloudformation_template(many(100), Deployment())["Outputs"]) == 200
     with pytest.raises(DesignError, match="would have 202 outputs, and CloudFormation allows 200; split the design"):
-        template(many(101), Deployment())
+        cloudformation_template(many(101), Deployment())
     with pytest.raises(DesignError, match="would have 505 resources, and CloudFormation allows 500"):
-        template(many(101), Deployment(capacity=ProvisionedCapacity(5, 5, 50, 50)))
+        cloudformation_template(many(101), Deployment(capacity=ProvisionedCapacity(5, 5, 50, 50)))
 
 
 def test_roles_that_are_called_alike_have_a_policy_each() -> None:
@@ -232,7 +234,7 @@ def test_roles_that_are_called_alike_have_a_policy_each() -> None:
 
     roles = {"api v1": ["Order.by_id"], "api-v1": ["Order.by_id"]}
     design = Design("Orders", tables=[schema_of(Order).table], roles=roles)
-    resources = template(design, Deployment(), policies=True)["Resources"]
+    resources = cloudformation_template(design, Deployment(), policies=True)["Resources"]
     assert [name for name in resources if name.endswith("Policy")] == ["ApiV1Policy", "ApiV1XPolicy"]
 
 
@@ -243,14 +245,14 @@ def test_a_role_that_may_do_nothing_has_no_policy_and_the_others_have() -> None:
 
     roles = {"nobody": [], "api": ["Order.by_id"]}
     design = Design("Orders", tables=[schema_of(Order).table], roles=roles)
-    resources = template(design, Deployment(), policies=True)["Resources"]
+    resources = cloudformation_template(design, Deployment(), policies=True)["Resources"]
     assert [name for name in resources if name.endswith("Policy")] == ["ApiPolicy"]
 
 
-def test_tables_that_are_told_apart_by_the_environment_alone_are_refused() -> None:
+def test_tables_that_are_distinct_by_the_environment_alone_are_refused() -> None:
     design = Design("Orders", tables=[Table("dev-orders", "id"), Table("prod-orders", "id")])
     with pytest.raises(DesignError, match="dev-orders and prod-orders would have the same name in another environment"):
-        template(design, Deployment())
+        cloudformation_template(design, Deployment())
     assert [request.body["TableName"] for request in requests(design, Deployment())] == ["dev-orders", "prod-orders"]
     with pytest.raises(DesignError, match="would have the same name in another environment"):
         requests(design, Deployment(environment="test"))

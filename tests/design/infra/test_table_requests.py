@@ -17,7 +17,7 @@ from botocore.model import ServiceModel
 from botocore.validate import validate_parameters
 
 from tablewright.design.design_loading import DesignError
-from tablewright.design.infra import aws_cli, boto3_script
+from tablewright.design.infra import aws_cli_commands, aws_cli_script, boto3_script
 from tablewright.design.infra.table_requests import Deployment, ProvisionedCapacity, requests
 from tablewright.design.table_names import bare_name, environment_of, table_name
 from tablewright.engine import DynamoError, Engine
@@ -220,7 +220,7 @@ def short(shape: Any, text: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_commands_are_the_requests(name: str, deployment: str) -> None:
     design, where = DESIGNS[name], DEPLOYMENTS[deployment]
-    commands = [command for command in aws_cli.commands(design, where) if "wait" not in command]
+    commands = [command for command in aws_cli_commands(design, where) if "wait" not in command]
     expected = [(each.service, each.operation, each.body) for each in requests(design, where)]
     assert [parsed(command) for command in commands] == expected
 
@@ -238,12 +238,12 @@ def run_by_a_shell(script: str, folder: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_shell_reads_the_script_as_the_commands(name: str, tmp_path: Path) -> None:
-    found = run_by_a_shell(aws_cli.script(DESIGNS[name], Deployment()), tmp_path)
-    assert found == aws_cli.commands(DESIGNS[name], Deployment())
+    found = run_by_a_shell(aws_cli_script(DESIGNS[name], Deployment()), tmp_path)
+    assert found == aws_cli_commands(DESIGNS[name], Deployment())
 
 
 def test_a_table_is_waited_for_before_more_is_asked_of_it() -> None:
-    commands = [command[1:3] for command in aws_cli.commands(DESIGNS["seed: support"], Deployment())]
+    commands = [command[1:3] for command in aws_cli_commands(DESIGNS["seed: support"], Deployment())]
     assert commands == [
         ["dynamodb", "create-table"],
         ["dynamodb", "wait"],
@@ -254,7 +254,7 @@ def test_a_table_is_waited_for_before_more_is_asked_of_it() -> None:
 
 def test_what_a_shell_would_read_otherwise_is_quoted(tmp_path: Path) -> None:
     table = Table("Odd", "State#Date", tags={"Owner": "it's $HOME; rm -rf, a=b"})
-    script = aws_cli.script(Design("Odd\nexit 3", tables=[table]), Deployment())
+    script = aws_cli_script(Design("Odd\nexit 3", tables=[table]), Deployment())
     create, _ = run_by_a_shell(script, tmp_path)
     assert parsed(create)[2]["Tags"] == [{"Key": "Owner", "Value": "it's $HOME; rm -rf, a=b"}]
     assert parsed(create)[2]["KeySchema"] == [{"AttributeName": "State#Date", "KeyType": "HASH"}]
@@ -283,20 +283,20 @@ class Supported:
 def test_the_program_makes_the_tables_of_the_model(name: str, deployment: str, engine: Engine) -> None:
     design, where = DESIGNS[name], DEPLOYMENTS[deployment]
     namespace: dict[str, Any] = {"__name__": "tables"}
-    exec(boto3_script.script(design, where), namespace)
+    exec(boto3_script(design, where), namespace)
     namespace["create_tables"](Supported(engine))
     assert differences(engine, design, where) == []
 
 
 def test_the_program_scales_what_is_provisioned() -> None:
-    text = boto3_script.script(DESIGNS["seed: calls"], Deployment(capacity=CAPACITY))
+    text = boto3_script(DESIGNS["seed: calls"], Deployment(capacity=CAPACITY))
     compile(text, "tables.py", "exec")
     assert text.count("autoscaling.put_scaling_policy(") == 8
     assert 'boto3.client("application-autoscaling"' in text
 
 
 def test_the_program_s_description_cannot_end_early() -> None:
-    text = boto3_script.script(Design('a"""\nimport os\n"', tables=[]), Deployment())
+    text = boto3_script(Design('a"""\nimport os\n"', tables=[]), Deployment())
     namespace: dict[str, Any] = {"__name__": "tables"}
     exec(text, namespace)
     assert "os" not in namespace
@@ -306,7 +306,7 @@ def test_the_program_s_description_cannot_end_early() -> None:
 @pytest.mark.requirement("X3")
 def test_the_program_shows_help_and_says_in_a_line_what_is_missing(tmp_path: Path) -> None:
     program = tmp_path / "tables.py"
-    program.write_text(boto3_script.script(DESIGNS["seed: calls"], Deployment()))
+    program.write_text(boto3_script(DESIGNS["seed: calls"], Deployment()))
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}

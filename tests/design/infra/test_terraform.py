@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tablewright.design.infra.table_requests import Deployment, ProvisionedCapacity
-from tablewright.design.infra.terraform import configuration
+from tablewright.design.infra.terraform import terraform_configuration
 from tablewright.design.table_names import table_name
 from tablewright.model import Design, Entity, GlobalIndex, Index, Table
 from tests.design.infra.secrets_design import SAFE
@@ -44,7 +44,7 @@ def evaluated(expression: str, environment: str) -> str:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_tables_are_those_of_the_model(name: str, capacity: ProvisionedCapacity | None) -> None:
     design = DESIGNS[name]
-    content = configuration(design, Deployment(capacity=capacity))
+    content = terraform_configuration(design, Deployment(capacity=capacity))
     tables: dict[str, dict[str, Any]] = content["resource"]["aws_dynamodb_table"]
     default = content["variable"]["environment"]["default"]
     for table, block in zip(design.tables, tables.values(), strict=True):
@@ -66,7 +66,7 @@ def test_tables_are_those_of_the_model(name: str, capacity: ProvisionedCapacity 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_what_is_referred_to_is_there(name: str) -> None:
-    content = configuration(DESIGNS[name], Deployment(capacity=ProvisionedCapacity(5, 5, 50, 50)))
+    content = terraform_configuration(DESIGNS[name], Deployment(capacity=ProvisionedCapacity(5, 5, 50, 50)))
     known = {f"{kind}.{label}" for kind, blocks in content["resource"].items() for label in blocks}
     known |= {f"var.{label}" for label in content["variable"]}
     referred = set(re.findall(r"\b(var\.\w+|aws_\w+\.\w+)", str(content["resource"]) + str(content["output"])))
@@ -75,7 +75,7 @@ def test_what_is_referred_to_is_there(name: str) -> None:
 
 
 def test_scaling_is_of_tables_and_global_indexes() -> None:
-    resources = configuration(DESIGNS["seed: calls"], Deployment(capacity=ProvisionedCapacity(5, 6, 50, 60)))[
+    resources = terraform_configuration(DESIGNS["seed: calls"], Deployment(capacity=ProvisionedCapacity(5, 6, 50, 60)))[
         "resource"
     ]
     targets, policies = resources["aws_appautoscaling_target"], resources["aws_appautoscaling_policy"]
@@ -91,7 +91,9 @@ def test_scaling_is_of_tables_and_global_indexes() -> None:
 
 
 def test_all_settings_are_there() -> None:
-    content = configuration(SAFE, Deployment(kms_key="arn:aws:kms:us-east-1:123456789012:key/k", environment="prod"))
+    content = terraform_configuration(
+        SAFE, Deployment(kms_key="arn:aws:kms:us-east-1:123456789012:key/k", environment="prod")
+    )
     (table,) = content["resource"]["aws_dynamodb_table"].values()
     assert table["server_side_encryption"] == {"enabled": True, "kms_key_arn": "${var.kms_key_arn}"}
     assert content["variable"]["kms_key_arn"]["default"] == "arn:aws:kms:us-east-1:123456789012:key/k"
@@ -111,7 +113,9 @@ def test_a_key_of_several_attributes_has_its_own_form() -> None:
         region: str
         day: str
 
-    (block,) = configuration(Design("Orders", tables=[table]), Deployment())["resource"]["aws_dynamodb_table"].values()
+    (block,) = terraform_configuration(Design("Orders", tables=[table]), Deployment())["resource"][
+        "aws_dynamodb_table"
+    ].values()
     (index,) = block["global_secondary_index"]
     assert index["key_schema"] == [
         {"attribute_name": "tenant", "key_type": "HASH"},
@@ -125,7 +129,9 @@ def test_what_looks_like_an_expression_is_text() -> None:
     """In Terraform's JSON every text is a template, in which $${ and %%{ stand for themselves."""
     tags = {"Environment": "prod ${x}", "Cost ${of}": "50 %{ off } and $5"}
     table = Table("prod-orders", "${id}", tags=tags, ttl="%{ttl}")
-    (block,) = configuration(Design("Orders", tables=[table]), Deployment())["resource"]["aws_dynamodb_table"].values()
+    (block,) = terraform_configuration(Design("Orders", tables=[table]), Deployment())["resource"][
+        "aws_dynamodb_table"
+    ].values()
     assert block["hash_key"] == block["attribute"][0]["name"] == "$${id}"
     assert block["ttl"]["attribute_name"] == "%%{ttl}"
     assert block["tags"]["Cost $${of}"] == "50 %%{ off } and $5"
@@ -138,5 +144,5 @@ def test_what_looks_like_an_expression_is_text() -> None:
     ids=["one attribute", "several"],
 )
 def test_keys_of_several_attributes_need_a_provider_that_knows_them(index: Index, version: str) -> None:
-    content = configuration(Design("Rows", tables=[Table("rows", "id", indexes=[index])]), Deployment())
+    content = terraform_configuration(Design("Rows", tables=[Table("rows", "id", indexes=[index])]), Deployment())
     assert content["terraform"]["required_providers"]["aws"]["version"] == version

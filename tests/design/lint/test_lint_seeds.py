@@ -156,7 +156,7 @@ def test_a_refused_declaration_shows_where_it_is() -> None:
     assert finding.where is not None
     line = finding.where.rpartition(":")[2]
     assert (SEEDS / "support_escalations.py").read_text().splitlines()[int(line) - 1].startswith("class Ticket(")
-    assert "takes one value and no range" in finding.message
+    assert "needs one value and has no range" in finding.message
     assert finding.repair == "Partition by something else and put it into the sort key"
 
 

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import pkgutil
-from importlib.util import find_spec
-
 import pytest
 
-from tablewright import systems
 from tablewright.design.design_loading import load
 from tablewright.design.lint import lint
-
-SYSTEMS = [
-    module.name
-    for module in pkgutil.iter_modules(systems.__path__, "tablewright.systems.")
-    if module.ispkg and find_spec(f"{module.name}.model") is not None
-]
+from tests.design.subjects import SYSTEMS
 
 
 @pytest.mark.requirement("X4")

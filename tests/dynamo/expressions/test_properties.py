@@ -19,6 +19,7 @@ from tablewright.dynamo.expressions import (
     compile_projection,
     compile_update,
 )
+from tests.examples import examples
 
 Value = dict[str, Any]
 
@@ -79,7 +80,7 @@ fragments = st.lists(st.sampled_from(_WORDS.split()), max_size=14).map(" ".join)
 
 
 @given(text=st.one_of(st.text(), fragments), given_values=values)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_text_is_either_understood_or_a_validation_exception(text: str, given_values: dict[str, Value]) -> None:
     placeholders = {"#n": "a"}
     with contextlib.suppress(ValidationException):
@@ -99,7 +100,7 @@ def test_any_text_is_either_understood_or_a_validation_exception(text: str, give
 
 
 @given(text=conditions, item=items, given_values=values)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_a_condition_that_passed_its_checks_never_fails_on_an_item(
     text: str, item: dict[str, Value], given_values: dict[str, Value]
 ) -> None:
@@ -141,7 +142,7 @@ def test_sums_are_canonical(left: str, right: str) -> None:
 
 
 @given(item=items, given_values=values, targets=st.lists(paths, min_size=1, max_size=3))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_an_update_leaves_the_old_item_alone_and_makes_a_valid_new_one(
     item: dict[str, Value], given_values: dict[str, Value], targets: list[str]
 ) -> None:

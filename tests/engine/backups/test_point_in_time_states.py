@@ -318,7 +318,7 @@ def test_a_restored_table_is_what_the_table_was() -> None:
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=60,
+            max_examples=20,
             stateful_step_count=50,
             deadline=None,
             database=None,

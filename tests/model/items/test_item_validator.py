@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tablewright.dynamo import Item
 from tablewright.model import Entity, EpochMillis, Table, schema_of
 from tablewright.model.schema import Schema
+from tests.examples import examples
 from tests.model.all_types import STRATEGIES, Thing
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
@@ -61,7 +62,7 @@ def test_there_is_a_reader_for_an_entity_of_all_types() -> None:
     assert schema_of(Thing).decoder._validate is not None
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.fixed_dictionaries({}, optional=STRATEGIES), st.dictionaries(st.sampled_from(list(STRATEGIES)), STORED))
 def test_a_reader_reads_what_the_decoded_values_make(values: dict[str, Any], foreign: Item) -> None:
     schema = schema_of(Thing)

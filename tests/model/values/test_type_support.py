@@ -39,6 +39,7 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from tablewright.model import Entity, EpochMillis, EpochSeconds, ModelError, Table
+from tests.examples import examples
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 _NAMES = iter(range(10**9))
@@ -537,7 +538,7 @@ def made_of(draw: Any, depth: int) -> Kinds:
     return model_of(draw, [inner, other])
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(st.data())
 def test_whatever_is_accepted_comes_back(data: st.DataObject) -> None:
     annotation, values = made_of(data.draw, 2)

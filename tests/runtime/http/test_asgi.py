@@ -25,6 +25,9 @@ class Application:
     """Answers in all the ways there are, and notes what became of those who listened."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
         self.left = threading.Semaphore(0)
         self.goes_on = threading.Event()
 
@@ -115,15 +118,26 @@ def _text(value: Any) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-@pytest.fixture
-def application() -> Application:
-    return Application()
-
-
-@pytest.fixture
-def server(application: Application) -> Iterator[uvicorn.Server]:
+@pytest.fixture(scope="module")
+def started() -> Iterator[tuple[uvicorn.Server, Application]]:
+    application = Application()
     with running(application) as server:
-        yield server
+        yield server, application
+
+
+@pytest.fixture
+def server(started: tuple[uvicorn.Server, Application]) -> uvicorn.Server:
+    """The server of all tests, once those of the test before have left."""
+    server, _ = started
+    wait_for(lambda: not server.server_state.tasks and not server.server_state.connections)
+    return server
+
+
+@pytest.fixture
+def application(server: uvicorn.Server, started: tuple[uvicorn.Server, Application]) -> Application:
+    _, application = started
+    application.reset()
+    return application
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ LARGE = 40_000_000
 PATIENCE = 1.5
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[uvicorn.Server]:
     """A server that waits for a moment only: for heads, and for those who do not take their answers."""
 
@@ -67,6 +67,7 @@ def server() -> Iterator[uvicorn.Server]:
 
 @pytest.fixture
 def impatient(server: uvicorn.Server) -> str:
+    wait_for(lambda: not server.server_state.tasks and not server.server_state.connections)
     return address_of(server)
 
 
@@ -82,7 +83,7 @@ def measuring() -> ASGIApp:
     return gate.Gate(app, {}, metrics=Metrics(), max_body=50_000)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def reader() -> Iterator[str]:
     with running(measuring(), body_pause=0.5) as server:
         yield address_of(server)

@@ -31,7 +31,7 @@ GROUPS = ("Admins", "Members", "Services", "Customers", "Operators", "Engineers"
 
 
 def explore(name: str, examples: int) -> None:
-    with serving(load(), memory=True) as served:
+    with serving(load(name), memory=True) as served:
         headers = {"Authorization": f"Bearer {served.token('everybody', *GROUPS, email='all@example.org')}"}
         url = f"{served.url}/{name}/openapi.json"
         schema = schemathesis.openapi.from_url(url, config=SchemathesisConfig())

@@ -25,6 +25,7 @@ from tablewright.store.write.transaction import transact
 from tablewright.store.write.update import update
 from tablewright.store.write.upsert import upsert
 from tests.clocks import Clock
+from tests.examples import examples
 from tests.store.bench import Bench
 from tests.store.papers import THRESHOLD, Paper, Shelf, papers, shelved
 
@@ -185,13 +186,13 @@ class Shelves(RuleBasedStateMachine):
 
 
 Shelves.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=15, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(40), stateful_step_count=15, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 test_all_ways_to_write = pytest.mark.requirement("SU15")(Shelves.TestCase)
 
 
 @given(body=st.integers(0, 3 * THRESHOLD), scan=st.integers(0, 3 * THRESHOLD), title=st.integers(0, THRESHOLD))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_largest_goes_first_and_no_more_than_have_to(embedded: Bench, body: int, scan: int, title: int) -> None:
     shelf = shelved(embedded, MemoryBlobStore())
     entity = Paper(folder="f", paper_id="1", body="b" * body, scan=b"s" * scan, title="t" * title)

@@ -25,6 +25,7 @@ from tablewright.store.maintenance import verify_repair
 from tablewright.store.read import query
 from tablewright.store.write.put import put
 from tablewright.store.write.transaction import transact
+from tests.examples import examples
 from tests.store.bench import Bench
 
 NAME = "moving"
@@ -116,7 +117,7 @@ def opened(engine: Engine) -> Store:
 
 
 @pytest.mark.requirement("SU16")
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     numbers=st.sampled_from(NUMBERS),
     days=st.lists(st.integers(0, 4), min_size=1, max_size=14),

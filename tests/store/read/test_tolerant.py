@@ -16,6 +16,7 @@ from tablewright.store import AsyncStore, AsyncTolerantReader, LimitExceeded, St
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tablewright.store.read import tolerant
+from tests.examples import examples
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 threads = Table("threads", "PK", "SK")
@@ -78,7 +79,7 @@ def fill(store: Store, thread_id: str, readable: list[bool]) -> None:
         store.backend.call(Request("PutItem", {"TableName": threads.name, "Item": item}))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(readable=st.lists(st.booleans(), max_size=40), limit=st.integers(1, 12), most=st.integers(1, 30))
 def test_pages_are_full_and_together_have_everything_once(
     store: Store, readable: list[bool], limit: int, most: int

@@ -152,7 +152,7 @@ def test_effects_that_are_refused_are_the_fault_of_the_record(desk: Desk) -> Non
     consumer = desk.consumer(once_only)
     done = consumer.run_once()
     assert (done.records, done.dead_letters) == (2, 1)
-    assert "exists already" in consumer.dead_letters()[0].error
+    assert "already exists" in consumer.dead_letters()[0].error
 
 
 @pytest.mark.requirement("SU13")

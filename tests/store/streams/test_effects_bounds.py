@@ -108,4 +108,4 @@ def test_what_is_of_another_entity_is_not_added_to(desk: Desk) -> None:
     desk.put("1")
     consumer = desk.consumer(take, retries=0)
     assert consumer.run_once().dead_letters == 1
-    assert "Seat room a exists already" in consumer.dead_letters()[0].error
+    assert "Seat room a already exists" in consumer.dead_letters()[0].error

@@ -94,7 +94,7 @@ def test_additions_that_the_model_forbids_are_named() -> None:
         effects.add(Counter.named(name="x"), name=1)
     with pytest.raises(ModelError, match="Counter has no field 'size'"):
         effects.add(Counter.named(name="x"), size=1)
-    with pytest.raises(ModelError, match=r"Reading\.unit is required, so no addition can make a Reading"):
+    with pytest.raises(ModelError, match=r"Reading\.unit is required, so add\(\) cannot create a Reading"):
         effects.add(Reading.of_meter(meter="m"), total=1)
     assert effects.operations() == []
 

@@ -109,7 +109,7 @@ def test_another_entity_is_not_there(store: Store) -> None:
         with pytest.raises(Cancelled) as cancelled:
             store.transact(Check(lookup))
         assert isinstance(cancelled.value.reasons[0], NotFound)
-    with pytest.raises(NotFound, match="Repair room r is not there"):
+    with pytest.raises(NotFound, match="Repair room r does not exist"):
         store.update(REPAIR, part="lamp")
     with pytest.raises(NotFound):
         store.update(Repair(room="r"), part="lamp")

@@ -84,7 +84,7 @@ def test_who_moves_an_item_that_was_moved_is_told_that_it_is_gone(written: Bench
 def test_a_move_onto_another_item_is_refused(written: Bench) -> None:
     slot = written.store.create(Slot(day=MONDAY, slot_id="s"))
     written.store.create(Slot(day=TUESDAY, slot_id="s", hour=17))
-    with pytest.raises(AlreadyExists, match="Slot day 2026-01-06, slot_id s exists already"):
+    with pytest.raises(AlreadyExists, match="Slot day 2026-01-06, slot_id s already exists"):
         written.store.update(slot, day=TUESDAY)
     assert slot.day == MONDAY
     assert len(everything(written, people)) == 2

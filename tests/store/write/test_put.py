@@ -155,7 +155,7 @@ def test_an_expired_version_is_as_good_as_gone(written: Bench) -> None:
 
 def test_create_refuses_an_item_that_exists(written: Bench) -> None:
     written.store.create(a_player(name="first"))
-    with pytest.raises(AlreadyExists, match="Player player_id p-1 exists already"):
+    with pytest.raises(AlreadyExists, match="Player player_id p-1 already exists"):
         written.store.create(a_player(name="second"))
     found = written.store.get(Player.by_id(player_id="p-1"), consistent=True)
     assert found is not None

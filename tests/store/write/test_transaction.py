@@ -63,7 +63,7 @@ def test_each_action_has_its_own_reason_and_nothing_is_written(written: Bench) -
     document = store.create(Document(document_id="d-1"))
     store.update(Document.by_id(document_id="d-1"), text="newer")
     before = everything(written, people)
-    with pytest.raises(Cancelled, match="action 2: Player player_id p-1 exists already") as refused:
+    with pytest.raises(Cancelled, match="action 2: Player player_id p-1 already exists") as refused:
         store.transact(
             Create(Player(player_id="p-9", team="red")),
             Create(Player(player_id="p-1", team="red")),
@@ -136,7 +136,7 @@ def test_updates_by_lookup_read_what_they_need(written: Bench) -> None:
 
 
 def test_what_a_read_finds_out_is_the_reason_of_its_action(written: Bench) -> None:
-    with pytest.raises(Cancelled, match="action 2: Account team red is not there") as refused:
+    with pytest.raises(Cancelled, match="action 2: Account team red does not exist") as refused:
         written.store.transact(
             Create(Player(player_id="p-1", team="red")), Update(Account.of_team(team="red"), email="y")
         )

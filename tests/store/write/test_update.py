@@ -121,7 +121,7 @@ def test_values_are_validated_before_anything_is_written(
     [
         ({"shoe": 1}, "Player has no field 'shoe'"),
         ({"nested": {"address.street": "x"}}, "Address has no field 'street'"),
-        ({"nested": {"address..city": "x"}}, "is no path"),
+        ({"nested": {"address..city": "x"}}, "is not a path"),
         ({"remove": "log"}, "remove takes several names"),
         ({"updated_at": JANUARY}, "updated_at is set by the store"),
         ({"add": {"tags": set()}}, "there is nothing to add"),
@@ -158,7 +158,7 @@ def test_growth_past_the_limit_loses_nothing(written: Bench, player: Player) -> 
 
 
 def test_an_update_creates_nothing(written: Bench) -> None:
-    with pytest.raises(NotFound, match="Player player_id p-1 is not there"):
+    with pytest.raises(NotFound, match="Player player_id p-1 does not exist"):
         written.store.update(BY_ID, append={"log": ["ghost"]})
     with pytest.raises(NotFound):
         written.store.update(BY_ID, team="blue", score=1)

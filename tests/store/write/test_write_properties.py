@@ -23,6 +23,7 @@ from tablewright.store.write.transaction import transact
 from tablewright.store.write.update import update
 from tablewright.store.write.upsert import upsert
 from tests.clocks import Clock
+from tests.examples import examples
 from tests.store.bench import Bench
 from tests.store.flows import Stopped, drive
 from tests.store.members import Account, Line, Player, Slot, assert_in_step, people
@@ -160,5 +161,5 @@ class Writes(RuleBasedStateMachine):
         assert_in_step(self.bench, people)
 
 
-Writes.TestCase.settings = settings(max_examples=40, stateful_step_count=25)
+Writes.TestCase.settings = settings(max_examples=examples(40), stateful_step_count=25)
 TestWrites = Writes.TestCase

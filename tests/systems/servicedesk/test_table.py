@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tablewright.design.infra.aws_cli import script
+from tablewright.design.infra import aws_cli_script
 from tablewright.design.infra.table_requests import Deployment
 from tablewright.design.lint import lint
 from tablewright.systems import servicedesk
@@ -45,7 +45,7 @@ def test_the_table_is_created_by_the_request_of_the_document() -> None:
 
 @pytest.mark.requirement("SD1")
 def test_the_command_that_sets_it_up_is_for_us_east_1() -> None:
-    command = script(design, Deployment()).split("aws dynamodb create-table", 1)[1].split("\n\n")[0]
+    command = aws_cli_script(design, Deployment()).split("aws dynamodb create-table", 1)[1].split("\n\n")[0]
     options = [line.strip(" \\").split(" ", 1)[0] for line in command.splitlines() if line.strip().startswith("--")]
     assert sorted(options) == [
         "--attribute-definitions",

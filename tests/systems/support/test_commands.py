@@ -64,8 +64,8 @@ def test_metrics_are_rebuilt_by_the_process_that_has_the_folder(
 ) -> None:
     command = ["support", "rebuild-metrics", "--data", str(data)]
     assert main(command) == 2
-    assert "is in use already" in (error := capsys.readouterr().err)
-    assert "say --url http://127.0.0.1:8080" in error
+    assert "is in use by another engine" in (error := capsys.readouterr().err)
+    assert "add --url http://127.0.0.1:8080" in error
     assert main([*command, "--url", served.url]) == 0
     assert capsys.readouterr().out.startswith("the metrics are counted anew from ")
     staff = served.client("op_1", "Operators", path="/support")
@@ -197,5 +197,5 @@ def test_without_a_database_it_says_so(tmp_path: Path, capsys: pytest.CaptureFix
     for command in ("rebuild-metrics", "migrate-shards", "collect-orphans", "export"):
         more = ["--out", str(tmp_path / "out")] if command == "export" else []
         assert main(["support", command, "--data", str(tmp_path / "none"), *more]) == 2
-        assert "give the data folder with --data" in capsys.readouterr().err
+        assert "choose the data folder with --data" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

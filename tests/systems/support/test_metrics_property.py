@@ -37,6 +37,7 @@ from tablewright.systems.support.maintenance_jobs import CONSUMER
 from tablewright.systems.support.metric_counters import NAMES, contribution, count
 from tablewright.systems.support.model import FOLLOWING, Feedback, Metric, Status, Ticket, design, tickets
 from tablewright.systems.support.service import Support
+from tests.examples import examples
 
 LEASE = timedelta(seconds=30)
 EVENTS = ["create", "create", "move", "move", "move", "escalate", "feedback", "delete", "withdraw", "expire"]
@@ -163,7 +164,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 
 @pytest.mark.requirement("SU11")
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     history=st.lists(st.sampled_from([*EVENTS, "consume", "consume", "consume", "rebuild"]), min_size=10, max_size=60),
     chance=st.integers(0, 2**32).map(random.Random),

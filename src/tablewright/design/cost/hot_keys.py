@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from tablewright.design.cost.capacity_estimate import CapacityEstimate, Units
+from tablewright.design.cost.capacity_estimate import Units
 from tablewright.design.cost.demand import BusyKey, Demand
+from tablewright.design.cost.index_costs import is_sparse
 from tablewright.design.cost.monthly_bill import CostPlan, provisioned
 from tablewright.model import Entity, Index, Schema, Table, schemas_of
 
@@ -111,7 +112,7 @@ def _fraction(key: HotKey) -> Decimal:
 def _share(plan: CostPlan, demand: Demand, units: Units, schema: Schema) -> Decimal | None:
     """The share of the units that one partition key gets; None if traffic spreads over many keys."""
     attributes = _partition(schema.table, units.index)
-    if units.write and units.index is not None and CapacityEstimate(plan.design).is_sparse(schema, units.index):
+    if units.write and units.index is not None and is_sparse(schema, units.index):
         # Of the writes that may bring an item into a sparse index, most do not; how many is not known.
         return None
     if all(name in schema.key_rules and not schema.key_rules[name].template.fields for name in attributes):

@@ -21,6 +21,7 @@ from typing import Literal
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.demand import BusyKey, Demand, Load, declared, loads
+from tablewright.design.cost.index_costs import is_sparse
 from tablewright.design.cost.prices import Prices, TableClass, cents, load_prices
 from tablewright.dynamo import item_size
 from tablewright.model import Design, Entity, Index, Table, schemas_of
@@ -190,9 +191,7 @@ def storage(design: Design, sizes: Mapping[type[Entity], int] | None = None) -> 
             items = size = 0
             for schema in schemas_of(table):
                 volume = design.volume.get(schema.entity)
-                if volume is None or (
-                    index is not None and (not schema.covers(index) or capacity.is_sparse(schema, index))
-                ):
+                if volume is None or (index is not None and (not schema.covers(index) or is_sparse(schema, index))):
                     continue
                 items += volume.items
                 size += volume.items * (capacity.entry_size(schema, index) + _ITEM_OVERHEAD)

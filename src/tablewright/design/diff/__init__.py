@@ -12,7 +12,7 @@ Each change has an impact:
 
 The order of the steps matters: during a deployment both versions use the same table.
 
-    snapshot          a design as JSON, to compare with
+    design_snapshot   a design as JSON, to compare with
     value_types       the types of fields, as JSON
     change            DesignChange, Impact
     table_changes     tables, their settings and indexes
@@ -28,10 +28,26 @@ The order of the steps matters: during a deployment both versions use the same t
 from __future__ import annotations
 
 from tablewright.design.diff.change import DesignChange, Impact, most_severe, named_changes
-from tablewright.design.diff.snapshot import Snapshot
+from tablewright.design.diff.design_snapshot import (
+    EMPTY_SNAPSHOT,
+    Snapshot,
+    read_snapshots,
+    snapshot,
+    snapshot_text,
+)
 from tablewright.design.diff.table_changes import table_changes
 
-__all__ = ["DesignChange", "Impact", "changes", "most_severe"]
+__all__ = [
+    "EMPTY_SNAPSHOT",
+    "DesignChange",
+    "Impact",
+    "Snapshot",
+    "changes",
+    "most_severe",
+    "read_snapshots",
+    "snapshot",
+    "snapshot_text",
+]
 
 
 def changes(old: Snapshot, new: Snapshot) -> list[DesignChange]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tablewright.design.diff.change import Described, DesignChange, Impact
+from tablewright.design.diff.design_snapshot import Snapshot
 from tablewright.design.diff.entity_changes import entity_changes
-from tablewright.design.diff.snapshot import Snapshot
 
 __all__ = ["table_changes"]
 

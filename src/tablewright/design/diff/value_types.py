@@ -33,7 +33,7 @@ import annotated_types
 from pydantic import AwareDatetime, BaseModel, JsonValue
 from pydantic.fields import FieldInfo
 
-from tablewright.model.values.attribute_codec import Epoch, encode, named, stored_members, time_text
+from tablewright.model.values.attribute_codec import Epoch, encode, resolve_alias, stored_members, time_text
 
 __all__ = ["Alternative", "Type", "Types", "absence", "tag_of"]
 
@@ -134,7 +134,7 @@ class Types:
             # A type of pydantic's own: it does not take all that its definition names.
             yield {"kind": "other", "name": "JsonValue"}
             return
-        annotation = named(_filled(annotation))
+        annotation = resolve_alias(_filled(annotation))
         origin, arguments = get_origin(annotation), get_args(annotation)
         if origin is Annotated:
             yield from self._alternatives(arguments[0], (*arguments[1:], *marks), owner)

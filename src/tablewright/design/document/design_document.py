@@ -16,9 +16,10 @@ from decimal import Decimal
 from itertools import groupby
 from textwrap import dedent
 
-from tablewright.design.cost.capacity_estimate import CapacityEstimate, is_transaction
+from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.cost_report import cost_blocks
 from tablewright.design.cost.monthly_bill import plan_costs
+from tablewright.design.cost.write_actions import is_transaction
 from tablewright.design.document.design_outline import key_text, state_text
 from tablewright.design.document.mermaid import collection_diagram, entity_diagram, flow_diagram, type_text
 from tablewright.design.document.svg_diagrams import collection_drawing, entity_drawing, flow_drawing

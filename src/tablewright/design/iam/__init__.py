@@ -27,6 +27,18 @@ The condition requires that the request has a key at all, as ``ForAllValues`` is
 
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.policy_document import arns, document, words
+from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.design.iam.role_grants import all_grants, consumer_grants, grants
 
-__all__ = ["Grant", "Resource", "Tenant", "all_grants", "arns", "consumer_grants", "document", "grants", "words"]
+__all__ = [
+    "Grant",
+    "Resource",
+    "Tenant",
+    "all_grants",
+    "arns",
+    "consumer_grants",
+    "document",
+    "grants",
+    "is_allowed",
+    "words",
+]

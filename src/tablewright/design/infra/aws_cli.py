@@ -19,7 +19,7 @@ from typing import Any
 from tablewright.design.infra.table_requests import AwsRequest, Deployment, requests
 from tablewright.model import Design
 
-__all__ = ["commands", "script"]
+__all__ = ["aws_cli_commands", "aws_cli_script"]
 
 # What needs no quoting in shorthand syntax.
 _PLAIN = re.compile(r"[\w./:-]+")
@@ -27,7 +27,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]*")
 _WIDTH = 100
 
 
-def commands(design: Design, deployment: Deployment) -> list[list[str]]:
+def aws_cli_commands(design: Design, deployment: Deployment) -> list[list[str]]:
     """The commands that create the tables of a design, each as a list of arguments."""
     found = []
     for request in requests(design, deployment):
@@ -40,10 +40,10 @@ def commands(design: Design, deployment: Deployment) -> list[list[str]]:
     return found
 
 
-def script(design: Design, deployment: Deployment) -> str:
+def aws_cli_script(design: Design, deployment: Deployment) -> str:
     """The commands as a shell script that stops at the first one that fails."""
     lines = ["#!/bin/sh", f"# Creates the tables of {_one_line(design.name)}.", "set -eu"]
-    for command in commands(design, deployment):
+    for command in aws_cli_commands(design, deployment):
         lines += ["", _shown(command)]
     return "\n".join(lines) + "\n"
 

@@ -19,7 +19,7 @@ from tablewright.design.infra.table_requests import Deployment, create_table, sc
 from tablewright.design.table_names import bare_name, check_names, design_environment, environment_of, logical_names
 from tablewright.model import Design, Table
 
-__all__ = ["template"]
+__all__ = ["cloudformation_template"]
 
 _FORMAT = "2010-09-09"
 # Limits of CloudFormation for one template.
@@ -28,7 +28,7 @@ _MOST_OUTPUTS = 200
 _NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
-def template(
+def cloudformation_template(
     design: Design, deployment: Deployment, *, policies: bool = False, notes_in: Table | None = None
 ) -> dict[str, Any]:
     """The template of a design; ``notes_in`` is the table of consumers' notes, where it is none of the design's."""

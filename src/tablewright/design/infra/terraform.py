@@ -14,14 +14,14 @@ from tablewright.design.infra.table_requests import Deployment, Scaled, create_t
 from tablewright.design.table_names import bare_name, check_names, design_environment, environment_of
 from tablewright.model import Design, Table
 
-__all__ = ["configuration"]
+__all__ = ["terraform_configuration"]
 
 # The version of the provider, and the one that knows index keys of several attributes.
 _PROVIDER, _COMPOSITE_KEYS = "5.0", "6.29"
 _ACTUAL = {"ReadCapacityUnits": "read_capacity", "WriteCapacityUnits": "write_capacity"}
 
 
-def configuration(design: Design, deployment: Deployment) -> dict[str, Any]:
+def terraform_configuration(design: Design, deployment: Deployment) -> dict[str, Any]:
     """The configuration of a design."""
     check_names(design)
     labels = _labels(design)

@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 
 from tablewright.model.declarations import Numbered, Unique, VersionMarker
 from tablewright.model.schema import Schema
-from tablewright.model.values.attribute_codec import Epoch, named
+from tablewright.model.values.attribute_codec import Epoch, resolve_alias
 
 # UTF-8 takes up to four bytes for a character.
 WIDEST_CHARACTER = 4
@@ -149,7 +149,7 @@ def traits_of(schema: Schema, path: str) -> FieldTraits:
 
 def _leaves(annotation: Any, markers: tuple[Any, ...] = ()) -> Iterator[tuple[type, tuple[Any, ...]]]:
     """The types of a union, each with its annotations; without None."""
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         yield from _leaves(arguments[0], markers + arguments[1:])
@@ -170,7 +170,7 @@ def _model(annotation: Any) -> type[BaseModel] | None:
 
 
 def _choices(annotation: Any) -> int | None:
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return len(arguments)
@@ -189,7 +189,7 @@ def _choices(annotation: Any) -> int | None:
 
 def most_bytes(annotation: Any, markers: tuple[Any, ...] = (), depth: int = 0) -> int | None:
     """The maximum number of bytes of a value in an item; None without a limit."""
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return most_bytes(arguments[0], (*arguments[1:], *markers), depth)
@@ -249,7 +249,7 @@ def _longest(markers: tuple[Any, ...]) -> int | None:
 
 def has_length(annotation: Any, markers: tuple[Any, ...]) -> bool:
     """Whether the length of a list, set or map is limited."""
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return has_length(arguments[0], (*arguments[1:], *markers))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablewright.design.cost.capacity_estimate import actions, is_transaction
+from tablewright.design.cost.write_actions import actions, is_transaction
 from tablewright.design.lint.field_traits import WIDEST_CHARACTER, has_length
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
@@ -159,7 +159,9 @@ def transaction_size(context: LintContext) -> Iterator[Occurrence]:
         if not is_transaction(write):
             continue
         if asked.total > MOST_IN_TRANSACTION or size > LARGEST_TRANSACTION:
-            also = [f"{many} {what}" for many, what in ((asked.kept, "guards and counters"), (asked.checks, "checks"))]
+            also = [
+                f"{many} {what}" for many, what in ((asked.internal, "guards and counters"), (asked.checks, "checks"))
+            ]
             kept = "".join(f" and {text}" for text in also if not text.startswith("0 "))
             yield Occurrence(
                 write.name,

@@ -1,13 +1,13 @@
-"""NoSQL Workbench's data models: a design as one, and one as a design to start from.
+"""NoSQL Workbench: exports a design as a data model, and imports a data model as Python.
 
-    model(design)                  what Workbench opens, with sample items
-    losses(design)                 what of the design it has no place for
-    source(parse(content))         a Python module; importing it and exporting it again gives the same tables
+model(design)                  a data model for Workbench, with sample items
+losses(design)                 what the data model cannot express
+source(parse(content))         a Python module, which gives the same tables when exported again
 
-exporting   model, losses
-reading     parse: a file of Workbench, checked
-inference   what entities there are, how their keys are made, what types their attributes have
-writing     source: the Python module
+workbench_export   model, losses
+workbench_file     read, parse: a file of Workbench, validated
+entity_inference   entities, key templates and types, inferred from sample items
+python_module      source: the Python module
 """
 
 from tablewright.design.workbench.python_module import source

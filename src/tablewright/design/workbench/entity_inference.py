@@ -1,11 +1,11 @@
-"""What a table of a data model says about its entities, found out from sample items.
+"""Infers the entities of a table from its sample items.
 
-Which entities there are: an attribute that says what an item is (``EntityType``); or the facets; or the shape of the
-keys (``TICKET#…`` with ``EVENT#…``). Kinds of items that nothing in their keys would tell apart are one entity.
+Entities: by a type attribute (``EntityType``); or by the facets; or by the words in the keys (``TICKET#…`` with
+``EVENT#…``). Items that their keys do not distinguish are one entity.
 
-How a key is made: a key attribute is split at ``#``; a part that is the value of another attribute in every item is a
-field, a part that is the same word everywhere is text. A template is taken only if it gives exactly the keys of all
-items, and none where there is none. Everything else is a plain field, which is always right.
+Key templates: a key attribute is split at ``#``; a part that equals another attribute in every item is a field, a part
+that is the same word everywhere is literal text. A template is used only if it gives exactly the keys of all items.
+Everything else is a plain field, which is always valid.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tablewright.model.keys.key_template import encode_number
 __all__ = ["Attribute", "EntityDraft", "entities", "type_attribute"]
 
 _TYPE_NAMES = frozenset(["entitytype", "type", "entity", "typename", "itemtype", "kind", "recordtype", "et"])
-# Key attributes that are made for the key: PK, SK, GSI1PK, gsi2-sk, ...
+# Generic names of key attributes: PK, SK, GSI1PK, gsi2-sk, ...
 _MADE = re.compile(r"(?:(?:gsi|lsi)?[-_]?\d*[-_]?)?(?:pk|sk)[-_]?\d*", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][A-Za-z_-]*")
 _CAPITALS = re.compile(r"[A-Z][A-Z_-]*")
-# Words in a sort key that say nothing about what the item is.
+# Words in a sort key that do not name an entity.
 _PLAIN_WORDS = frozenset(["metadata", "meta", "info", "profile", "details", "data", "root", "item"])
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _SHORTEST_WORD = 3
-# From so many digits on, numbers of one width are taken to have it always.
+# Numbers of one width with at least so many digits are assumed to be zero-padded.
 _WIDE = 10
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -48,13 +48,13 @@ class Attribute:
 
 @dataclass(slots=True)
 class EntityDraft:
-    """An entity as far as it can be told."""
+    """An entity, as far as it can be inferred."""
 
     name: str
-    # The value of the type attribute, where there is one.
+    # The value of the type attribute, if there is one.
     type_name: str | None
     items: list[Item]
-    # Key attributes that follow from others, as templates over attributes.
+    # Templates of derived key attributes, over attributes.
     keys: dict[str, str] = field(default_factory=dict)
     attributes: list[Attribute] = field(default_factory=list)
 
@@ -67,7 +67,7 @@ def entities(table: TableFile) -> list[EntityDraft]:
     for draft in drafts:
         draft.keys = _templates(table, draft.items, kind)
     if kind is None:
-        found = _told_apart(table, drafts)
+        found = _distinct(table, drafts)
         if len(found) == 1 and _is_called_after_table(table, found[0], merged=len(drafts) > 1):
             found[0].name = table.TableName
         drafts = found
@@ -79,7 +79,7 @@ def entities(table: TableFile) -> list[EntityDraft]:
 
 
 def type_attribute(table: TableFile) -> str | None:
-    """The attribute that says what an item is: by its name, and because all items have it."""
+    """The type attribute: recognised by its name, and because all items have it."""
     items = [listed.item for listed in table.items]
     for attribute in table.NonKeyAttributes:
         name = attribute.AttributeName
@@ -92,7 +92,7 @@ def type_attribute(table: TableFile) -> str | None:
     return None
 
 
-# -- which entities there are ---------------------------------------------------------------------------------------
+# -- entities ---------------------------------------------------------------------------------------
 
 
 def _groups(table: TableFile, listed: Sequence[Listed], kind: str | None) -> list[EntityDraft]:
@@ -104,7 +104,7 @@ def _groups(table: TableFile, listed: Sequence[Listed], kind: str | None) -> lis
         elif each.facets:
             label = each.facets[0]
         else:
-            label = _shape(table, item)
+            label = _key_words(table, item)
         draft = groups.setdefault(label, EntityDraft(label or table.TableName, label if kind else None, []))
         draft.items.append(item)
     if not groups:
@@ -112,8 +112,8 @@ def _groups(table: TableFile, listed: Sequence[Listed], kind: str | None) -> lis
     return list(groups.values())
 
 
-def _shape(table: TableFile, item: Item) -> str:
-    """What the keys of an item call it: the words in them, the most telling one last. Empty where they have none."""
+def _key_words(table: TableFile, item: Item) -> str:
+    """The name of an item by the words in its keys; empty if they have none."""
     found = []
     for name in table.key:
         text = item[name].get("S", "")
@@ -126,8 +126,8 @@ def _shape(table: TableFile, item: Item) -> str:
     return words[-1] if words[-1].lower() not in _PLAIN_WORDS else words[0]
 
 
-def _told_apart(table: TableFile, drafts: Sequence[EntityDraft]) -> list[EntityDraft]:
-    """Entities whose keys differ in some part; those that could have the same key are made one."""
+def _distinct(table: TableFile, drafts: Sequence[EntityDraft]) -> list[EntityDraft]:
+    """Entities with distinct keys; those that could have the same key are merged."""
     found: list[EntityDraft] = []
     for draft in drafts:
         alike = [other for other in found if _overlap(table, draft, other)]
@@ -140,8 +140,8 @@ def _told_apart(table: TableFile, drafts: Sequence[EntityDraft]) -> list[EntityD
             if other in found:
                 found.remove(other)
         first.keys = _templates(table, first.items, None)
-    # What was put together may now meet others.
-    return found if len(found) == len(drafts) else _told_apart(table, found)
+    # A merged entity may overlap with others.
+    return found if len(found) == len(drafts) else _distinct(table, found)
 
 
 def _overlap(table: TableFile, one: EntityDraft, other: EntityDraft) -> bool:
@@ -150,15 +150,15 @@ def _overlap(table: TableFile, one: EntityDraft, other: EntityDraft) -> bool:
 
 
 def _is_called_after_table(table: TableFile, draft: EntityDraft, *, merged: bool) -> bool:
-    """Whether the table's name is better than what the keys call the one entity in it."""
+    """Whether the only entity of a table is better named after the table."""
     return merged or table.TableName.endswith("s") or len(draft.name) < _SHORTEST_WORD
 
 
-# -- how keys are made ----------------------------------------------------------------------------------------------
+# -- key templates ----------------------------------------------------------------------------------------------
 
 
 def _templates(table: TableFile, items: Sequence[Item], kind: str | None) -> dict[str, str]:
-    """Templates for the key attributes that have one."""
+    """Templates of the derived key attributes."""
     if not items:
         return {}
     keys = list(table.key_types)
@@ -174,7 +174,7 @@ def _templates(table: TableFile, items: Sequence[Item], kind: str | None) -> dic
 
 
 def _is_simple(name: str, items: Sequence[Item]) -> bool:
-    """Whether an attribute is a value of its own that happens to be a key: it has a name, and no parts."""
+    """Whether a key attribute is a plain value: it has a name of its own, and no parts."""
     values = [item[name].get("S", "") for item in items if name in item]
     return not _MADE.fullmatch(name) and not any("#" in value for value in values)
 
@@ -211,7 +211,7 @@ def _is_word(text: str, parts: int) -> bool:
 def _fields(
     column: Sequence[str], items: Sequence[Item], sources: Sequence[str], used: set[str], before: str
 ) -> Iterator[str]:
-    """The attributes that a part of a key is made of; first those whose name is like the word before it."""
+    """The attributes that may be a part of a key; first those named like the word before it."""
     wanted = _plain(before)
     paths = [path for source in sources for path in _paths(source, items) if path not in used]
     paths.sort(key=lambda path: not (wanted and _plain(path) in (wanted, f"{wanted}id", f"{wanted}s")))
@@ -223,20 +223,20 @@ def _fields(
 
 
 def _forms(column: Sequence[str]) -> Iterator[str]:
-    """The forms that a part of a key may have, the likeliest first."""
+    """The formats that a part of a key may have, the likeliest first."""
     widths = {len(text) for text in column}
     if len(widths) == 1 and all(map(str.isdigit, column)):
         (width,) = widths
-        # Times in milliseconds and the like: they have that many digits, and keep their order.
+        # Times in milliseconds and the like have a fixed number of digits.
         if width >= _WIDE or any(text.startswith("0") for text in column):
             yield f":0{width}"
     yield from ("", ":date", ":number")
 
 
 def _paths(source: str, items: Sequence[Item]) -> Iterator[str]:
-    """An attribute, or the members of one that is a map; those that a template can name."""
+    """The paths of an attribute, or of the members of a map, that a template can name."""
     if not re.fullmatch(r"[A-Za-z_]\w*", source):
-        # Its field will have a name that a template can say.
+        # Its field will have a name that a template can contain.
         if not re.search(r"[{}:.]", source):
             yield source
         return
@@ -265,7 +265,7 @@ def _plain(name: str) -> str:
 
 
 def _gives_the_keys(text: str, name: str, items: Sequence[Item]) -> bool:
-    """Whether a template makes the keys of the items, and none where there is none."""
+    """Whether a template gives exactly the keys of the items."""
     try:
         template = _as_template(text)
         return all(template.render(item) == item.get(name, {}).get("S") for item in items)
@@ -274,7 +274,7 @@ def _gives_the_keys(text: str, name: str, items: Sequence[Item]) -> bool:
 
 
 def _as_template(text: str) -> Template:
-    """A template over attributes, also those that a template cannot name: their fields will have other names."""
+    """A template over attributes, also over those with names that a template cannot contain."""
     names: dict[str, str] = {}
 
     def stand_in(match: re.Match[str]) -> str:
@@ -292,7 +292,7 @@ def _attributes(table: TableFile, draft: EntityDraft, kind: str | None) -> Itera
     for name in dict.fromkeys([*table.key, *_names(draft.items)]):
         if name == kind or name in draft.keys:
             continue
-        # A NULL is as good as nothing: an entity stores none.
+        # NULL counts as absent: an entity does not store it.
         values = [item[name] for item in draft.items if name in item and "NULL" not in item[name]]
         always = len(values) == len(draft.items)
         if name in table.key_types:
@@ -307,7 +307,7 @@ def _attributes(table: TableFile, draft: EntityDraft, kind: str | None) -> Itera
 def _give_undescribed(
     table: TableFile, drafts: Sequence[EntityDraft], declared: Mapping[str, str], kind: str | None
 ) -> None:
-    """Attributes that are declared and in no sample item go to the entity whose facet names them, or to the first."""
+    """Declared attributes that no sample item has go to the entity whose facet names them, or to the first."""
     known = {attribute.name for draft in drafts for attribute in draft.attributes}
     known |= {name for draft in drafts for name in draft.keys}
     facets = {facet.FacetName: facet.NonKeyAttributes for facet in table.TableFacets}

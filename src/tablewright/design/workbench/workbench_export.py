@@ -1,6 +1,6 @@
-"""A design as a data model of NoSQL Workbench: tables, attributes, indexes, a facet and sample items for each entity.
+"""A design as a NoSQL Workbench data model: tables, attributes, indexes, and a facet with sample items for each entity.
 
-The aliases of a facet's key are the templates of the entity's keys, so that they are seen beside the data.
+The key aliases of a facet are the key templates of the entity, so that they are shown with the data.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tablewright.design.design_loading import DesignError
-from tablewright.design.diff.snapshot import declared_entities
+from tablewright.design.diff.design_snapshot import declared_entities
 from tablewright.design.sample_entities import samples
 from tablewright.dynamo import Item
 from tablewright.model import Design, Index, Schema, Table, schemas_of
@@ -21,7 +21,7 @@ _VERSION = "3.0"
 
 
 def model(design: Design, at: datetime) -> dict[str, Any]:
-    """The data model of a design, dated."""
+    """The data model of a design, with a date."""
     date = at.strftime("%b %d, %Y, %I:%M %p")
     about = design.about.strip().splitlines()
     return {
@@ -39,7 +39,7 @@ def model(design: Design, at: datetime) -> dict[str, Any]:
 
 
 def losses(design: Design) -> list[str]:
-    """What a data model of Workbench has no place for, and the design has, in sentences."""
+    """What a design declares and a Workbench data model cannot express, as text."""
     found = []
     for table in design.tables:
         settings = [
@@ -70,17 +70,17 @@ def losses(design: Design) -> list[str]:
 
 
 def _lost(schema: Schema) -> list[str]:
-    """What the store does with an entity, and its data does not show."""
+    """What the store does with an entity that its data does not show."""
     marked = {
         "is unique": schema.unique,
         "is numbered": schema.numbered,
-        "is kept outside while it is large": schema.large,
+        "is stored as a blob while it is large": schema.large,
         "is the version": [schema.version] if schema.version is not None else [],
         "is set by the store": [spec for spec in (schema.created, schema.updated) if spec is not None],
-        "is when it expires": [schema.expiry] if schema.expiry is not None else [],
+        "is its expiry": [schema.expiry] if schema.expiry is not None else [],
     }
     found = [f"that {' and '.join(spec.name for spec in specs)} {what}" for what, specs in marked.items() if specs]
-    found += [f"in which states {attribute} is there" for attribute, rule in schema.key_rules.items() if rule.when]
+    found += [f"when {attribute} is present" for attribute, rule in schema.key_rules.items() if rule.when]
     found += [f"that {attribute} is sharded" for attribute, rule in schema.key_rules.items() if rule.is_spread]
     return found + (["its older schema versions"] if schema.upgrades is not None else [])
 
@@ -105,7 +105,7 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _items(schema: Schema) -> list[Item]:
-    """Sample items; of those with the same key, the first."""
+    """Sample items with distinct keys."""
     found: dict[str, Item] = {}
     for entity in samples(schema.entity, _SAMPLES):
         item = schema.encode(entity)
@@ -116,8 +116,8 @@ def _items(schema: Schema) -> list[Item]:
 def _key(table: Table, partition: tuple[str, ...], sort: tuple[str, ...]) -> dict[str, Any]:
     if len(partition) > 1 or len(sort) > 1:
         raise DesignError(
-            f"table {table.name!r}: NoSQL Workbench knows no keys of several attributes; "
-            "make one attribute of them, with a template"
+            f"table {table.name!r}: NoSQL Workbench does not support keys of several attributes; "
+            "use one attribute, with a template"
         )
     found = {"PartitionKey": _attribute(table, partition[0])}
     if sort:
@@ -143,7 +143,7 @@ def _index(table: Table, index: Index) -> dict[str, Any]:
 
 
 def _attributes(table: Table, schemas: list[Schema], items: dict[str, list[Item]]) -> list[dict[str, str]]:
-    """All attributes that are not of the table's key, with their types."""
+    """All attributes outside of the table's key, with their types."""
     types: dict[str, str] = {name: table.types.get(name, "S") for name in table.key_attributes}
     if table.type_attribute is not None:
         types.setdefault(table.type_attribute, "S")

@@ -1,6 +1,6 @@
-"""A data model of NoSQL Workbench, read and checked: what is wrong with it is told by its place.
+"""A NoSQL Workbench data model, read and validated; errors name the place in the file.
 
-Items may be listed for the table, for its facets, or for both; an item that is listed twice is one.
+Items may be listed under the table, under its facets, or both; an item that is listed twice counts once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["ModelFile", "TableFile", "parse", "read"]
 _MOST_BYTES = 64 * 1024 * 1024
 _TAGS = frozenset(["S", "N", "B", "SS", "NS", "BS", "M", "L", "BOOL", "NULL"])
 _DEEPEST = 40
-# Of tables and indexes, as DynamoDB has it.
+# Names of tables and indexes, by DynamoDB's rules.
 _NAME = r"^[a-zA-Z0-9_.-]{3,255}$"
 
 
@@ -55,10 +55,10 @@ class IndexFile(BaseModel):
 
 def _items(items: Any) -> Any:
     if not isinstance(items, list):
-        raise ValueError("a list of items")
+        raise ValueError("must be a list of items")
     for item in items:
         if not isinstance(item, dict):
-            raise ValueError("an item is an object of attributes")
+            raise ValueError("an item must be an object of attributes")
         for name, value in item.items():
             _check_value(name, value, 0)
     return items
@@ -69,7 +69,7 @@ def _check_value(name: str, value: Any, depth: int) -> None:
         raise ValueError(f'{name} is not a typed value such as {{"S": "text"}}')
     ((tag, content),) = value.items()
     if tag not in _TAGS:
-        raise ValueError(f"{name} is of the type {tag!r}, which DynamoDB does not have")
+        raise ValueError(f"{name} has the type {tag!r}, which DynamoDB does not have")
     if depth > _DEEPEST:
         raise ValueError(f"{name} is nested too deeply")
     members: Sequence[Any] = ()
@@ -80,18 +80,18 @@ def _check_value(name: str, value: Any, depth: int) -> None:
     elif tag in ("SS", "NS", "BS"):
         fits = isinstance(content, list) and all(isinstance(each, str) for each in content)
         if not fits:
-            raise ValueError(f"{name} is of the type {tag}, and has to be a list of texts")
+            raise ValueError(f"{name} has the type {tag}, and must be a list of strings")
     elif tag in ("BOOL", "NULL"):
         if not isinstance(content, bool):
-            raise ValueError(f"{name} is of the type {tag}, and has to be true or false")
+            raise ValueError(f"{name} has the type {tag}, and must be true or false")
     elif not isinstance(content, str):
-        raise ValueError(f"{name} is of the type {tag}, and its content is not")
+        raise ValueError(f"{name} has the type {tag}, and its value does not match")
     for member in members:
         _check_value(name, member, depth + 1)
 
 
 class FacetFile(BaseModel):
-    """A facet: a kind of items."""
+    """A facet: a named group of items."""
 
     FacetName: str = Field(min_length=1)
     NonKeyAttributes: list[str] = []
@@ -131,7 +131,7 @@ class TableFile(BaseModel):
 
     @property
     def items(self) -> list[Listed]:
-        """All items, each once, with the facets that list it; what has no proper key is left out."""
+        """All items, each once, with the facets that list it; items without a valid key are left out."""
         found: dict[str, Listed] = {}
         for facet, items in [(None, self.TableData), *((each.FacetName, each.TableData) for each in self.TableFacets)]:
             for item in items:
@@ -163,7 +163,7 @@ def read(path: Path) -> ModelFile:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise DesignError(
-                f"{path} has more than {_MOST_BYTES // 1024 // 1024} MB; export it with fewer sample items"
+                f"{path} is larger than {_MOST_BYTES // 1024 // 1024} MB; export it with fewer sample items"
             )
         content = json.loads(path.read_text("utf-8-sig"))
     except OSError as error:
@@ -174,15 +174,13 @@ def read(path: Path) -> ModelFile:
 
 
 def parse(content: Any, place: str = "the model") -> ModelFile:
-    """The data model that some JSON is."""
+    """The data model in parsed JSON."""
     if not isinstance(content, Mapping) or "DataModel" not in content:
-        raise DesignError(f"{place} is no data model of NoSQL Workbench: it has no DataModel")
+        raise DesignError(f"{place} is not a NoSQL Workbench data model: it has no DataModel")
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise DesignError(
-            f"{place} has half of a character in it (a lone surrogate); write it again as UTF-8"
-        ) from None
+        raise DesignError(f"{place} contains a lone surrogate; save it as valid UTF-8") from None
     try:
         return ModelFile.model_validate(content)
     except ValidationError as error:

@@ -23,7 +23,7 @@ from tablewright.engine.database import Database
 from tablewright.engine.tables.table_checks import ON_DEMAND, PROVISIONED, least_warm_throughput
 from tablewright.engine.tables.table_schema import Index, Table
 
-# A count that took this many seconds is cached, for so many times as long.
+# A count that took this many seconds of processor time is cached, for so many times as long.
 _COSTLY = 0.02
 _KEPT_FOR = 20.0
 # Tables and indexes up to these sizes are measured exactly.
@@ -220,13 +220,12 @@ def forget_figures(db: Database, number: int) -> None:
 def _counted(db: Database, table: Table) -> _Figures:
     kept = _figures.setdefault(db, {})
     figures = kept.get(table.number)
-    began = time.monotonic()
-    if figures is None or figures.good_until <= began or figures.indexes.keys() != table.indexes.keys():
+    now, began = time.monotonic(), time.thread_time()
+    if figures is None or figures.good_until <= now or figures.indexes.keys() != table.indexes.keys():
         items, size = _table_figures(db, table)
         indexes = {index.name: _index_figures(db, table, index) for index in table.indexes.values()}
-        ended = time.monotonic()
-        cost = ended - began
-        figures = _Figures(items, size, indexes, ended + cost * _KEPT_FOR if cost > _COSTLY else ended)
+        cost = time.thread_time() - began
+        figures = _Figures(items, size, indexes, now + cost * _KEPT_FOR if cost > _COSTLY else now)
         kept[table.number] = figures
     return figures
 

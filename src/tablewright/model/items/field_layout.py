@@ -1,8 +1,8 @@
-"""The fields of an entity in its items: where each is stored, where paths of fields lead, what values become there.
+"""The fields of an entity in its items: where each is stored, and what its values become there.
 
-A path of fields (``subject.id``) becomes a path of attributes by ``place``, which knows the names that nested models
-are stored under. Values that callers give for fields become attributes by ``stored``, as the fields take them (see
-``given``).
+layout.locate("subject.id", "Ticket")            where a path of fields leads: a ``FieldLocation``
+layout.path("subject.id")                        the same as a document path: ``subject.subjectId``
+layout.encode_values({"subject__id": "s-1"})     values that callers give, as attributes (see ``coercion``)
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from tablewright.model.values.attribute_codec import (
     Encoder,
     encode,
     encoder_for,
-    named,
+    resolve_alias,
     stored_members,
     stored_types,
 )
 from tablewright.model.values.coercion import UNTYPED, coercion_for
 
-__all__ = ["FieldLayout", "encoded", "invalid_value"]
+__all__ = ["FieldLayout", "encode_value", "invalid_value"]
 
-# Paths into a map have no end.
+# There is no end of paths into a map.
 _MOST_LOCATIONS = 1000
 
 
 class FieldLayout:
-    """The fields of an entity, and all that is in them."""
+    """The fields of an entity, each with its attribute, and the locations inside of them."""
 
     def __init__(self, entity: type[BaseModel], table: Table, naming: Naming) -> None:
         self.entity = entity
         self.table = table
         self.fields = {name: self._field(name, info, naming) for name, info in entity.model_fields.items()}
         self.by_attribute = {spec.attribute: spec for spec in self.fields.values()}
-        # By the names that callers give.
+        # By the names that callers use.
         self._locations: dict[str, FieldLocation] = {}
 
     def _field(self, name: str, info: FieldInfo, naming: Naming) -> FieldSpec:
@@ -53,18 +53,18 @@ class FieldLayout:
         encoder = encoder_for(info.annotation, markers)
         may_be_key = attribute in self.table.key_attributes or attribute == self.table.ttl
         if "NULL" in types and not may_be_key and not info.is_required() and info.default is not None:
-            # Being absent stands for the default, so None has to be stored.
+            # A missing attribute means the default, so None has to be stored.
             encoder = _or_null(encoder)
         return FieldSpec(name, attribute, encoder, markers, info.annotation, types)
 
-    # -- places -------------------------------------------------------------------------------------------------
+    # -- locations ----------------------------------------------------------------------------------------------
 
     def path(self, field_path: str) -> str:
-        """The path of attributes that a path of fields is stored under."""
+        """The document path that a path of fields is stored under."""
         return ".".join(self.locate(field_path, self.entity.__name__).parts)
 
     def locate(self, field_path: str, where: str) -> FieldLocation:
-        """Where a path of fields leads; ``where`` names the declaration that uses it, should it lead nowhere."""
+        """Where a path of fields leads; ``where`` is the declaration that uses it, for messages."""
         name, *rest = field_path.split(".")
         spec = self.fields.get(name)
         if spec is None:
@@ -96,7 +96,7 @@ class FieldLayout:
         return location
 
     def _located(self, name: str) -> FieldLocation:
-        """The place of a name that a caller gives, which is kept."""
+        """The location for a name that a caller uses, which is cached."""
         path = name if name in self.fields else name.replace("__", ".")
         location = self.locate(path, self.entity.__name__)
         if len(self._locations) < _MOST_LOCATIONS:
@@ -108,7 +108,7 @@ class FieldLayout:
     def encode_values(self, values: Mapping[str, Any]) -> Item:
         """Field values as attributes; None is left out.
 
-        Where keys need a part of a field only, it can be given by its path: as ``subject.id`` or ``subject__id``.
+        A part of a field can be given by its path, as ``subject.id`` or ``subject__id``.
         """
         item: Item = {}
         try:
@@ -137,8 +137,8 @@ class FieldLayout:
         return item
 
 
-def encoded(location: FieldLocation, value: Any, where: str, *, is_bound: bool = False) -> AttributeValue | None:
-    """A value that is given for a place, as it is stored there; what it cannot have is an error that says where."""
+def encode_value(location: FieldLocation, value: Any, where: str, *, is_bound: bool = False) -> AttributeValue | None:
+    """A value as it is stored at a location; raises ModelError, which says ``where``, if it is not valid there."""
     coercion = location.coercion
     encoder = (coercion.bound_encoders if is_bound else coercion.encoders).get(type(value))
     try:
@@ -148,7 +148,7 @@ def encoded(location: FieldLocation, value: Any, where: str, *, is_bound: bool =
 
 
 def invalid_value(place: str, value: Any, error: Exception) -> ModelError:
-    """The error for a value that is given for a field, and that it cannot have."""
+    """The error for a value that a field cannot have."""
     reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
     return ModelError(f"{place}: {value!r} is not valid: {reason}")
 
@@ -158,8 +158,8 @@ def _or_null(encoder: Encoder) -> Encoder:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that an annotation stands for, perhaps among None."""
-    annotation = named(annotation)
+    """The model that an annotation stands for, perhaps with None."""
+    annotation = resolve_alias(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     found = [model for argument in get_args(annotation) if (model := _model_in(argument)) is not None]

@@ -1,4 +1,4 @@
-"""Fields as they are stored: the attribute that each has, and where a path of fields leads."""
+"""Fields as they are stored: the attribute of each, and where a path of fields leads."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class FieldSpec:
     encode: Encoder
     markers: tuple[Any, ...]
     annotation: Any = Any
-    # What its values are stored as: S, N, B, BOOL, M, L, SET, NULL for None, and None for what is not known.
+    # The types that values are stored as: S, N, B, BOOL, M, L, SET, NULL for None, and None where that is not known.
     types: frozenset[str | None] = frozenset([None])
 
     def marker(self, kind: type) -> Any:
-        """The marker of a kind; where there are several, the outermost."""
+        """The marker of a class; where there are several, the outermost."""
         return next((marker for marker in reversed(self.markers) if isinstance(marker, kind)), None)
 
 

@@ -165,7 +165,7 @@ class _Compiler:
         inner = self._content(schema["schema"])
         if inner is None:
             return None
-        epoch = _epoch(schema, Epoch.whole)
+        epoch = _epoch(schema, Epoch.truncate)
         if epoch is not None and _epoch(schema["schema"], Epoch.decode) == epoch:
             # What was counted in whole units is whole.
             return inner

@@ -1,9 +1,9 @@
-"""Keys straight from field values, as a read gives them.
+"""Fast keys: keys straight from field values, as reads have them, without making an item first.
 
-A key follows from an item: values are encoded, placed in it, and put into the templates (``stored`` and ``key_of`` of a
-schema). Where each value is that of a field, of its own type, and goes into the key as a whole, a maker does all of it
-in one go. What is not so plain (a value that is missing, too many, or of another type; a part of a field; a shard) it
-leaves to the long way, which also knows what is wrong with it.
+In general a key is made of an item: ``encode_values`` makes attributes of the values, and ``key_of`` renders the
+templates. Where each value is one of a field, of exactly its type, and all of it goes into the key, a builder does that
+in one step. In all other cases (a value is missing, not needed or of another type; a part of a field; a shard) it
+returns None, and the general way is taken, which also knows what to say about invalid values.
 """
 
 from __future__ import annotations
@@ -21,77 +21,77 @@ from tablewright.model.items.field_spec import FieldLocation
 from tablewright.model.keys.key_template import Field, Part, escape
 from tablewright.model.values.attribute_codec import Encoder
 
-__all__ = ["AttributeBuilder", "KeyBuilder", "attribute_builder", "key_builder", "made"]
+__all__ = ["AttributeBuilder", "KeyBuilder", "attribute_builder", "build_attributes", "key_builder"]
 
-# Gives the primary key that field values make up, or None where the maker does not know.
+# Returns the primary key that field values make up, or None where the general way is needed.
 KeyBuilder = Callable[[Mapping[str, Any]], dict[str, AttributeValue] | None]
-# The same of one attribute of a key; where it does not know, it may also raise what ``made`` knows.
+# The same for one key attribute; it may also raise, which ``build_attributes`` takes for None.
 AttributeBuilder = Callable[[Mapping[str, Any]], AttributeValue | None]
 
 
 def key_builder(layout: FieldLayout, key_rules: Mapping[str, KeyRule]) -> KeyBuilder:
-    """The maker of the primary keys of an entity."""
+    """The builder of an entity's primary keys."""
     table = layout.table
-    makers: list[tuple[str, AttributeBuilder]] = []
+    builders: list[tuple[str, AttributeBuilder]] = []
     used: set[str] = set()
     for attribute in table.key:
         rule = key_rules.get(attribute)
-        maker = None
+        builder = None
         if rule is None or not (rule.shards > 1 or rule.template.optional):
-            maker = attribute_builder(layout, attribute, None if rule is None else rule.template.parts)
-        if maker is None:
+            builder = attribute_builder(layout, attribute, None if rule is None else rule.template.parts)
+        if builder is None:
             return lambda values: None
-        makers.append((attribute, maker))
+        builders.append((attribute, builder))
         used.update([attribute] if rule is None else rule.template.required)
     may_be_internal = table.partition not in key_rules
     number = len(used)
 
-    def make(values: Mapping[str, Any]) -> dict[str, AttributeValue] | None:
-        key = made(makers, values, {}) if len(values) == number else None
+    def build(values: Mapping[str, Any]) -> dict[str, AttributeValue] | None:
+        key = build_attributes(builders, values, {}) if len(values) == number else None
         return None if key is None or (may_be_internal and table.is_internal(key)) else key
 
-    return make
+    return build
 
 
-def made(
-    makers: Sequence[tuple[str, AttributeBuilder]], values: Mapping[str, Any], given: dict[str, AttributeValue]
+def build_attributes(
+    builders: Sequence[tuple[str, AttributeBuilder]], values: Mapping[str, Any], attributes: dict[str, AttributeValue]
 ) -> dict[str, AttributeValue] | None:
-    """What is given, with what makers make of field values; None where one does not know."""
+    """Adds the attributes that builders make of field values; None where the general way is needed."""
     try:
-        for name, maker in makers:
-            value = maker(values)
+        for name, builder in builders:
+            value = builder(values)
             if value is None:
                 return None
-            given[name] = value
+            attributes[name] = value
     except (KeyError, TypeError, ValueError, ModelError):
         return None
-    return given
+    return attributes
 
 
 def attribute_builder(layout: FieldLayout, attribute: str, parts: Sequence[Part] | None) -> AttributeBuilder | None:
-    """The maker of a key attribute from these parts of its template, or, if it has none, from the field that is stored
-    in it; None where it takes more than that.
+    """The builder of a key attribute from parts of its template, or, without a template, from the field that is stored
+    in it; None where the general way is needed.
     """
     names = {spec.attribute: spec.name for spec in layout.fields.values()}
     sources = {attribute} if parts is None else {part.name for part in parts if isinstance(part, Field)}
     if not names.keys() >= sources:
         return None
     locations = {source: (names[source], layout.locate(names[source], "")) for source in sources}
-    return _as_it_is(*locations[attribute]) if parts is None else _templated(parts, locations)
+    return _from_field(*locations[attribute]) if parts is None else _from_template(parts, locations)
 
 
-def _as_it_is(name: str, location: FieldLocation) -> AttributeBuilder:
-    own = location.coercion.encoders
+def _from_field(name: str, location: FieldLocation) -> AttributeBuilder:
+    encoders = location.coercion.encoders
 
-    def make(values: Mapping[str, Any]) -> AttributeValue | None:
+    def build(values: Mapping[str, Any]) -> AttributeValue | None:
         value = values[name]
-        encode = own.get(type(value))
+        encode = encoders.get(type(value))
         return None if encode is None else encode(value)
 
-    return make
+    return build
 
 
-def _templated(parts: Sequence[Part], locations: Mapping[str, tuple[str, FieldLocation]]) -> AttributeBuilder:
+def _from_template(parts: Sequence[Part], locations: Mapping[str, tuple[str, FieldLocation]]) -> AttributeBuilder:
     pieces = []
     literal = ""
     for part in parts:
@@ -102,7 +102,7 @@ def _templated(parts: Sequence[Part], locations: Mapping[str, tuple[str, FieldLo
         else:
             literal += part.text
 
-    def make(values: Mapping[str, Any]) -> AttributeValue | None:
+    def build(values: Mapping[str, Any]) -> AttributeValue | None:
         text = ""
         for before, name, writers in pieces:
             value = values[name]
@@ -114,18 +114,18 @@ def _templated(parts: Sequence[Part], locations: Mapping[str, tuple[str, FieldLo
         # No key is empty.
         return {"S": text} if text else None
 
-    return make
+    return build
 
 
 def _writers(part: Field, location: FieldLocation) -> Mapping[type, Callable[[Any], str]]:
-    """How values of a field's own types stand in a key; of some types without being encoded first."""
+    """How values of a field's types are written in a key; those of some types without being encoded first."""
     return {
-        kind: _straight(part.form, kind) or _encoded(part, encode)
+        kind: _direct_writer(part.form, kind) or _encoded(part, encode)
         for kind, encode in location.coercion.encoders.items()
     }
 
 
-def _straight(form: str, kind: type) -> Callable[[Any], str] | None:
+def _direct_writer(form: str, kind: type) -> Callable[[Any], str] | None:
     if form == "text":
         return _AS_TEXT.get(kind)
     return _padded(int(form)) if form.isdigit() and kind is int else None

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.model.declarations import KeyRule, Keys, stable_shard
 from tablewright.model.errors import ModelError, TemplateError
-from tablewright.model.items.field_layout import FieldLayout, encoded
+from tablewright.model.items.field_layout import FieldLayout, encode_value
 from tablewright.model.keys.fast_keys import key_builder
 from tablewright.model.naming import Naming
 from tablewright.model.table import Index, Table
@@ -197,4 +197,4 @@ class KeyLayout(FieldLayout):
 
     def _as_stored(self, name: str, where: str, value: AttributeValue) -> AttributeValue:
         """A value of ``when(...)`` as the field stores it: in any other form, no item would have it."""
-        return encoded(self.locate(name, where), decode(value), where) or value
+        return encode_value(self.locate(name, where), decode(value), where) or value

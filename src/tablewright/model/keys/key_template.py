@@ -3,23 +3,23 @@
     Template("EVENT#{day}#{sequence:04}")      "EVENT#2025-11-18#0007"
 
 A template is literal text and fields. ``{name}`` is a value as text, ``{name:013}`` a whole number padded with zeros,
-``{name:number}`` any number in a form that sorts as it does, ``{name:date}`` the day of a time. A part in square
+``{name:number}`` any number as text that sorts as numbers do, ``{name:date}`` the day of a time. A part in square
 brackets at the end is left out when a field in it is absent. Fields may be paths into maps (``{subject.id}``).
 
 It works on stored values, so it can be applied to an item no matter who wrote it. Its laws, which the property tests
 state one by one:
 
 * **injective**: different values never give the same key, whatever characters they contain (a date: different days);
-* **reversible**: ``parse`` gives the values back, and takes no key that ``render`` would not have made;
+* **reversible**: ``parse`` returns the values, and rejects every key that ``render`` would not have made;
 * **ordered**: keys sort as the tuples of their values do (text by code point, padded and ``number`` fields by value);
 * **prefix-safe**: the keys that begin with ``prefix(a=..)`` are those whose first fields are exactly these;
-* **plain**: text without space, ``!``, ``"``, ``#``, ``$`` or control characters stands in the key as it is.
+* **plain**: text without space, ``!``, ``"``, ``#``, ``$`` or control characters is in the key as it is.
 
 The separator ``#`` must sort before anything a value can contain, or ``("a", "z")`` would come after ``("a b", "a")``.
 So the characters up to ``$`` are escaped, each as ``$`` and one letter, which keeps their order.
 
-Behind a value in a key there is its end or ``#``; behind the same characters in a longer value there is ``$`` and a
-letter, or something above ``$``. A lone ``$`` is between the two, and in no key at all: that is ``PAST``.
+A value in a key is followed by the end or by ``#``; the same characters in a longer value are followed by ``$`` and a
+letter, or by something above ``$``. A lone ``$`` sorts between the two, and is in no key: that is ``PAST``.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from typing import ClassVar
 from tablewright.dynamo import AttributeValue, non_null_at
 from tablewright.model.errors import TemplateError
 
-# What is between separators: a literal beginning, and the form of the field behind it, if there is one.
+# What is between separators: literal text, and the format of the field after it, if there is one.
 Segments = tuple[tuple[str, str | None], ...]
 
 SEPARATOR = "#"
-# ``prefix + value + PAST`` is above every key that goes on behind the value, and below the keys of the next value.
+# ``prefix + value + PAST`` sorts after every key that continues after the value, and before the keys of the next value.
 PAST = "$"
 
 _ESCAPES = {code: f"${chr(code + 0x40)}" for code in range(0x25)}
@@ -66,10 +66,10 @@ _ZERO_EXPONENT = 500
 
 
 def encode_number(number: Decimal) -> str:
-    """Any number DynamoDB can store as text that sorts as it does.
+    """Any number that DynamoDB can store, as text that sorts as numbers do.
 
-    Positive: ``6``, the exponent plus 500, the digits. Negative: ``4``, both complemented, and ``~`` behind, so that
-    the longer of two that begin alike comes first. Zero: ``5``.
+    Positive: ``6``, the exponent plus 500, the digits. Negative: ``4``, both complemented, and ``~`` at the end, so
+    that the longer of two with the same beginning sorts first. Zero: ``5``.
     """
     sign, digits, exponent = number.as_tuple()
     text = "".join(map(str, digits)).lstrip("0")
@@ -145,7 +145,7 @@ Part = Literal | Field
 
 @lru_cache(maxsize=4096)
 def _encoder(name: str, form: str) -> Callable[[AttributeValue], str]:
-    """How a field of a form stands in a key; the name is for those who give it something else."""
+    """How values of a format are written in a key; the name of the field is for messages."""
 
     def as_text(value: AttributeValue) -> str:
         content = value.get("S")
@@ -194,7 +194,14 @@ def _tag(value: AttributeValue) -> str:
 
 @dataclass(frozen=True)
 class Template:
-    """A composite key attribute, written as its keys look."""
+    """A key template: how a key attribute is made of fields, and back.
+
+        template = Template("EVENT#{day}#{sequence:04}")
+        template.render({"day": {"S": "2025-11-18"}, "sequence": {"N": "7"}})      "EVENT#2025-11-18#0007"
+        template.parse("EVENT#2025-11-18#0007")                                    the values again
+
+    The module's docstring has the syntax and the laws.
+    """
 
     text: str
 
@@ -245,7 +252,7 @@ class Template:
         return frozenset(part.name for part in self.parts if isinstance(part, Field))
 
     def renamed(self, name_of: Callable[[str], str]) -> Template:
-        """The same keys, from fields of other names, which may contain what a template could not say."""
+        """The same keys, made of fields with other names, which may have characters that a template could not."""
 
         def rename(parts: Sequence[Part]) -> tuple[Part, ...]:
             return tuple(Field(name_of(part.name), part.form) if isinstance(part, Field) else part for part in parts)
@@ -253,13 +260,13 @@ class Template:
         renamed = object.__new__(Template)
         parts, optional = rename(self.parts), rename(self.optional)
         shown = "".join(map(str, parts)) + (f"[{''.join(map(str, optional))}]" if optional else "")
-        # Where a frozen dataclass and its cached properties keep what they have.
+        # This is where a frozen dataclass and its cached properties keep their values.
         renamed.__dict__.update(text=shown, parts=parts, optional=optional)
         return renamed
 
     @cached_property
     def render(self) -> Callable[[Mapping[str, AttributeValue]], str | None]:
-        """Gives the key of an item; None when a required field is absent."""
+        """Returns the key of an item; None when a required field is absent."""
         required = _renderer(self.parts)
         if not self.optional and any(isinstance(part, Literal) for part in self.parts):
             return required
@@ -270,8 +277,8 @@ class Template:
             if text is None:
                 return None
             rest = optional(item)
-            if rest is None and self._whole is not None:
-                self._check_whole(item, self._whole)
+            if rest is None and self._complete_with is not None:
+                self._check_complete(item, self._complete_with)
             text += rest or ""
             if not text:
                 name = self.fields[0].name
@@ -282,33 +289,32 @@ class Template:
 
         return render
 
-    def keep_whole(self, elsewhere: AbstractSet[str]) -> None:
-        """From now on, refuse to leave a value out because another one is absent, unless it is elsewhere as well."""
-        object.__setattr__(self, "_whole", frozenset(elsewhere))
+    def require_complete(self, elsewhere: AbstractSet[str]) -> None:
+        """From now on, reject an optional part with only some of its values, unless they are ``elsewhere`` as well."""
+        object.__setattr__(self, "_complete_with", frozenset(elsewhere))
 
-    # What ``keep_whole`` was told; None: nothing.
-    _whole: ClassVar[frozenset[str] | None] = None
+    # The argument of ``require_complete``; None if that was not called.
+    _complete_with: ClassVar[frozenset[str] | None] = None
 
-    def _check_whole(self, item: Mapping[str, AttributeValue], elsewhere: AbstractSet[str]) -> None:
+    def _check_complete(self, item: Mapping[str, AttributeValue], elsewhere: AbstractSet[str]) -> None:
         fields = [part.name for part in self.optional if isinstance(part, Field)]
         absent = [name for name in fields if non_null_at(item, name) is None]
         lost = [name for name in fields if name not in absent and name not in elsewhere]
         if lost:
             raise TemplateError(
-                f"{' and '.join(lost)} would be left out of the primary key, as {' and '.join(absent)} has "
-                "no value, and two "
-                "items could have the same key; give values for all of them, or for none"
+                f"{' and '.join(lost)} would be left out of the primary key, as {' and '.join(absent)} has no value, "
+                "and two items could have the same key; give values for all of them, or for none"
             )
 
-    def beginning(self, until: Field | None = None) -> Callable[[Mapping[str, AttributeValue]], str | None]:
-        """Gives what the key of an item begins with, up to a field; None when a field before that is absent."""
+    def prefix_renderer(self, until: Field | None = None) -> Callable[[Mapping[str, AttributeValue]], str | None]:
+        """Returns the beginning of the key of an item, up to a field; None when a field before that is absent."""
         parts = self.parts + self.optional
         return _renderer(parts if until is None else parts[: parts.index(until)])
 
     def prefix(self, item: Mapping[str, AttributeValue]) -> tuple[str, Field | None]:
-        """What the keys begin with whose first fields are those given, and the first field that is not given.
+        """The common beginning of all keys with the given first fields, and the first field that is not given.
 
-        Where that field is in the optional part, there may be one key more that has these fields, and ends before it.
+        If that field is in the optional part, one more key may have these fields: the one without the optional part.
         """
         text = ""
         for part in self.parts + self.optional:
@@ -322,7 +328,7 @@ class Template:
         return text, None
 
     def parse(self, key: str) -> dict[str, AttributeValue] | None:
-        """The values in a key, by field; None when the key is not of this template."""
+        """The values in a key, by field; None when the key does not match this template."""
         match = self._pattern.fullmatch(key)
         if match is None:
             return None
@@ -331,7 +337,7 @@ class Template:
 
     @cached_property
     def matches(self) -> Callable[[str], object]:
-        """Gives something true for a key of this template, and None for any other."""
+        """Returns a match for a key of this template, and None for any other."""
         return self._pattern.fullmatch
 
     @cached_property
@@ -343,19 +349,19 @@ class Template:
 
     @cached_property
     def segments(self) -> tuple[Segments, ...]:
-        """What is between the separators, text and then perhaps a field's form; without and with the optional part."""
+        """What is between the separators, as text and a field's format; without and with the optional part."""
         halves = [self.parts, self.parts + self.optional] if self.optional else [self.parts]
         return tuple(map(_segments, halves))
 
     def overlaps(self, other: Template) -> bool:
-        """Whether some text can be a key of both. Errs on the safe side where two fields of different forms meet."""
-        return meet(self.segments, other.segments)
+        """Whether a key can match both; may say so where two fields of different formats meet, and none can."""
+        return can_overlap(self.segments, other.segments)
 
 
-def meet(some: Iterable[Segments], others: Iterable[Segments]) -> bool:
-    """Whether some text can be a key of segments among both."""
+def can_overlap(some: Iterable[Segments], others: Iterable[Segments]) -> bool:
+    """Whether a key can consist of segments of both."""
     pairs = product(some, others)
-    return any(len(mine) == len(theirs) and all(map(_segments_meet, mine, theirs)) for mine, theirs in pairs)
+    return any(len(mine) == len(theirs) and all(map(_segments_overlap, mine, theirs)) for mine, theirs in pairs)
 
 
 def _segments(parts: Sequence[Part]) -> Segments:
@@ -370,13 +376,13 @@ def _segments(parts: Sequence[Part]) -> Segments:
     return tuple(segments)
 
 
-def _segments_meet(one: tuple[str, str | None], other: tuple[str, str | None]) -> bool:
+def _segments_overlap(one: tuple[str, str | None], other: tuple[str, str | None]) -> bool:
     (shorter, form), (longer, second_form) = sorted([one, other], key=lambda segment: len(segment[0]))
     if not longer.startswith(shorter):
         return False
     rest = longer[len(shorter) :]
     if form is None:
-        # Only text: it must be all of the other, or the beginning of nothing (an empty value).
+        # Only text: the other must be the same text, perhaps with an empty value after it.
         return not rest and second_form in (None, "text")
     if second_form is None:
         return re.fullmatch(_form_regex(form), rest) is not None
@@ -415,7 +421,7 @@ def _literal(text: str, template: str) -> Literal:
 
 
 def _renderer(parts: Sequence[Part]) -> Callable[[Mapping[str, AttributeValue]], str | None]:
-    """What makes the text of an item; None when a field is absent."""
+    """A function that renders parts for an item; it returns None when a field is absent."""
     pieces = []
     literal = ""
     for part in parts:
@@ -446,12 +452,12 @@ def _regex(part: Part) -> str:
 
 
 def _form_regex(form: str) -> str:
-    """Exactly what a field of the form can stand as."""
+    """Exactly the texts that a field of the format can have in a key."""
     if form == "number":
         return r"5|6[0-9]{3}(?=[1-9])[0-9]*[1-9]|4[0-9]{3}(?=[0-8])[0-9]*[0-8]~"
     if form == "date":
         return _DATE.pattern
     if form == "text":
-        # Possessive: what follows is none of it, so there is nothing to go back for.
+        # Possessive: what follows cannot be part of the value, so backtracking is useless.
         return r"[^\x00-\x24]*+(?:\$[@-d][^\x00-\x24]*+)*+"
     return rf"[0-9]{{{int(form)}}}"

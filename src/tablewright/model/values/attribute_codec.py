@@ -1,16 +1,16 @@
 """Python values as DynamoDB attribute values, and back.
 
-Encoding goes by the value (``str`` is S, ``int``, ``float`` and ``Decimal`` are N, a model is M, ...), with one
-exception: a time is text (ISO 8601, UTC, microseconds, ``Z``) unless its type says that it is a count since 1970
-(``EpochSeconds``, ``EpochMillis``, also inside of lists, maps and models). Decoding gives plain Python values, and
-pydantic makes of them what the field says. What a field holds comes back equal, with these bounds:
+A value is encoded by what it is (``str`` is S, ``int``, ``float`` and ``Decimal`` are N, a model is M, ...), with one
+exception: a time is text (ISO 8601, UTC, microseconds, ``Z``) unless its declared type is a count since 1970
+(``EpochSeconds``, ``EpochMillis``, also inside of lists, maps and models). Decoding gives plain Python values, of which
+pydantic makes values of the declared type. Values are read back equal, within these limits:
 
-* Numbers have up to 38 digits; more are refused, never rounded. A ``float`` is stored as the shortest decimal that
-  means it, and is the same float again; where the type is ``Any`` it comes back as ``int`` or ``Decimal``.
-* Times without a zone are refused: a key that sorts by local time sorts wrongly twice a year.
-* There are no empty sets in DynamoDB: an absent set is an empty one, or None where it may be that. Inside of lists and
-  maps, where nothing can be absent, an empty list stands for it.
-* Of a union of types that are stored alike (``UUID | str``) the value comes back as pydantic chooses.
+* Numbers have up to 38 digits; more are rejected, never rounded. A ``float`` is stored as the shortest decimal that
+  equals it, and is the same float again; where the type is ``Any`` it is read as ``int`` or ``Decimal``.
+* Times without a zone are rejected: a key that sorts by local time sorts wrongly twice a year.
+* DynamoDB has no empty sets: a missing set is read as empty, or as None where the type allows that. Inside of lists and
+  maps, where nothing can be missing, an empty list is stored instead.
+* For a union of types that are stored alike (``UUID | str``), pydantic chooses the type.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class Epoch:
         return self.read(value)
 
     def read(self, count: str | float | Decimal) -> datetime:
-        """The time that is so many units after 1970; as text, what is stored."""
+        """The time that is ``count`` units after 1970; text is a count as it is stored."""
         try:
             return _EPOCH + int(count) * self.unit
         except (OverflowError, TypeError, ValueError):
             raise ValueError(f"{count} is out of the range of Python's times") from None
 
-    def whole(self, time: datetime) -> datetime:
-        """The time as it will be read back."""
+    def truncate(self, time: datetime) -> datetime:
+        """The time as it will be read back, in whole units."""
         since = _since_epoch(time)
         rest = since % self.unit
         return time if not rest and time.tzinfo is UTC else _EPOCH + (since - rest)
@@ -72,36 +72,36 @@ class Epoch:
 _SECONDS = Epoch(timedelta(seconds=1))
 _MILLISECONDS = Epoch(timedelta(milliseconds=1))
 
-EpochSeconds = Annotated[datetime, _SECONDS, BeforeValidator(_SECONDS.decode), AfterValidator(_SECONDS.whole)]
+EpochSeconds = Annotated[datetime, _SECONDS, BeforeValidator(_SECONDS.decode), AfterValidator(_SECONDS.truncate)]
 """A time stored as whole seconds since 1970, as time to live needs it."""
 
 EpochMillis = Annotated[
-    datetime, _MILLISECONDS, BeforeValidator(_MILLISECONDS.decode), AfterValidator(_MILLISECONDS.whole)
+    datetime, _MILLISECONDS, BeforeValidator(_MILLISECONDS.decode), AfterValidator(_MILLISECONDS.truncate)
 ]
 """A time stored as whole milliseconds since 1970."""
 
 
-def aware(time: datetime) -> datetime:
-    """The time in UTC; one without a zone is an error."""
+def to_utc(time: datetime) -> datetime:
+    """The time in UTC; raises ValueError if it has no time zone."""
     if time.tzinfo is None:
         raise ValueError(f"{time.isoformat()} has no time zone; give it one, such as datetime.UTC")
     try:
         return time.astimezone(UTC)
     except OverflowError:
-        # Within a day of the first or the last time there is.
+        # Within a day of the first or the last time of Python.
         raise ValueError(f"{time.isoformat()} is out of the range of Python's times in UTC") from None
 
 
 def _since_epoch(time: datetime) -> timedelta:
-    return (time if time.tzinfo is UTC else aware(time)) - _EPOCH
+    return (time if time.tzinfo is UTC else to_utc(time)) - _EPOCH
 
 
 def time_text(time: datetime) -> str:
     """Fixed width, so that text order is time order."""
     text = time.isoformat()
     if not text.endswith("+00:00"):
-        text = aware(time).isoformat()
-    # Microseconds are left out where there are none; to ask for them by name takes half as long again.
+        text = to_utc(time).isoformat()
+    # isoformat omits microseconds where there are none; timespec= would take half as long again.
     return text[:26] + "Z" if text[19] == "." else text[:19] + ".000000Z"
 
 
@@ -119,7 +119,7 @@ def number(text: str) -> int | Decimal:
 
 
 def number_text(value: float | Decimal) -> str:
-    """A number as DynamoDB writes it: without exponent, and without zeros that say nothing."""
+    """A number as DynamoDB writes it: without exponent, and without insignificant zeros."""
     try:
         return canonical_number(repr(value) if isinstance(value, float) else str(value))
     except ValidationException:
@@ -158,7 +158,7 @@ def _refuse(value: Any) -> AttributeValue | None:
 
 
 def encoder_for(annotation: Any, markers: Iterable[Any] = ()) -> Encoder:
-    """The encoder of what is declared as a type: by value, but for times that are counted."""
+    """The encoder for a declared type: by value, except for epoch times."""
     return _dispatching(_counted(Annotated[annotation, *markers] if (markers := tuple(markers)) else annotation))
 
 
@@ -170,7 +170,7 @@ def _dispatching(special: Mapping[type, Encoder]) -> Encoder:
 
 def _counted(annotation: Any) -> dict[type, Encoder]:
     """The types of values under an annotation that are not encoded by the value alone."""
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         for marker in arguments[1:]:
@@ -199,19 +199,19 @@ def _counted(annotation: Any) -> dict[type, Encoder]:
 
 
 def _by_place(encoders: tuple[Encoder, ...]) -> Encoder:
-    """The encoder of a tuple whose members are of types of their own."""
+    """The encoder of a tuple with a type for each member."""
     return lambda value: {"L": [_member(member, one) for member, one in zip(value, encoders, strict=True)]}
 
 
-def named(annotation: Any) -> Any:
-    """What a name for a type stands for: one of a NewType or of a type alias."""
+def resolve_alias(annotation: Any) -> Any:
+    """The type behind a NewType or a type alias."""
     while (target := getattr(annotation, "__supertype__", getattr(annotation, "__value__", None))) is not None:
         annotation = target
     return annotation
 
 
 def _member(value: Any, one: Encoder) -> AttributeValue:
-    """A value where something has to stand."""
+    """A member of a list or map, where every value has to be stored."""
     encoded = one(value)
     if encoded is not None:
         return encoded
@@ -220,7 +220,7 @@ def _member(value: Any, one: Encoder) -> AttributeValue:
 
 @cache
 def stored_members(model: type[BaseModel]) -> tuple[tuple[str, str, Encoder, Any], ...]:
-    """The fields of a model: name, name in the stored map, encoder, and the value that being absent stands for."""
+    """The fields of a model: name, name in the stored map, encoder, and the value when it is missing."""
     return tuple(
         (
             name,
@@ -233,7 +233,7 @@ def stored_members(model: type[BaseModel]) -> tuple[tuple[str, str, Encoder, Any
 
 
 def _absent(info: FieldInfo) -> Any:
-    """The value that a field has when nothing is stored; ... when it then has none, or not always the same."""
+    """The value of a field that is not stored; ... if it has none, or not always the same."""
     if info.default_factory is not None:
         return set() if info.default_factory in (set, frozenset) else ...
     return ... if info.is_required() else info.default
@@ -241,7 +241,7 @@ def _absent(info: FieldInfo) -> Any:
 
 @cache
 def accepted_names(model: type[BaseModel], name: str) -> tuple[str, ...]:
-    """The names that a field of a model is read by, in a map."""
+    """The names in a map from which a field of a model is read."""
     alias, config = model.model_fields[name].validation_alias, model.model_config
     choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
     names = [choice.path[0] if isinstance(choice, AliasPath) else choice for choice in choices if choice is not None]
@@ -268,7 +268,7 @@ def _encode_model(model: BaseModel) -> AttributeValue:
 
 
 def _encode_extra(model: type[BaseModel], extra: Mapping[str, Any]) -> dict[str, AttributeValue]:
-    """The members that a model has beyond its fields."""
+    """The extra fields of a model."""
     for name in model.model_fields:
         for taken in {*accepted_names(model, name), *(each[1] for each in stored_members(model) if each[0] == name)}:
             if taken in extra:
@@ -376,7 +376,7 @@ _SCALARS: dict[type, str] = {
     UUID: "S",
     bytes: "B",
 }
-# pydantic's names for texts, dates and times, which are no subclasses of those. By name, as most are never imported.
+# pydantic's types for texts, dates and times that are not subclasses of those. By name, as most are never imported.
 _OTHER_NAMES = frozenset(
     [
         "pydantic.networks.EmailStr",
@@ -393,7 +393,7 @@ def stored_types(annotation: Any, markers: Iterable[Any] = ()) -> frozenset[str 
     """
     if any(isinstance(marker, Epoch) for marker in markers):
         return frozenset("N" if tag == "S" else tag for tag in stored_types(annotation))
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return stored_types(arguments[0], arguments[1:])

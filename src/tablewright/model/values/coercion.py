@@ -1,11 +1,12 @@
-"""Values that a caller gives for a field: what the field would accept is taken, and made the field's own value.
+"""Coercion of the values that callers give for a field, just as pydantic coerces them when an entity is made.
 
-A caller may give a UUID as text in capitals, a time as ISO text, a number as text. An item has what pydantic makes of
-it, and as it was given it would be equal to nothing. So pydantic makes the same of it here; what it refuses is refused.
+A caller may give a UUID as text in capitals, a time as ISO text, a number as text. Items have what pydantic makes of
+such a value, so the value as it was given would equal none of theirs. Here pydantic coerces it in the same way, or
+rejects it.
 
-Nearly all values are of the field's own type already, and nothing has to be made of them. ``own`` has these types,
-each with its encoder, and none where a validator of the field may change a value (to small letters, by a function). A
-bound is no value of the field, only a place among them: ``kinds`` has the types that are taken as bounds as they are.
+Nearly all values have exactly the field's type already, and need no coercion: ``encoders`` has these types, and none if
+a validator of the field may change values (to lower case, by a function). A bound of a range need not be a valid value
+of the field: ``bound_encoders`` has the types whose values are used as bounds without coercion.
 """
 
 from __future__ import annotations
@@ -42,20 +43,20 @@ _TYPES: dict[str, type] = {
     "uuid": UUID,
 }
 _WRAPPERS = ("default", "nullable")
-# What makes another text of a text: in a core schema, and in the configuration of a model.
+# What changes text: in a core schema, and in the configuration of a model.
 _CHANGES = ("strip_whitespace", "to_lower", "to_upper")
 _CONFIGURED_CHANGES = tuple(f"str_{change}" for change in _CHANGES)
 
 
 @dataclass(frozen=True, slots=True)
 class Coercion:
-    """How values that are given for a field are taken."""
+    """How values for a field are coerced and encoded."""
 
-    # The types whose values are the field's own, each with its encoder.
+    # The types whose values need no coercion, each with its encoder.
     encoders: Mapping[type, Encoder]
-    # The same without regard to what validators make of them.
+    # The same for bounds, which validators do not change.
     bound_encoders: Mapping[type, Encoder]
-    # Makes any other value the field's own, or raises pydantic's ValidationError.
+    # Coerces any other value, or raises pydantic's ValidationError.
     coerce: Callable[[Any], Any]
 
 
@@ -69,11 +70,11 @@ def _encoders(types: Iterator[type], encoder: Encoder) -> dict[type, Encoder]:
 
 _SCALARS = _encoders(iter(_TYPES.values()), encode)
 UNTYPED = Coercion(_SCALARS, _SCALARS, lambda value: value)
-"""Of a place whose type is not known."""
+"""For a location whose type is not known."""
 
 
 def coercion_for(model: type[BaseModel], name: str, encoder: Encoder) -> Coercion:
-    """How values of a field of a model are taken."""
+    """The coercion of a field of a model."""
     fields = _fields_of(model)
     schema = fields.nodes[name]["schema"]
     found = _Kinds(fields, encoder)
@@ -129,7 +130,7 @@ def _validator(model: type[BaseModel], name: str) -> SchemaValidator:
 
 
 def _by_itself(schema: Node) -> Node:
-    """The schema of a field without validators that look at other fields, which are not there."""
+    """The schema of a field without validators that need other fields, which are missing here."""
     if schema["type"].startswith("function-") and schema["function"]["type"] == "with-info":
         return _by_itself(schema["schema"]) if "schema" in schema else {"type": "any"}
     if schema["type"].startswith("function-") or schema["type"] in _WRAPPERS:
@@ -160,7 +161,7 @@ class _Kinds:
         elif kind in _WRAPPERS:
             self.add(schema["schema"])
         elif kind.startswith("function-"):
-            # A time that is counted is made whole, which its encoder does as well.
+            # An epoch time is truncated, which its encoder does as well.
             self.may_change |= not isinstance(getattr(schema["function"]["function"], "__self__", None), Epoch)
             if "schema" in schema:
                 self.add(schema["schema"])
@@ -183,7 +184,7 @@ class _Kinds:
         types = {type(choice) for choice in choices if choice is not None}
         self.bound_encoders |= _encoders(iter(types), self._encoder)
         for kind in types:
-            # Of a union, another member may take what is not among these.
+            # Another member of a union may accept other values of the type.
             is_taken = kind in self.encoders
             self.encoders[kind] = (
                 self.bound_encoders[kind]

@@ -1,7 +1,7 @@
-"""The validators of entities: pydantic's own, but for what an item says otherwise than pydantic expects.
+"""The validators of entities: pydantic's own, adapted to values as items have them.
 
-* A time without a zone is refused where it enters, also inside of models that know nothing of it.
-* A number of a ``JsonValue`` is a float where it has a fraction; what an item gives is a Decimal.
+* A time without a zone is rejected, also inside of nested models.
+* A number in a ``JsonValue`` is a float if it has a fraction; decoding gives a Decimal.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, cast
 from pydantic import BaseModel, types
 from pydantic_core import CoreSchema, SchemaValidator
 
-# Members of a core schema that are no schemas, and may look like one.
+# Members of a core schema that are not schemas, but may look like one.
 _OPAQUE = frozenset({"config", "default", "expected", "metadata"})
-# By which pydantic tells what a JsonValue is.
+# The function by which pydantic distinguishes the types of a JsonValue.
 _OF_JSON = getattr(types, "_get_type_name", None)
 
 
-def take_stored_values(model: type[BaseModel]) -> None:
-    """Give a model that is complete a validator for values as they are stored."""
+def accept_stored_values(model: type[BaseModel]) -> None:
+    """Replace the validator of a complete model by one that accepts values as they are stored."""
     schema = model.__pydantic_core_schema__
     changed = cast("CoreSchema", _changed(schema))
     if changed is schema:
@@ -29,9 +29,9 @@ def take_stored_values(model: type[BaseModel]) -> None:
 
 
 def validator_of(schema: Any, config: Any = None) -> SchemaValidator:
-    """The validator of a core schema, with the models in it as they are there."""
+    """The validator of a core schema, with nested models as that schema describes them."""
     try:
-        # Else a model's schema would be taken from its class, whatever it says here.
+        # Otherwise pydantic would use the validator of a nested model's class instead.
         return SchemaValidator(schema, config, _use_prebuilt=False)
     except TypeError:
         # This pydantic does not know the argument.
@@ -39,7 +39,7 @@ def validator_of(schema: Any, config: Any = None) -> SchemaValidator:
 
 
 def fields_alone(schema: Any) -> Any:
-    """The core schema of a model without the validators that look at all of it, to which any field can be assigned."""
+    """The core schema of a model without validators of the whole model and without frozen fields."""
     if schema["type"] == "definitions":
         return {**schema, "schema": fields_alone(schema["schema"])}
     if schema["type"].startswith("function-"):
@@ -56,7 +56,7 @@ def _thawed(schema: Any) -> Any:
 
 
 def _changed(schema: Any) -> Any:
-    """A core schema for stored values; the same one if it is so already."""
+    """A core schema for stored values; the same object if nothing has to change."""
     if isinstance(schema, list | tuple):
         members = [_changed(member) for member in schema]
         same = all(new is old for new, old in zip(members, schema, strict=True))
@@ -73,7 +73,7 @@ def _changed(schema: Any) -> Any:
 
 
 def _json_number(value: Any) -> Any:
-    """A number as JSON has it; what no float means exactly is left, and refused."""
+    """A number as JSON has it; one that no float equals is left alone, and rejected."""
     if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
         return float(value)
     return value

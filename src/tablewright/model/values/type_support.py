@@ -39,7 +39,7 @@ from tablewright.model.values.attribute_codec import (
     decode,
     encode,
     has_encoder,
-    named,
+    resolve_alias,
     stored_members,
     stored_types,
 )
@@ -90,7 +90,7 @@ def _alias_paths(info: FieldInfo) -> list[AliasPath]:
 
 
 def _reasons(annotation: Any, markers: tuple[Any, ...], strict: bool) -> Iterator[str]:
-    annotation = named(annotation)
+    annotation = resolve_alias(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         inner = [part for each in arguments[1:] for part in (each.metadata if isinstance(each, FieldInfo) else [each])]
@@ -219,10 +219,10 @@ def members_of(kind: Any) -> dict[str, Any]:
 
 def _reasons_of_key(annotation: Any, strict: bool) -> Iterator[str]:
     """The keys of a map are text."""
-    annotation, markers = named(annotation), ()
+    annotation, markers = resolve_alias(annotation), ()
     while get_origin(annotation) is Annotated:
         markers = (*get_args(annotation)[1:], *markers)
-        annotation = named(get_args(annotation)[0])
+        annotation = resolve_alias(get_args(annotation)[0])
     if _is_strict(markers, strict) and annotation is not str:
         yield "the keys of a map are stored as text, which strict mode rejects for other types; remove strict"
     if get_origin(annotation) is Literal:

@@ -10,26 +10,27 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Header, Query
+from starlette.requests import HTTPConnection
 
 from tablewright.runtime.errors import Unauthenticated
 from tablewright.runtime.identity.tokens import Caller
 from tablewright.runtime.system import Runtime
 
 
-def runtime_of(request: Request) -> Runtime:
-    """What the system that is called stands on."""
+def runtime_of(request: HTTPConnection) -> Runtime:
+    """The runtime of the application that a request, or a web socket, belongs to."""
     runtime: Runtime = request.app.state.runtime
     return runtime
 
 
-async def service_of(request: Request) -> Any:
+async def service_of(request: HTTPConnection) -> Any:
     """The service of the system that a route belongs to: ``Desk = Annotated[ServiceDesk, Depends(service_of)]``."""
     return request.app.state.service
 
 
-def _authorization(request: Request) -> str | None:
-    """The header itself, as there is none other to be looked for."""
+def _authorization(request: HTTPConnection) -> str | None:
+    """The header itself: ``request.headers`` would decode all of them."""
     for name, value in request.scope["headers"]:
         if name == b"authorization":
             text: str = value.decode("latin-1")
@@ -38,17 +39,17 @@ def _authorization(request: Request) -> str | None:
 
 
 def allow(*groups: str) -> Any:
-    """A dependency: the caller, who has to be in one of the groups (anyone with a token, if there are none).
+    """A dependency: the caller, who has to be in one of the groups (without groups: anyone with a token).
 
-    Each request is counted against the caller's rate limit.
+    It is for routes and web sockets. Each request counts against the caller's rate limit.
     """
 
-    async def allowed(request: Request) -> Caller:
+    async def allowed(request: HTTPConnection) -> Caller:
         runtime = runtime_of(request)
         try:
             caller = await runtime.verifier.caller(_authorization(request))
         except Unauthenticated:
-            # Guessing is limited by address, as there is no caller to count it for.
+            # Guessing is limited by address, as there is no caller.
             runtime.limit.take(f"address {request.client.host if request.client else ''}")
             raise
         runtime.limit.take(f"caller {caller.user_id}")
@@ -56,7 +57,7 @@ def allow(*groups: str) -> Any:
             caller.require(*groups)
         return caller
 
-    # For whoever asks what a route demands: tests of all of them, and their descriptions.
+    # For tests of all routes, and for OpenAPI.
     allowed.groups = groups  # type: ignore[attr-defined]
     return Depends(allowed)
 
@@ -68,14 +69,12 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=200,
         pattern=r"^[\x21-\x7e]+$",
-        description="a name for this request, chosen by the caller: the same one again is carried out once",
+        description="a key for this request, chosen by the caller: a retry with the same key gets the first response",
     ),
 ]
 """The header `Idempotency-Key` of a request, if it has one."""
 # A cursor has a position for each shard that is read.
-Cursor = Annotated[
-    str | None, Query(max_length=16_384, description="where to go on: the `cursor` of the page before this one")
-]
+Cursor = Annotated[str | None, Query(max_length=16_384, description="the `cursor` of the page before this one")]
 """The query parameter `cursor` of a list, if it has one."""
 Limit = Annotated[int, Query(ge=1, le=100, description="how many at most")]
 """The query parameter `limit`: how many items a page has at most."""

@@ -46,19 +46,16 @@ class Gate:
         self._metrics_of: dict[tuple[str, str, str, int], tuple[Counter, Histogram]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
+            return
+        app, name = self._app_of(scope)
+        if scope["type"] == "websocket":
+            await app(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
         exchange = _Exchange(receive, send, _request_id(headers.get(b"x-request-id")), self._max_body)
-        state = scope.setdefault("state", {})
-        state["request_id"] = exchange.request_id
-        _, name, *rest = scope["path"].split("/", 2) if scope["path"].startswith("/") else ("", "")
-        app = self._systems.get(name)
-        if app is None or not rest:
-            app, name = self._app, ""
-        else:
-            scope["root_path"] = f"{scope.get('root_path', '')}/{name}"
+        scope.setdefault("state", {})["request_id"] = exchange.request_id
         length = headers.get(b"content-length")
         # A body with a length is no longer than that; the server sees to it.
         is_counted = b"transfer-encoding" in headers
@@ -87,6 +84,15 @@ class Gate:
                 await response(scope, receive, exchange.send)
         finally:
             self._record(name, scope, exchange)
+
+    def _app_of(self, scope: Scope) -> tuple[ASGIApp, str]:
+        """The application that a path belongs to, and its name; the name becomes part of the root path."""
+        _, name, *rest = scope["path"].split("/", 2) if scope["path"].startswith("/") else ("", "")
+        app = self._systems.get(name)
+        if app is None or not rest:
+            return self._app, ""
+        scope["root_path"] = f"{scope.get('root_path', '')}/{name}"
+        return app, name
 
     def _record(self, system: str, scope: Scope, exchange: _Exchange) -> None:
         seconds = time.perf_counter() - exchange.began

@@ -1,13 +1,13 @@
-"""Orphans: blobs that nothing refers to, found and removed.
+"""Orphans: blobs that no item refers to, found and deleted.
 
-    list of blobs, page by page ──▶ whose is it? (its first bytes) ──▶ the item under that key ──▶ does it refer to it?
+    list of blobs, page by page ──▶ whose is it? (its first bytes) ──▶ the item of that key ──▶ does it refer to it?
 
-They come from writes that ended half-way, from items that expired, and from tables that others write to. A blob is
-looked at only when it is older than the grace: a write puts its blobs before it commits what refers to them, and must
-not be robbed of them meanwhile. As a blob belongs to one key for good, an item that does not refer to it by then never
-will, and the table does not have to be searched.
+They are left by writes that were interrupted, by items that expired, and by other programs that write to the table. A
+blob is checked only when it is older than the grace period: a write puts its blobs before it commits the item that
+refers to them, and they must not be deleted meanwhile. A blob belongs to one key for good, so an item that does not
+refer to it by then never will, and the table does not have to be searched.
 
-Nothing is kept between the pages but sums, and any page can be the last: the cursor goes on from there.
+Only sums are kept between pages, and any page can be the last: the cursor continues from there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _HEAD = 4 * 1024
 
 @dataclass(frozen=True, slots=True)
 class BlobUsage:
-    """So many blobs, and the bytes that they take up."""
+    """A number of blobs, and their size in bytes."""
 
     blobs: int = 0
     bytes: int = 0
@@ -55,15 +55,15 @@ class BlobUsage:
 
 @dataclass(frozen=True, slots=True)
 class OrphanReport:
-    """What a collection has come to, so far or in all; ``cursor`` goes on from here, None at the end."""
+    """What a pass over blobs has found; ``cursor`` continues it, and is None at the end."""
 
-    # All blobs that were looked at, and those of each entity.
+    # All blobs that were read, and those of each entity.
     total: BlobUsage = BlobUsage()
     by_entity: dict[str, BlobUsage] = field(default_factory=dict)
-    # Those that nothing refers to, and those of them that were removed: none in a dry run.
+    # Those that no item refers to, and those of them that were deleted: none in a dry run.
     orphans: BlobUsage = BlobUsage()
     removed: BlobUsage = BlobUsage()
-    # Blobs that do not say whose they are; somebody has to look at them.
+    # Blobs without a valid header; a person has to look at them.
     unreadable: int = 0
     cursor: str | None = None
 
@@ -81,21 +81,21 @@ def collect_orphans(
     limit: int | None = None,
     on_progress: OrphanHook | None = None,
 ) -> Flow[OrphanReport]:
-    """Remove the blobs of a table, or of one entity, that nothing refers to; a dry run only counts them.
+    """Delete the blobs of a table, or of one entity, that no item refers to; a dry run only counts them.
 
-    A blob that is younger than the ``grace`` is left alone: it has to be longer than any write takes, and than the
-    clocks of those who write are apart. ``limit`` ends the pass after about so many blobs.
+    A blob younger than the ``grace`` is left alone: it must be longer than any write takes, and than the clocks of the
+    writers differ. ``limit`` ends the pass after about so many blobs.
     """
     if context.blobs is None:
-        raise ModelError("this store keeps nothing outside of its tables; give it blobs=...")
+        raise ModelError("this store has no blob store: open it with blobs=...")
     if grace < timedelta(0):
-        raise ValueError("the grace is how old a blob has to be, so it is not negative")
+        raise ValueError("grace must not be negative: it is the least age of a blob that is deleted")
     table = target if isinstance(target, Table) else schema_of(target).table
     name = context.name_of(table)
     prefix = blob_prefix(name, None if isinstance(target, Table) else schema_of(target).type_name)
     if cursor is not None and not cursor.startswith(prefix):
-        raise InvalidCursor(f"this cursor is not of a collection of {prefix.rstrip('/')}")
-    # Fixed at the beginning: what is written while this runs is young.
+        raise InvalidCursor(f"this cursor does not belong to {prefix.rstrip('/')}")
+    # Fixed at the beginning: what is written during the pass is younger.
     oldest_kept = context.clock() - grace.total_seconds()
     report = OrphanReport(cursor=cursor)
     while True:
@@ -125,9 +125,9 @@ def collect_orphans(
 def _orphans(
     context: Context, blobs: BlobStore, table: Table, entries: Sequence[BlobEntry]
 ) -> Flow[tuple[list[BlobEntry], int]]:
-    """Those that nothing refers to, and how many do not say whose they are."""
+    """Those that no item refers to, and the number of blobs without a valid header."""
     name = context.name_of(table)
-    # A file that was never finished is nobody's.
+    # A file that was never completed belongs to no item.
     orphans = [entry for entry in entries if entry.name.endswith(UNFINISHED)]
     finished = [entry for entry in entries if not entry.name.endswith(UNFINISHED)]
     owners = yield from _owners(context, blobs, [entry.name for entry in finished])
@@ -148,7 +148,7 @@ def _orphans(
 
 
 def _owners(context: Context, blobs: BlobStore, names: Sequence[str]) -> Flow[list[dict[str, Any] | None]]:
-    """Whose blobs are, as they say; None for one that is gone, nothing for one that does not say."""
+    """The owners in the headers of blobs; None for one that is gone, empty for one without a valid header."""
     if not names:
         return []
     owners: dict[str, dict[str, Any] | None] = {}

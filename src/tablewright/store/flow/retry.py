@@ -1,7 +1,7 @@
-"""How every request is sent: metered for those who count, and tried again when the service is busy.
+"""How every request is sent: metered, and retried when the service is busy.
 
-``retrying`` is the one door through which flows talk to the service. Waits are full-jitter exponential: anything
-between nothing and a ceiling that doubles, so that clients that failed together do not come back together.
+All flows send their requests through ``retrying``. The backoff is exponential with full jitter: a random time up to a
+ceiling that doubles, so that clients that failed together do not retry together.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _TRANSIENT = frozenset(
         "TransactionInProgressException",
         "ReplicatedWriteConflictException",
         "ConnectionError",
-        # What botocore calls an answer that has a status and no code.
+        # botocore's code for a response that has a status and no code.
         "500",
         "502",
         "503",
         "504",
     }
 )
-# After these, a write may have been done, or be done yet.
+# After these, a write may have been executed, or may still be.
 _UNCERTAIN = frozenset(
     {
         "InternalServerError",
@@ -52,7 +52,7 @@ _UNCERTAIN = frozenset(
         "504",
     }
 )
-# Why an action of a cancelled transaction failed, where trying again may help.
+# Reasons of a cancelled transaction that may pass.
 _TRANSIENT_REASONS = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 
 _METERED = frozenset(
@@ -71,11 +71,11 @@ _METERED = frozenset(
 )
 
 
-_REMEDY = "store.ensure_tables(...) makes it"
+_REMEDY = "store.ensure_tables(...) creates it"
 
 
 def retrying(context: Context, request: Request, attempts: int = ATTEMPTS) -> Flow[Response]:
-    """Send a request, again while it fails for a passing reason; what it consumed is told to the context's hook."""
+    """Send a request, and retry it while it fails for a temporary reason; reports consumed capacity to the hook."""
     hook = context.on_capacity
     if hook is not None and request.operation in _METERED:
         body = {**request.body, "ReturnConsumedCapacity": "INDEXES"}
@@ -88,7 +88,7 @@ def retrying(context: Context, request: Request, attempts: int = ATTEMPTS) -> Fl
             attempt += 1
             if attempt >= attempts or not is_transient(error):
                 if error.code == "ResourceNotFoundException" and request.operation in _METERED:
-                    error.add_note(f"{_tables(request)}, or an index of it, is not there; {_REMEDY}")
+                    error.add_note(f"{_tables(request)}, or an index of it, does not exist; {_REMEDY}")
                 raise
         else:
             if hook is not None and "ConsumedCapacity" in response:
@@ -98,7 +98,7 @@ def retrying(context: Context, request: Request, attempts: int = ATTEMPTS) -> Fl
 
 
 def _tables(request: Request) -> str:
-    """The tables that a request is about."""
+    """The tables of a request."""
     body = request.body
     if "TransactItems" in body:
         names = [part["TableName"] for item in body["TransactItems"] for part in item.values()]
@@ -108,14 +108,14 @@ def _tables(request: Request) -> str:
 
 
 def backoff(context: Context, attempt: int) -> Sleep:
-    """The wait after the given number of failures."""
-    # Bounded, because a consumer may fail for days, and a power past 1023 is no number.
+    """The wait after so many failures."""
+    # Bounded, because a consumer may fail for days, and a power past 1023 overflows a float.
     ceiling = min(_HIGHEST_CEILING, _FIRST_CEILING * 2.0 ** min(attempt - 1, 30))
     return Sleep(context.entropy.uniform(0.0, ceiling))
 
 
 def is_undone(error: ServiceError) -> bool:
-    """Whether it is certain that what was asked for has not been done, and will not be."""
+    """Whether it is certain that the request has not been executed, and will not be."""
     return error.code not in _UNCERTAIN
 
 

@@ -1,10 +1,10 @@
-"""Tables made from the model, and compared with it.
+"""Tables created from the model, and compared with it.
 
     describe all ──▶ differences ──▶ any unsafe? refuse before anything is changed ──▶ apply, one at a time, and wait
 
-What only adds is safe: a table, an index, time to live, a stream, recovery, encryption, protection, tags. What would
-have to take away or rebuild is not: another key, another projection, a local index, another view type of the stream.
-What is there and not in the model (an index of an older version, say) is reported and left alone.
+It is safe to add a table, an index, time to live, a stream, recovery, encryption, protection and tags. It is not safe
+to delete or rebuild: for another key, another projection, a local index, or another view type of the stream. What is in
+the table and not in the model, such as an index of an older version, is reported and left alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tablewright.model import Index, Table
-from tablewright.store.argument_checks import TABLES, not_taken
+from tablewright.store.argument_checks import TABLES, wrong_argument
 from tablewright.store.context import Context
 from tablewright.store.errors import NotReady, ServiceError, TableMismatch
 from tablewright.store.flow.driver import Flow, Request, Sleep
@@ -26,7 +26,7 @@ _LONGEST_PAUSE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A difference, and the request that ends it, if there is one."""
+    """A difference, and the request that resolves it, if there is one."""
 
     difference: Difference
     request: Request | None = None
@@ -35,7 +35,7 @@ class _Step:
 def ensure_tables(
     context: Context, tables: Sequence[Table], *, dry_run: bool = False, wait: float = 600.0
 ) -> Flow[list[Difference]]:
-    """Make the tables what the model says; what differed is returned.
+    """Create tables, and add what they lack, as the model has it; returns the differences that were found.
 
     Each change is waited for, up to ``wait`` seconds. A dry run changes nothing and raises nothing: it returns what
     would be applied and what would be refused.
@@ -43,7 +43,7 @@ def ensure_tables(
     steps: list[_Step] = []
     for table in tables:
         if not isinstance(table, Table):
-            raise not_taken("ensure_tables", TABLES, table)
+            raise wrong_argument("ensure_tables", TABLES, table)
         steps += yield from _plan(context, table, wait=None if dry_run else wait)
     if dry_run:
         return [step.difference for step in steps]
@@ -56,8 +56,8 @@ def ensure_tables(
         mine = [step for step in steps if step.difference.table == name]
         done += yield from _apply(mine, name, wait)
         if any(step.difference.aspect is Aspect.TABLE for step in mine):
-            # CreateTable does not say it all: time to live and recovery have requests of their own. And where another
-            # process was faster, its table is the one to compare with.
+            # Time to live and recovery are not part of CreateTable. And if another process was faster, its table is
+            # the one to compare with.
             rest = yield from _plan(context, table, wait)
             refused = [step.difference for step in rest if step.difference.resolution is Resolution.REFUSED]
             if refused:
@@ -173,7 +173,7 @@ def _missing_index(
     table: Table, name: str, index: Index, definition: dict[str, Any], description: Mapping[str, Any]
 ) -> _Step:
     if not index.is_global:
-        # A local index can only be made together with its table.
+        # A local index can only be created together with its table.
         return _refused(name, Aspect.INDEX, index.name, _index_key_text(definition), None)
     types = _types(description)
     types.update({attribute: table.types.get(attribute, "S") for attribute in index.attributes})
@@ -199,7 +199,7 @@ def _compared_settings(table: Table, name: str, description: Mapping[str, Any]) 
         specification = {"StreamEnabled": True, "StreamViewType": table.stream}
         yield _update(name, Aspect.STREAM, table.stream, StreamSpecification=specification)
     elif table.stream is not None and view != table.stream:
-        # A stream of another kind is another stream: those who read the old one would lose their place.
+        # Another view type means another stream: consumers of the old one would lose their position.
         yield _refused(name, Aspect.STREAM, "", table.stream, view)
     elif view is not None and table.stream is None:
         yield _Step(Difference(name, Aspect.STREAM, "", None, view, Resolution.LEFT))
@@ -266,7 +266,7 @@ def _compared_tags(table: Table, name: str, description: Mapping[str, Any]) -> F
 
 
 def _asked(operation: str, body: dict[str, Any]) -> Flow[dict[str, Any] | None]:
-    """A response; None where the endpoint has no such operation."""
+    """The response; None if the endpoint does not have the operation."""
     try:
         response: dict[str, Any] = yield Request(operation, body)
     except ServiceError as error:

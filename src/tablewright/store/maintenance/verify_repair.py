@@ -23,7 +23,7 @@ from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, compare, missing
 from tablewright.model import Entity, Schema, Table
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.store.argument_checks import A_SCOPE, is_entity_class, not_taken
+from tablewright.store.argument_checks import A_SCOPE, is_entity_class, wrong_argument
 from tablewright.store.blobs.blob_loading import loaded
 from tablewright.store.blobs.blob_references import lacking, stripped
 from tablewright.store.blobs.blob_requests import head_blobs
@@ -85,7 +85,7 @@ def repair(
 
 def _check_scope(call: str, target: Any) -> None:
     if not isinstance(target, Table) and not is_entity_class(target):
-        raise not_taken(call, A_SCOPE, target)
+        raise wrong_argument(call, A_SCOPE, target)
 
 
 @dataclass(slots=True)

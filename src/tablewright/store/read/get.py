@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from tablewright.dynamo import Item
 from tablewright.model import Entity, Lookup, ModelError, Schema, schema_of
-from tablewright.store.argument_checks import A_GET, not_taken
+from tablewright.store.argument_checks import A_GET, wrong_argument
 from tablewright.store.blobs.blob_loading import still_shown
 from tablewright.store.blobs.blob_references import lacking
 from tablewright.store.context import Context
@@ -27,7 +27,7 @@ E = TypeVar("E", bound=Entity)
 def get(context: Context, lookup: Lookup[E], *, consistent: bool | None = None) -> Flow[E | None]:
     """The entity, or None when there is none: no item, an expired one, or one of another entity."""
     if not isinstance(lookup, Lookup):
-        raise not_taken("get", A_GET, lookup)
+        raise wrong_argument("get", A_GET, lookup)
     schema = schema_of(lookup.entity)
     item: Item | None
     key: Sequence[str] = ()
@@ -73,7 +73,7 @@ def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool
     addresses = []
     for lookup in lookups:
         if not isinstance(lookup, Lookup):
-            raise not_taken("get_many", A_GET, lookup)
+            raise wrong_argument("get_many", A_GET, lookup)
         pattern = f"{lookup.entity.__name__}.{lookup.name}"
         if lookup.index is not None:
             raise ModelError(f"{pattern} reads an index: get_many reads by primary key only")

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from tablewright.dynamo import Item
 from tablewright.model import Collection, CollectionSelection, Entity, Selection
-from tablewright.store.argument_checks import A_CLASS, A_COLLECTION_QUERY, A_QUERY, is_entity_class, not_taken
+from tablewright.store.argument_checks import A_CLASS, A_COLLECTION_QUERY, A_QUERY, is_entity_class, wrong_argument
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
@@ -56,7 +56,7 @@ def begin_read(
     elif is_entity_class(source):
         plan, entity = plan_scan(context, source, consistent=bool(consistent)), source
     else:
-        raise not_taken("a read", f"{A_QUERY}, or {A_CLASS}", source)
+        raise wrong_argument("a read", f"{A_QUERY}, or {A_CLASS}", source)
     return open_pager(context, plan, cursor, page_size), entity
 
 
@@ -105,7 +105,7 @@ def query(
 ) -> Flow[Page[E]]:
     """A page of a selection: up to ``limit`` items, or a page of the service if no limit is given."""
     if not isinstance(selection, Selection):
-        raise not_taken("query", A_QUERY, selection)
+        raise wrong_argument("query", A_QUERY, selection)
     plan = plan_selection(context, selection, consistent=consistent)
     if limit is not None and limit > 0 and cursor is None and page_size is None and plan.is_plain:
         return _first_page(context, plan, selection.entity, limit)
@@ -138,7 +138,7 @@ def scan(
 ) -> Flow[Page[E]]:
     """A page of all items of an entity, in no order."""
     if not is_entity_class(entity):
-        raise not_taken("scan", A_CLASS, entity)
+        raise wrong_argument("scan", A_CLASS, entity)
     plan = plan_scan(context, entity, consistent=bool(consistent), segment=segment)
     return read_page(open_pager(context, plan, cursor, page_size), entity, limit)
 
@@ -146,7 +146,7 @@ def scan(
 def collect(context: Context, selection: CollectionSelection[C], *, consistent: bool | None = None) -> Flow[C | None]:
     """A collection: all of a partition; None if a required member is missing."""
     if not isinstance(selection, CollectionSelection):
-        raise not_taken("collect", A_COLLECTION_QUERY, selection)
+        raise wrong_argument("collect", A_COLLECTION_QUERY, selection)
     pager = open_pager(context, plan_collection(context, selection, consistent=consistent))
     items: list[Item] = []
     while not pager.ended:
@@ -161,7 +161,7 @@ def count(context: Context, selection: Selection[E], *, consistent: bool | None 
     The service's own count would include expired items and those of other entities, so keys are read and counted.
     """
     if not isinstance(selection, Selection):
-        raise not_taken("count", A_QUERY, selection)
+        raise wrong_argument("count", A_QUERY, selection)
     pager = open_pager(context, plan_selection(context, selection, consistent=consistent, keys_only=True))
     total = 0
     while not pager.ended:

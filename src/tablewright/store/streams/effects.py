@@ -1,12 +1,12 @@
-"""What a consumer does to tables because of the changes it was given.
+"""Effects: the writes that follow from the changes that a consumer is given.
 
     def count(changes, effects):
         for change in changes:
             effects.add(Counter.named(name="open"), count=1)
 
-Effects are collected while a handler runs and committed together with its checkpoint, in one transaction: all of it
-happens once, or none of it. Additions to one item are summed, because a transaction may touch an item only once; the
-bounds of a field (``Field(ge=0)``) hold for what the sum comes to.
+Effects are collected while a handler runs and committed together with its checkpoint, in one transaction: all of them
+happen once, or none. Additions to one item are summed, because a transaction may touch an item only once; the bounds of
+a field (``Field(ge=0)``) apply to the sum.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions
 from tablewright.model import Lookup, ModelError, Schema, schema_of
 from tablewright.model.values.attribute_codec import number_text
-from tablewright.store.argument_checks import A_GET, OPERATIONS, not_taken
+from tablewright.store.argument_checks import A_GET, OPERATIONS, wrong_argument
 from tablewright.store.errors import AlreadyExists, StoreError
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.fields.field_bounds import bounds
@@ -34,16 +34,16 @@ from tablewright.store.write.planning.write_target import key_of_lookup
 
 
 class Effects:
-    """The writes of one batch; none of them has happened yet."""
+    """The writes of one batch, to which a handler adds; they are committed together with the checkpoint."""
 
     def __init__(self) -> None:
         self._sums: dict[bytes, _Addition] = {}
         self._operations: list[Operation] = []
 
     def add(self, lookup: Lookup[Any], /, **amounts: int | float | Decimal) -> None:
-        """Add to number fields of an item by its primary key; one that is not there is made."""
+        """Add to number fields of an item by its primary key; it is created if it does not exist."""
         if not isinstance(lookup, Lookup):
-            raise not_taken("add", A_GET, lookup)
+            raise wrong_argument("add", A_GET, lookup)
         schema = schema_of(lookup.entity)
         if lookup.index is not None:
             raise ModelError(f"{lookup.entity.__name__} can be added to by its primary key only")
@@ -57,13 +57,14 @@ class Effects:
         self._sums[identity] = addition
 
     def do(self, *operations: Operation) -> None:
-        """Any writes that a transaction takes, each of another item."""
+        """Any writes that a transaction takes, each on another item."""
         for operation in operations:
             if not isinstance(operation, Operation):
-                raise not_taken("do", OPERATIONS, operation)
+                raise wrong_argument("do", OPERATIONS, operation)
         self._operations += operations
 
     def operations(self) -> list[Operation]:
+        """The operations collected so far."""
         return [*self._operations, *self._sums.values()]
 
 
@@ -131,7 +132,7 @@ class _Addition(Operation):
 
 @lru_cache(maxsize=1024)
 def _summable(schema: Schema) -> frozenset[str]:
-    """The fields that no key follows from."""
+    """The fields that are part of no key."""
     keys = (*schema.key_rules, *schema.table.key)
     sources = {source for attribute in keys for source in schema.sources(attribute)}
     return frozenset(spec.name for spec in schema.fields.values() if spec.attribute not in sources)
@@ -144,7 +145,7 @@ def _not_summable(schema: Schema, name: str) -> ModelError:
 
 
 def _check_addable(schema: Schema, given: set[str]) -> None:
-    """An addition must be able to make the item, as nobody knows whether it is there."""
+    """An addition must be able to create the item, as it may not exist."""
     name = schema.entity.__name__
     reasons = (
         ("unique", schema.unique),
@@ -159,5 +160,5 @@ def _check_addable(schema: Schema, given: set[str]) -> None:
         for spec in specs:
             if spec.name not in given or reason != "required":
                 raise ModelError(
-                    f"{name}.{spec.name} is {reason}, so no addition can make a {name}; use do(Update(...))"
+                    f"{name}.{spec.name} is {reason}, so add() cannot create a {name}: use do(Update(...))"
                 )

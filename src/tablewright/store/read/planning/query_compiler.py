@@ -28,7 +28,7 @@ from tablewright.dynamo.expressions.builder import (
 )
 from tablewright.model import ModelError
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.model.items.field_layout import encoded
+from tablewright.model.items.field_layout import encode_value
 from tablewright.model.keys.fast_keys import AttributeBuilder, attribute_builder
 from tablewright.model.keys.key_template import PAST, Field, Part, Template
 from tablewright.store.read.planning.key_range import ItemCheck
@@ -193,7 +193,7 @@ class _Compiler:
             self._use(template, None if open_field is None else open_field.name)
             if open_field is None:
                 fast = self._fast_builder(attribute, template.parts + template.optional)
-                self._add_condition(compare(attribute, "=", _BLANK), _text(template.beginning()), fast=fast)
+                self._add_condition(compare(attribute, "=", _BLANK), _text(template.prefix_renderer()), fast=fast)
                 continue
             if target == open_field.name:
                 self._bounded(attribute, template, open_field)
@@ -225,7 +225,7 @@ class _Compiler:
         else:
             parts = template.parts + template.optional
             fast = self._fast_builder(attribute, parts[: parts.index(open_field)])
-            build = _text(template.beginning(open_field))
+            build = _text(template.prefix_renderer(open_field))
             self._add_condition(begins_with(attribute, _BLANK), build, fast=fast)
 
     def _bounded(self, attribute: str, template: Template | None = None, part: Field | None = None) -> None:
@@ -265,7 +265,7 @@ class _Compiler:
             several = isinstance(wanted, list | tuple | set | frozenset)
             choices = wanted if several else [wanted]
             where = f"{self.access.pattern}, where {name}"
-            options = [None if value is None else encoded(location, value, where) for value in choices]
+            options = [None if value is None else encode_value(location, value, where) for value in choices]
             if not options:
                 self.result.is_empty = True
             elif self.access.available is not None and location.parts[0] not in self.access.available:

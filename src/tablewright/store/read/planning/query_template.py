@@ -17,9 +17,9 @@ from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import Placeholders, render
 from tablewright.model import Entity, Query, schema_of
 from tablewright.model.declarations import KeyRule
-from tablewright.model.items.field_layout import encoded
+from tablewright.model.items.field_layout import encode_value
 from tablewright.model.items.field_spec import FieldLocation
-from tablewright.model.keys.fast_keys import AttributeBuilder, made
+from tablewright.model.keys.fast_keys import AttributeBuilder, build_attributes
 from tablewright.model.keys.key_template import Field, Template
 from tablewright.model.schema import Schema
 from tablewright.store.context import Context
@@ -109,7 +109,7 @@ class QueryTemplate:
         """The plan for these field values, if it can be built from them directly."""
         if self.fast_builders is None:
             return None
-        found = made(self.fast_builders, values, dict(self.placeholders.values))
+        found = build_attributes(self.fast_builders, values, dict(self.placeholders.values))
         if found is None:
             return None
         table = context.name_of(self.target.schema.table)
@@ -226,7 +226,7 @@ class BoundedKey:
             if type(value) is date and datetime in self.location.coercion.bound_encoders:
                 edge = time.min if bound in ("since", "before") else time.max
                 value = datetime.combine(value, edge, UTC)
-            stored = encoded(self.location, value, f"{self._name}, {bound}", is_bound=True)
+            stored = encode_value(self.location, value, f"{self._name}, {bound}", is_bound=True)
             assert stored is not None
             if bound in ("since", "after"):
                 within.low = (stored, bound == "since")

@@ -25,7 +25,7 @@ from tablewright.dynamo.expressions.builder import UpdateActions, all_of, with_e
 from tablewright.model import Entity, Lookup, schema_of
 from tablewright.model.items.item_decoding import partial_entity_error
 from tablewright.model.schema import Schema
-from tablewright.store.argument_checks import A_TARGET, AN_ENTITY, not_taken
+from tablewright.store.argument_checks import A_TARGET, AN_ENTITY, wrong_argument
 from tablewright.store.blobs.offload import Offload, Placement
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request, Response, Sleep
@@ -139,5 +139,5 @@ def schema_for(target: Entity | Lookup[Any], call: str, takes: str = A_TARGET) -
             raise partial_entity_error(schema.entity, schema.version.name)
         return schema
     if takes is AN_ENTITY or not isinstance(target, Lookup):
-        raise not_taken(call, takes, target)
+        raise wrong_argument(call, takes, target)
     return schema_of(target.entity)

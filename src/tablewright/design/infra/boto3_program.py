@@ -9,7 +9,7 @@ from textwrap import indent
 from tablewright.design.infra.table_requests import AwsRequest, Deployment, requests
 from tablewright.model import Design
 
-__all__ = ["script"]
+__all__ = ["boto3_script"]
 
 _METHODS = {
     "CreateTable": "create_table",
@@ -20,7 +20,7 @@ _METHODS = {
 }
 
 
-def script(design: Design, deployment: Deployment) -> str:
+def boto3_script(design: Design, deployment: Deployment) -> str:
     """A module with a function ``create_tables``, which runs on its own as well."""
     wanted = requests(design, deployment)
     scales = any(request.service != "dynamodb" for request in wanted)

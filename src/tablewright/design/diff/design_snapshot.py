@@ -4,7 +4,7 @@
                             writes, roles and reactions
 
 It says what stored data depends on: attributes and their types (``value_types``), how keys are made, what an absent
-attribute means. It is read back by ``read``, which refuses files of another format.
+attribute means. It is read back by ``read_snapshots``, which refuses files of another format.
 """
 
 from __future__ import annotations
@@ -25,26 +25,28 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.patterns import Get, Query
 from tablewright.model.values.attribute_codec import encode
 
-__all__ = ["EMPTY", "Snapshot", "declared_entities", "read", "snapshot", "text"]
+__all__ = ["EMPTY_SNAPSHOT", "Snapshot", "declared_entities", "read_snapshots", "snapshot", "snapshot_text"]
 
 Snapshot = dict[str, Any]
 """A design as JSON has it."""
 
 # A design that is not there in one of two versions.
-EMPTY: Snapshot = {member: {} for member in ("tables", "collections", "writes", "checks", "reactions", "roles")}
+EMPTY_SNAPSHOT: Snapshot = {
+    member: {} for member in ("tables", "collections", "writes", "checks", "reactions", "roles")
+}
 
 _FORMAT = 2
 _MARK = "tablewright-snapshot"
 _MOST_BYTES = 64 * 1024 * 1024
 
 
-def text(designs: Iterable[Design]) -> str:
+def snapshot_text(designs: Iterable[Design]) -> str:
     """The content of a snapshot file."""
     content = {_MARK: _FORMAT, "designs": [snapshot(design) for design in designs]}
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
-def read(path: Path) -> list[Snapshot]:
+def read_snapshots(path: Path) -> list[Snapshot]:
     """The snapshots in a file."""
     try:
         if path.stat().st_size > _MOST_BYTES:
