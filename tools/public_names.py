@@ -19,19 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 
-# What is public beside the packages that say so themselves with __all__: modules, and which of their names; all of them
-# without a list.
-MODULES: dict[str, tuple[str, ...] | None] = {
-    "tablewright.design.cost.capacity_estimate": ("CapacityEstimate", "Units"),
-    "tablewright.design.cost.hot_keys": ("HotKey", "hot_keys"),
-    "tablewright.design.cost.monthly_bill": ("Bill", "BillLine", "CostOptions", "CostPlan", "break_even", "plan_costs"),
-    "tablewright.design.design_loading": ("DesignError", "RefusedError", "load"),
-    "tablewright.design.iam.policy_evaluation": ("is_allowed",),
-    "tablewright.design.infra.table_requests": ("AwsRequest", "Deployment", "ProvisionedCapacity", "requests"),
-    "tablewright.design.table_names": ("table_name",),
-    "tablewright.pytest_plugin": None,
-    "tablewright.wire.boto": None,
-}
+# What is public beside the packages that say so themselves with __all__.
+MODULES = ("tablewright.pytest_plugin", "tablewright.wire.boto")
 # Packages with an __all__ for the parts around them, not for users.
 _INTERNAL = ("cli", "systems", "engine.partiql", "engine.requests", "dynamo.expressions")
 
@@ -55,7 +44,7 @@ class PublicModule:
 def public_modules(source: Path = SOURCE) -> list[PublicModule]:
     """Every public module, in the order of their names."""
     root = source / "tablewright"
-    found = {name: read_module(name, source, names) for name, names in MODULES.items()}
+    found = {name: read_module(name, source) for name in MODULES}
     for path in root.rglob("__init__.py"):
         name = ".".join(path.parent.relative_to(source).parts)
         inner = name.removeprefix("tablewright").removeprefix(".")
@@ -66,12 +55,12 @@ def public_modules(source: Path = SOURCE) -> list[PublicModule]:
     return [found[name] for name in sorted(found)]
 
 
-def read_module(name: str, source: Path = SOURCE, only: tuple[str, ...] | None = None) -> PublicModule:
-    """A module with all its public names, or with some of them."""
+def read_module(name: str, source: Path = SOURCE) -> PublicModule:
+    """A module with its public names."""
     path = _file(name, source)
     tree = _tree(path)
     imported = _imported(path)
-    names = _all(tree) if only is None else list(only)
+    names = _all(tree)
     if names is None:
         names = [each for each in _defined(tree) if not each.startswith("_")]
     origins = {each: _origin(imported[each], each, source) if each in imported else name for each in names}
