@@ -30,7 +30,7 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.run_records import LEASE
-from tests.systems.engagement.test_deliveries import Post
+from tests.systems.engagement.recording_channel import Post
 from tests.systems.engagement.workshop import Programme, Workshop, new_id, program, write
 from tests.systems.harness import Served, wait_for
 from tests.systems.raw import ask, items

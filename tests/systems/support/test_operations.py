@@ -17,7 +17,7 @@ from tablewright.systems.support import system
 from tablewright.systems.support.model import Feedback, tickets
 from tests.systems.harness import Served, at_once, serving, wait_for
 from tests.systems.raw import ask
-from tests.systems.support.test_support import moved, opened
+from tests.systems.support.tickets import moved, opened
 
 
 @pytest.fixture
