@@ -142,7 +142,17 @@ def test_policies_are_written_by_role(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_stream_s_label_has_to_be_told(two: str, capsys: pytest.CaptureFixture[str]) -> None:
-    common = ("iam", two, "--design", "One", "--json", "--account", "123456789012", "--notes", "tablewright-internal")
+    common = (
+        "iam",
+        two,
+        "--design",
+        "One",
+        "--json",
+        "--account",
+        "123456789012",
+        "--checkpoints",
+        "tablewright-internal",
+    )
     _, out, err = run(capsys, *common)
     assert "/stream/STREAM-LABEL" in out
     assert "add --stream-label Notes=LABEL" in err
@@ -192,9 +202,9 @@ def test_a_design_without_roles_is_told(two: str, capsys: pytest.CaptureFixture[
 
 
 def test_the_table_of_notes_can_be_named(two: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "iam", two, "--design", "One", "--notes", "tablewright-internal")
+    _, out, _ = run(capsys, "iam", two, "--design", "One", "--checkpoints", "tablewright-internal")
     assert "tablewright-internal" in out
-    _, out, _ = run(capsys, "infra", two, "--design", "One", "--policies", "--notes", "tablewright-internal")
+    _, out, _ = run(capsys, "infra", two, "--design", "One", "--policies", "--checkpoints", "tablewright-internal")
     assert "tablewright-internal" in out
 
 
@@ -204,11 +214,11 @@ def test_a_consumer_whose_notes_have_no_place_is_told_to_name_one(
 ) -> None:
     status, out, err = run(capsys, *command, two, "--design", "One")
     assert (status, out) == (2, "")
-    assert "need another table for their notes" in err
-    assert "--notes tablewright-internal" in err
-    status, out, err = run(capsys, *command, two, "--design", "One", "--notes", "nt")
+    assert "need another table for their checkpoints" in err
+    assert "--checkpoints tablewright-internal" in err
+    status, out, err = run(capsys, *command, two, "--design", "One", "--checkpoints", "nt")
     assert (status, out) == (2, "")
-    assert err.startswith("tablewright: --notes nt: ")
+    assert err.startswith("tablewright: --checkpoints nt: ")
     assert "3 to 255 characters" in err
 
 

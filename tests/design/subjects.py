@@ -22,5 +22,5 @@ DESIGNS["seed: tasks"] = Design("tasks", tables=[seeds.TASKS], collections=[seed
 DESIGNS["seed: support"] = Design("support", tables=[seeds.TICKETS], collections=[seeds.Case])
 DESIGNS["seed: engagement"] = Design("engagement", tables=[seeds.CANDIDATES])
 
-# Where consumers of these designs keep their notes, as those of the systems do.
-NOTES_TABLE = Table("tablewright-internal", "PK", "SK")
+# Where consumers of these designs store their checkpoints, as those of the systems do.
+CHECKPOINT_TABLE = Table("tablewright-internal", "PK", "SK")

@@ -161,7 +161,7 @@ def test_what_no_candidate_satisfies_is_told() -> None:
             raise ValueError("never")
 
     with pytest.raises(
-        ModelError, match=r"Odd\.id: no sample passes its validation; say what does, with Field\(examples"
+        ModelError, match=r"Odd\.id: no sample value passes its validation; give one with Field\(examples"
     ):
         sample(Odd)
 

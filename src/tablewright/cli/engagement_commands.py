@@ -109,14 +109,14 @@ def _carried_out(platform: Platform, options: argparse.Namespace, steps: StepPro
 def _tell(run: Run, *, as_json: bool) -> None:
     counts = run.counts
     if as_json:
-        told = {
+        summary = {
             "runId": run.run_id,
             "state": run.state,
             "counts": counts.model_dump(),
             "errors": run.errors,
             "failure": run.failure,
         }
-        print(json.dumps(told))
+        print(json.dumps(summary))
         return
     state = "was interrupted; run this again to resume it" if run.state == "running" else run.state
     print(

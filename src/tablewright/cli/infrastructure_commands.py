@@ -51,7 +51,7 @@ def register(commands: Commands) -> None:
     infra.add_argument(
         "--policies", action="store_true", help="include a managed policy for each role (cloudformation only)"
     )
-    _add_notes(infra)
+    _add_checkpoints(infra)
     infra.add_argument("--json", action="store_true", help="print commands (cli) or requests (boto3) as JSON")
     infra.set_defaults(command=_infra, parser=infra)
 
@@ -63,7 +63,7 @@ def register(commands: Commands) -> None:
         metavar="FIELD[=VARIABLE]",
         help="limit the role to the items of its own tenant, by this field (default variable: a principal tag)",
     )
-    _add_notes(iam)
+    _add_checkpoints(iam)
     iam.add_argument("--account", metavar="ID", help="AWS account of the tables, for --json")
     _add_place(iam)
     iam.add_argument(
@@ -92,25 +92,25 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--region", default="us-east-1", help="default: us-east-1")
 
 
-def _add_notes(parser: argparse.ArgumentParser) -> None:
+def _add_checkpoints(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--notes",
+        "--checkpoints",
         metavar="TABLE",
-        help="where consumers keep their notes (default: a table of the design whose stream they do not read)",
+        help="where consumers store their checkpoints (default: a table of the design whose stream they do not read)",
     )
 
 
-def _notes(design: Design, options: argparse.Namespace) -> Table | None:
-    """The table of consumers' notes that was named: one of the design, or one of which only the name is known."""
+def _checkpoints(design: Design, options: argparse.Namespace) -> Table | None:
+    """The table of consumers' checkpoints that was named: one of the design, or one of which only the name is known."""
     from tablewright.model import ModelError, Table
 
-    if options.notes is None:
+    if options.checkpoints is None:
         return None
-    known = next((table for table in design.tables if table.name == options.notes), None)
+    known = next((table for table in design.tables if table.name == options.checkpoints), None)
     try:
-        return known or Table(options.notes, "PK", "SK")
+        return known or Table(options.checkpoints, "PK", "SK")
     except ModelError as error:
-        raise UsageError(f"--notes {options.notes}: {error}") from None
+        raise UsageError(f"--checkpoints {options.checkpoints}: {error}") from None
 
 
 def chosen(options: argparse.Namespace) -> Design:
@@ -172,9 +172,11 @@ def _written(design: Design, deployment: Deployment, options: argparse.Namespace
     from tablewright.design.infra import requests as requests_of
 
     if options.format == "cloudformation":
-        notes = _notes(design, options)
-        written = _json(cloudformation_template(design, deployment, policies=options.policies, notes_in=notes))
-        for role, grants in iam.all_grants(design, notes).items() if options.policies else ():
+        checkpoints = _checkpoints(design, options)
+        written = _json(
+            cloudformation_template(design, deployment, policies=options.policies, checkpoints_in=checkpoints)
+        )
+        for role, grants in iam.all_grants(design, checkpoints).items() if options.policies else ():
             if not grants:
                 print(
                     f"tablewright: warning: role {role} has no permissions, so no policy is written for it",
@@ -240,10 +242,10 @@ def _granted(design: Design, options: argparse.Namespace) -> dict[str, list[Gran
     tenant = _tenant(options.tenant)
     if tenant is not None and not options.role:
         raise UsageError(f"--tenant needs --role, of {', '.join(design.roles) or 'none'}")
-    notes = _notes(design, options)
+    checkpoints = _checkpoints(design, options)
     if tenant is not None:
         return {role: iam.grants(design, role, tenant) for role in options.role}
-    found = iam.all_grants(design, notes, options.role)
+    found = iam.all_grants(design, checkpoints, options.role)
     if not found:
         raise UsageError(f"{design.name} has no roles; declare them: Design(..., roles={{'api': [...]}})")
     return found

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 class StepProgress:
-    """Steps, one after the other; ``tell`` reports how far the current one is."""
+    """Steps, one after the other; ``update`` reports how far the current one is."""
 
     def __init__(self) -> None:
         self._progress: Any = None

@@ -34,7 +34,7 @@ def console() -> Console:
             """Left to ``main``, as for all other output; rich would exit with 1, which is for findings."""
             raise BrokenPipeError
 
-    # What is no terminal is a file or another program: there is no width to keep to.
+    # A file or a pipe has no width.
     return Screen(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 

@@ -174,8 +174,8 @@ def _designs(module: ModuleType, path: str) -> list[Design]:
     if designs:
         return designs
     classes = _once(value for value in members if isinstance(value, type))
-    kept = [kind.schema_.table for kind in classes if issubclass(kind, Entity) and "schema_" in vars(kind)]
-    tables = _once([*(value for value in members if isinstance(value, Table)), *kept])
+    used = [kind.schema_.table for kind in classes if issubclass(kind, Entity) and "schema_" in vars(kind)]
+    tables = _once([*(value for value in members if isinstance(value, Table)), *used])
     if not tables:
         return []
     collections = [

@@ -101,12 +101,12 @@ def _model(model: type[M], n: int, depth: int, state: Mapping[str, Any] = Mappin
                     values[key] = following
                 elif wrong:
                     raise ModelError(
-                        f"{model.__name__}.{key}: no sample passes its validation; say what does, with "
+                        f"{model.__name__}.{key}: no sample value passes its validation; give one with "
                         f"Field(examples=[...]) ({error.errors()[0]['msg']})"
                     ) from None
             last = error
     raise ModelError(
-        f"{model.__name__}: no sample passes its validation; say what does, with Field(examples=[...]) on its fields "
+        f"{model.__name__}: no sample value passes its validation; give one with Field(examples=[...]) on its fields "
         f"({last.errors()[0]['msg']})"
     )
 
@@ -184,7 +184,7 @@ def _of(annotation: Any, metadata: Sequence[Any], name: str, n: int, position: i
 
 
 def _several(kind: type, arguments: Sequence[Any], name: str, n: int, position: int, depth: int) -> Iterator[Any]:
-    """Containers: with one member, or with none where there is no end to it."""
+    """Containers with one member, or empty ones for recursive types."""
     singular = name.removesuffix("s") or name
     if issubclass(kind, Mapping):
         members = _of(arguments[1], (), singular, n, position, depth + 1) if depth < _DEEPEST else iter(())

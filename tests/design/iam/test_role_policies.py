@@ -10,7 +10,7 @@ from tablewright.design.iam import Tenant
 from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.model import Design, Entity, Get, GlobalIndex, ItemWrite, Keys, Query, Table, Unique, Write, sharded
 from tests.design import models
-from tests.design.subjects import DESIGNS, NOTES_TABLE
+from tests.design.subjects import CHECKPOINT_TABLE, DESIGNS
 from tests.model.seed_designs import CALLS, TICKETS, Candidate
 
 ACCOUNT = "123456789012"
@@ -97,7 +97,7 @@ def test_the_service_desk_s_api_may_do_nothing_elsewhere(resource: str) -> None:
 @pytest.mark.requirement("X3")
 @pytest.mark.parametrize("name", DESIGNS)
 def test_no_policy_has_a_wildcard_or_an_action_of_an_administrator(name: str) -> None:
-    for grants in iam.all_grants(DESIGNS[name], NOTES_TABLE).values():
+    for grants in iam.all_grants(DESIGNS[name], CHECKPOINT_TABLE).values():
         document = iam.document(grants, iam.arns("us-east-1", ACCOUNT))
         for statement in document["Statement"]:
             assert "*" not in str(statement["Action"]) + str(statement["Resource"])
@@ -110,7 +110,7 @@ def test_no_policy_has_a_wildcard_or_an_action_of_an_administrator(name: str) ->
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_sids_are_distinct(name: str) -> None:
-    for grants in iam.all_grants(DESIGNS[name], NOTES_TABLE).values():
+    for grants in iam.all_grants(DESIGNS[name], CHECKPOINT_TABLE).values():
         sids = [each["Sid"] for each in iam.document(grants, iam.arns("us-east-1", ACCOUNT))["Statement"]]
         assert len(set(sids)) == len(sids)
 
@@ -134,9 +134,9 @@ def test_a_query_on_the_table_comes_with_get_only_where_it_reads_no_more() -> No
 
 
 @pytest.mark.requirement("X3")
-def test_a_consumer_reads_one_stream_and_writes_its_notes() -> None:
+def test_a_consumer_reads_one_stream_and_writes_its_checkpoints() -> None:
     document = iam.document(
-        iam.all_grants(models.design, NOTES_TABLE)["consumer"],
+        iam.all_grants(models.design, CHECKPOINT_TABLE)["consumer"],
         iam.arns("us-east-1", ACCOUNT, stream_labels={"Orders": "2026-01-15T09:30:00.000"}),
     )
     stream = f"{TABLE}/Orders/stream/2026-01-15T09:30:00.000"
@@ -153,9 +153,11 @@ def test_a_consumer_reads_one_stream_and_writes_its_notes() -> None:
 
 
 def test_notes_are_never_in_the_table_whose_stream_is_read() -> None:
-    with pytest.raises(DesignError, match=r"consumers of Orders need another table for their notes.* --notes"):
+    with pytest.raises(
+        DesignError, match=r"consumers of Orders need another table for their checkpoints.* --checkpoints"
+    ):
         iam.all_grants(models.design)
-    with pytest.raises(DesignError, match=r"cannot be in Orders, which has their stream; .* --notes"):
+    with pytest.raises(DesignError, match=r"cannot be in Orders, which has their stream; .* --checkpoints"):
         iam.all_grants(models.design, models.orders)
     with pytest.raises(DesignError, match="cannot be in Single, which has a key other than two parts of text"):
         iam.all_grants(models.design, Table("Single", "PK"))
@@ -175,7 +177,7 @@ def test_a_consumer_without_a_place_for_its_notes_is_no_matter_of_other_roles() 
 
 
 def test_a_stream_without_a_label_is_no_stream_at_all() -> None:
-    document = iam.document(iam.all_grants(models.design, NOTES_TABLE)["consumer"], iam.arns("us-east-1", ACCOUNT))
+    document = iam.document(iam.all_grants(models.design, CHECKPOINT_TABLE)["consumer"], iam.arns("us-east-1", ACCOUNT))
     assert allowed(document, f"{TABLE}/Orders/stream/2026-01-15T09:30:00.000") == set()
 
 

@@ -16,7 +16,7 @@ from tablewright.design.table_names import table_name
 from tablewright.model import Design, Entity, Get, Table, schema_of
 from tests.design import models
 from tests.design.infra.secrets_design import SAFE
-from tests.design.subjects import DESIGNS, NOTES_TABLE
+from tests.design.subjects import CHECKPOINT_TABLE, DESIGNS
 
 PROVISIONED = Deployment(capacity=ProvisionedCapacity(5, 5, 50, 50))
 
@@ -34,13 +34,19 @@ def rules() -> Any:
 @pytest.mark.requirement("X3")
 @pytest.mark.parametrize("name", DESIGNS)
 def test_cfn_lint_has_nothing_to_say(name: str) -> None:
-    assert complaints(cloudformation_template(DESIGNS[name], Deployment(), policies=True, notes_in=NOTES_TABLE)) == []
+    assert (
+        complaints(cloudformation_template(DESIGNS[name], Deployment(), policies=True, checkpoints_in=CHECKPOINT_TABLE))
+        == []
+    )
 
 
 @pytest.mark.requirement("X3")
 def test_cfn_lint_has_nothing_to_say_about_provisioned_tables_with_all_settings() -> None:
     assert complaints(cloudformation_template(SAFE, PROVISIONED)) == []
-    assert complaints(cloudformation_template(models.design, PROVISIONED, policies=True, notes_in=NOTES_TABLE)) == []
+    assert (
+        complaints(cloudformation_template(models.design, PROVISIONED, policies=True, checkpoints_in=CHECKPOINT_TABLE))
+        == []
+    )
 
 
 def test_cfn_lint_would_have_something_to_say() -> None:
@@ -186,7 +192,7 @@ def test_capacity_is_a_parameter() -> None:
 
 @pytest.mark.requirement("X3")
 def test_policies_in_the_template_name_the_very_resources() -> None:
-    content = cloudformation_template(models.design, Deployment(), policies=True, notes_in=NOTES_TABLE)
+    content = cloudformation_template(models.design, Deployment(), policies=True, checkpoints_in=CHECKPOINT_TABLE)
     policy = Resolver(content).value(content["Resources"]["ConsumerPolicy"]["Properties"]["PolicyDocument"])
     assert "*" not in json.dumps(policy)
     assert is_allowed(policy, "dynamodb:GetRecords", "<OrdersTable.StreamArn>")
@@ -198,7 +204,7 @@ def test_policies_in_the_template_name_the_very_resources() -> None:
 
 def test_notes_in_a_table_of_somebody_else_are_named_by_its_arn() -> None:
     content = cloudformation_template(
-        models.design, Deployment(), policies=True, notes_in=Table("poc-notes", "PK", "SK")
+        models.design, Deployment(), policies=True, checkpoints_in=Table("poc-notes", "PK", "SK")
     )
     assert complaints(content) == []
     statements = content["Resources"]["ConsumerPolicy"]["Properties"]["PolicyDocument"]["Statement"]

@@ -274,9 +274,9 @@ def _storage_lines(plan: CostPlan, prices: TableClass, table_class: Class) -> It
 def _protection(plan: CostPlan) -> Iterator[BillLine]:
     """Recovery and backups cover the table and its local indexes."""
     for table in plan.design.tables:
-        kept = [each for each in plan.storage if each.table is table]
+        stored = [each for each in plan.storage if each.table is table]
         size = sum(
-            (each.gigabytes for each in kept if each.index is None or not each.index.is_global), start=Decimal(0)
+            (each.gigabytes for each in stored if each.index is None or not each.index.is_global), start=Decimal(0)
         )
         if table.point_in_time_recovery and size:
             cost = cents(size * plan.prices.point_in_time_recovery_gb_month)

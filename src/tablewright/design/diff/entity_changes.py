@@ -134,7 +134,7 @@ def _upgrades(name: str, old: Described, new: Described) -> Iterator[DesignChang
 
 def _keys(name: str, old: Described, new: Described, table: Described, new_table: Described) -> Iterator[DesignChange]:
     primary = (table["partition"], table["sort"])
-    kept = {attribute for index in table["indexes"].values() for attribute in [*index["partition"], *index["sort"]]}
+    indexed = {attribute for index in table["indexes"].values() for attribute in [*index["partition"], *index["sort"]]}
     now = {attribute for index in new_table["indexes"].values() for attribute in [*index["partition"], *index["sort"]]}
     repair = f"`store.repair({name}, dry_run=False)`"
     for attribute in {**old, **new}:
@@ -161,9 +161,9 @@ def _keys(name: str, old: Described, new: Described, table: Described, new_table
                     f"then deploy, and check with `store.verify({name})`",
                 ),
             )
-        elif attribute in kept and attribute in now and (spread := spread_of(before, after)) is not None:
+        elif attribute in indexed and attribute in now and (spread := spread_of(before, after)) is not None:
             yield spread.change(place, what, name)
-        elif attribute in kept and attribute in now:
+        elif attribute in indexed and attribute in now:
             yield DesignChange(Impact.BACKFILL, place, what, _steps_to_new_key(repair))
         elif attribute in now:
             yield DesignChange(

@@ -265,7 +265,7 @@ def _scalar(kind: type, scalar: type, name: str, marks: tuple[Any, ...]) -> Alte
 
 
 def absence(info: FieldInfo) -> Any:
-    """What a field is that has a default, when nothing is stored: None, an empty set, some value, or one made anew."""
+    """The default of a field: None, an empty set, a value, or one that a factory makes each time."""
     default = info.default
     if info.default_factory is not None:
         if info.default_factory not in _PLAIN_FACTORIES:

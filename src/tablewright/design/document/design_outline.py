@@ -68,14 +68,14 @@ def state_text(schema: Schema, attribute: str) -> str:
     """When a key attribute is there, if not always: ``status is ESCALATED and engineer is there``."""
     rule = rule_of(schema, attribute)
     states = [] if rule is None else list(rule.when.items())
-    told = [f"{name} is {' or '.join(str(*value.values()) for value in allowed)}" for name, allowed in states]
+    states_text = [f"{name} is {' or '.join(str(*value.values()) for value in allowed)}" for name, allowed in states]
     stored = schema.key_rules.get(attribute)
     for path in [attribute] if stored is None else sorted(stored.template.required):
         spec = schema.by_attribute.get(path.partition(".")[0])
         # The store sees to its stamps.
         if spec is not None and "NULL" in spec.types and spec not in (schema.created, schema.updated):
-            told.append(f"{schema.field_path(path)} is set")
-    return " and ".join(told)
+            states_text.append(f"{schema.field_path(path)} is set")
+    return " and ".join(states_text)
 
 
 def item_collections(design: Design) -> Iterator[ItemCollection]:

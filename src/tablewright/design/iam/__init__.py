@@ -9,9 +9,9 @@ UpdateItem, DeleteItem or ConditionCheckItem. Internal items and reads count as 
 counters, reads before a key can be derived, moves. Unconditional puts or deletes of many items are BatchWriteItem
 (``write_many``).
 
-Reactions that read a stream belong to a consumer, which has a policy too: it reads the stream, and writes its notes.
-ListStreams cannot be restricted to a table, and is needed only while a stream is being replaced by another one, so it
-is left out.
+Reactions that read a stream belong to a consumer, which has a policy too: it reads the stream, and stores
+checkpoints. ListStreams cannot be restricted to a table, and is needed only while a stream is being replaced by another
+one, so it is left out.
 
 The policy of a tenant is also limited to the partition keys with the tenant's own value, by ``dynamodb:LeadingKeys``.
 The condition requires that the request has a key at all, as ``ForAllValues`` is true for none.

@@ -40,16 +40,16 @@ def grants(design: Design, role: str, tenant: Tenant | None = None) -> list[Gran
     return _sorted(found)
 
 
-def consumer_grants(design: Design, reaction: Reaction, notes_in: Table | None = None) -> list[Grant]:
-    """What it takes to read a table's stream, and to note how far one is, in a table that may be somebody else's."""
+def consumer_grants(design: Design, reaction: Reaction, checkpoints_in: Table | None = None) -> list[Grant]:
+    """What it takes to read a table's stream, and to store checkpoints, in a table that may be of another design."""
     table = schema_of(reaction.entity).table
-    if notes_in is not None and (notes_in.name == table.name or not can_have_notes(notes_in)):
-        reason = "their stream" if notes_in.name == table.name else "a key other than two parts of text"
+    if checkpoints_in is not None and (checkpoints_in.name == table.name or not can_have_checkpoints(checkpoints_in)):
+        reason = "their stream" if checkpoints_in.name == table.name else "a key other than two parts of text"
         raise DesignError(
-            f"{design.name}: notes of consumers of {table.name} cannot be in {notes_in.name}, which has {reason}; "
-            "name another table with --notes"
+            f"{design.name}: checkpoints of consumers of {table.name} cannot be in {checkpoints_in.name}, which has "
+            f"{reason}; name another table with --checkpoints"
         )
-    place, notes = Resource(table), Resource(notes_in or notes_table(design, reaction))
+    place, checkpoints = Resource(table), Resource(checkpoints_in or checkpoint_table(design, reaction))
     found = [Grant("DescribeTable", place, "find the latest stream")]
     for action in ("DescribeStream", "GetShardIterator", "GetRecords"):
         found.append(Grant(action, Resource(table, stream=True), "read the stream"))
@@ -60,12 +60,12 @@ def consumer_grants(design: Design, reaction: Reaction, notes_in: Table | None =
         ("PutItem", "dead letters"),
         ("DeleteItem", "checkpoints of closed shards"),
     ):
-        found.append(Grant(action, notes, reason))
+        found.append(Grant(action, checkpoints, reason))
     return found
 
 
 def all_grants(
-    design: Design, notes_in: Table | None = None, roles: Sequence[str] | None = None
+    design: Design, checkpoints_in: Table | None = None, roles: Sequence[str] | None = None
 ) -> dict[str, list[Grant]]:
     """What every role and every consumer needs, by name; or some of them.
 
@@ -83,15 +83,15 @@ def all_grants(
         if name not in known:
             raise DesignError(f"{design.name} has no role {name!r}; it has {', '.join(known) or 'none'}")
         own = grants(design, name) if name in design.roles else []
-        streams = [grant for each in consumers.get(name, ()) for grant in consumer_grants(design, each, notes_in)]
+        streams = [grant for each in consumers.get(name, ()) for grant in consumer_grants(design, each, checkpoints_in)]
         found[name] = _sorted([*own, *streams])
     return found
 
 
-def notes_table(design: Design, reaction: Reaction) -> Table:
-    """Where a consumer keeps its notes: in the table that it writes to, or else in another one of the design.
+def checkpoint_table(design: Design, reaction: Reaction) -> Table:
+    """Where a consumer stores its checkpoints: in the table that it writes to, or else in another one of the design.
 
-    Not in the one whose stream it reads, as each note would be a change to be noted.
+    Not in the one whose stream it reads, as each checkpoint would be a change to be read.
     """
     own = schema_of(reaction.entity).table
     names = design.roles.get(reaction.name, ())
@@ -102,16 +102,16 @@ def notes_table(design: Design, reaction: Reaction) -> Table:
         for item_write in design.writes[name].item_writes
     ]
     for table in (*written, *design.tables):
-        if table is not own and can_have_notes(table):
+        if table is not own and can_have_checkpoints(table):
             return table
     raise DesignError(
-        f"{design.name}: consumers of {own.name} need another table for their notes, whose key has two parts of text; "
-        "name it with --notes, such as --notes tablewright-internal"
+        f"{design.name}: consumers of {own.name} need another table for their checkpoints, whose key has two parts "
+        "of text; name it with --checkpoints, such as --checkpoints tablewright-internal"
     )
 
 
-def can_have_notes(table: Table) -> bool:
-    """Whether notes of consumers have a place in a table: they need a text key of two parts."""
+def can_have_checkpoints(table: Table) -> bool:
+    """Whether checkpoints of consumers can be stored in a table: they need a text key of two parts."""
     return table.sort is not None and all(table.types.get(name, "S") == "S" for name in table.key)
 
 

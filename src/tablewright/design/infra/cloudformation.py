@@ -29,12 +29,12 @@ _NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
 def cloudformation_template(
-    design: Design, deployment: Deployment, *, policies: bool = False, notes_in: Table | None = None
+    design: Design, deployment: Deployment, *, policies: bool = False, checkpoints_in: Table | None = None
 ) -> dict[str, Any]:
-    """The template of a design; ``notes_in`` is the table of consumers' notes, where it is none of the design's."""
+    """The template of a design; ``checkpoints_in`` is the table of checkpoints, if it is none of the design's."""
     check_names(design)
     has_consumers = any(reaction.source == "stream" for reaction in design.reactions)
-    builder = _Builder(design, deployment, notes_in if policies and has_consumers else None)
+    builder = _Builder(design, deployment, checkpoints_in if policies and has_consumers else None)
     resources: dict[str, Any] = {}
     for table in design.tables:
         resources.update(builder.table(table))
@@ -62,9 +62,9 @@ def _check_limits(design: Design, resources: int, outputs: int) -> None:
 
 
 class _Builder:
-    def __init__(self, design: Design, deployment: Deployment, notes_in: Table | None) -> None:
+    def __init__(self, design: Design, deployment: Deployment, checkpoints_in: Table | None) -> None:
         self.design = design
-        self.notes_in = notes_in
+        self.checkpoints_in = checkpoints_in
         self.deployment = deployment
         self.names = logical_names(design.tables)
         self.encrypted = any(table.encryption for table in design.tables)
@@ -110,7 +110,7 @@ class _Builder:
     def conditions(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         unnamed = {"Fn::Equals": [{"Ref": "Environment"}, ""]}
-        tables = [*self.design.tables, *([] if self.notes_in is None else [self.notes_in])]
+        tables = [*self.design.tables, *([] if self.checkpoints_in is None else [self.checkpoints_in])]
         for prefix in dict.fromkeys(environment_of(table.name) for table in tables):
             same = {"Fn::Equals": [{"Ref": "Environment"}, prefix]}
             found[_is_own(prefix)] = {"Fn::Or": [same, unnamed]} if prefix else unnamed
@@ -234,7 +234,7 @@ class _Builder:
 
     def policies(self) -> Iterator[tuple[str, Any]]:
         used: set[str] = set()
-        for role, grants in iam.all_grants(self.design, self.notes_in).items():
+        for role, grants in iam.all_grants(self.design, self.checkpoints_in).items():
             if not grants:
                 # IAM refuses a policy without statements.
                 continue

@@ -58,9 +58,9 @@ def item_size(context: LintContext) -> Iterator[Occurrence]:
                 context.where(schema.entity),
                 "error",
             )
-        kept = [spec for spec in schema.fields.values() if spec not in schema.large]
-        sizes = {spec.name: context.traits(schema, spec.name).most_bytes or 0 for spec in kept}
-        most = sum(sizes.values()) + sum(len(spec.attribute.encode()) for spec in kept)
+        stored_fields = [spec for spec in schema.fields.values() if spec not in schema.large]
+        sizes = {spec.name: context.traits(schema, spec.name).most_bytes or 0 for spec in stored_fields}
+        most = sum(sizes.values()) + sum(len(spec.attribute.encode()) for spec in stored_fields)
         if most <= MAX_ITEM_SIZE:
             continue
         largest = max(sizes, key=lambda name: sizes[name])
@@ -162,10 +162,10 @@ def transaction_size(context: LintContext) -> Iterator[Occurrence]:
             also = [
                 f"{many} {what}" for many, what in ((asked.internal, "guards and counters"), (asked.checks, "checks"))
             ]
-            kept = "".join(f" and {text}" for text in also if not text.startswith("0 "))
+            others = "".join(f" and {text}" for text in also if not text.startswith("0 "))
             yield Occurrence(
                 write.name,
-                f"{write.name} touches {asked.items} items{kept}, of {size / 1024**2:,.1f} MB, in one transaction. "
+                f"{write.name} writes {asked.items} items{others}, of {size / 1024**2:,.1f} MB, in one transaction. "
                 "DynamoDB accepts 100 actions and 4 MB, so at its largest it always fails.",
                 "Split it into transactions that are each consistent by themselves, with an item that records "
                 "progress.",
