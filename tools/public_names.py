@@ -13,24 +13,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 
-# What is public beside the packages that say so themselves with __all__: modules, and which of their names; all of them
-# without a list.
-MODULES: dict[str, tuple[str, ...] | None] = {
-    "tablewright.design.cost.capacity_estimate": ("CapacityEstimate", "Units"),
-    "tablewright.design.cost.hot_keys": ("HotKey", "hot_keys"),
-    "tablewright.design.cost.monthly_bill": ("Bill", "BillLine", "CostOptions", "CostPlan", "break_even", "plan_costs"),
-    "tablewright.design.design_loading": ("DesignError", "RefusedError", "load"),
-    "tablewright.design.iam.policy_evaluation": ("is_allowed",),
-    "tablewright.design.infra.table_requests": ("AwsRequest", "Deployment", "ProvisionedCapacity", "requests"),
-    "tablewright.design.table_names": ("table_name",),
-    "tablewright.pytest_plugin": None,
-    "tablewright.wire.boto": None,
-}
+# What is public beside the packages that say so themselves with __all__.
+MODULES = ("tablewright.pytest_plugin", "tablewright.wire.boto")
 # Packages with an __all__ for the parts around them, not for users.
 _INTERNAL = ("cli", "systems", "engine.partiql", "engine.requests", "dynamo.expressions")
 
@@ -54,23 +44,23 @@ class PublicModule:
 def public_modules(source: Path = SOURCE) -> list[PublicModule]:
     """Every public module, in the order of their names."""
     root = source / "tablewright"
-    found = {name: read_module(name, source, names) for name, names in MODULES.items()}
+    found = {name: read_module(name, source) for name in MODULES}
     for path in root.rglob("__init__.py"):
         name = ".".join(path.parent.relative_to(source).parts)
         inner = name.removeprefix("tablewright").removeprefix(".")
         if any(inner == each or inner.startswith(f"{each}.") for each in _INTERNAL):
             continue
-        if _all(ast.parse(path.read_text("utf-8"))) is not None:
+        if _all(_tree(path)) is not None:
             found[name] = read_module(name, source)
     return [found[name] for name in sorted(found)]
 
 
-def read_module(name: str, source: Path = SOURCE, only: tuple[str, ...] | None = None) -> PublicModule:
-    """A module with all its public names, or with some of them."""
+def read_module(name: str, source: Path = SOURCE) -> PublicModule:
+    """A module with its public names."""
     path = _file(name, source)
-    tree = ast.parse(path.read_text("utf-8"))
-    imported = dict(_imported(tree))
-    names = _all(tree) if only is None else list(only)
+    tree = _tree(path)
+    imported = _imported(path)
+    names = _all(tree)
     if names is None:
         names = [each for each in _defined(tree) if not each.startswith("_")]
     origins = {each: _origin(imported[each], each, source) if each in imported else name for each in names}
@@ -79,7 +69,7 @@ def read_module(name: str, source: Path = SOURCE, only: tuple[str, ...] | None =
 
 def bases(module: str, name: str, source: Path = SOURCE) -> set[str]:
     """The names of the bases of a class, as it is written."""
-    for node in ast.parse(_file(module, source).read_text("utf-8")).body:
+    for node in _tree(_file(module, source)).body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             return {ast.unparse(base).partition("[")[0] for base in node.bases}
     return set()
@@ -97,9 +87,8 @@ def _origin(module: str, name: str, source: Path) -> str:
     path = _file(module, source)
     if not path.exists():
         return module
-    tree = ast.parse(path.read_text("utf-8"))
-    handed_on = dict(_imported(tree))
-    is_own = name in _defined(tree) or name not in handed_on
+    handed_on = _imported(path)
+    is_own = name in _defined(_tree(path)) or name not in handed_on
     return module if is_own else _origin(handed_on[name], name, source)
 
 
@@ -111,10 +100,20 @@ def _all(tree: ast.Module) -> list[str] | None:
     return None
 
 
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
-            yield from ((alias.asname or alias.name, node.module) for alias in node.names)
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), filename=str(path))
+
+
+@cache
+def _imported(path: Path) -> dict[str, str]:
+    """The names that a module imports from others, each with its module."""
+    return {
+        alias.asname or alias.name: node.module
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level
+        for alias in node.names
+    }
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:

@@ -19,6 +19,7 @@ __all__ = ["cost_blocks", "cost_json", "cost_report"]
 
 
 def cost_report(plan: CostPlan) -> DesignReport:
+    """The report of a plan: units, bills, hot keys and item sizes."""
     return DesignReport(f"{plan.design.name}: capacity and cost", [*cost_blocks(plan)])
 
 

@@ -30,10 +30,10 @@ __all__ = ["EMPTY_SNAPSHOT", "Snapshot", "declared_entities", "read_snapshots", 
 Snapshot = dict[str, Any]
 """A design as JSON has it."""
 
-# A design that is not there in one of two versions.
 EMPTY_SNAPSHOT: Snapshot = {
     member: {} for member in ("tables", "collections", "writes", "checks", "reactions", "roles")
 }
+"""The snapshot of a design that one of two versions does not have."""
 
 _FORMAT = 2
 _MARK = "tablewright-snapshot"

@@ -39,6 +39,7 @@ nav { font-size: 0.9rem; }
 
 
 def to_html(page: DesignReport) -> str:
+    """A report as one HTML file, which needs nothing else to be shown."""
     title = escape(page.title)
     contents = "".join(
         f'<li><a href="#{_anchor(block.text)}">{_inline(block.text)}</a></li>'

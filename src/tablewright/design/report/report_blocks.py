@@ -27,6 +27,8 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Bullets:
+    """A list with bullets."""
+
     items: Sequence[str]
 
 
@@ -41,6 +43,8 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Code:
+    """A block of code."""
+
     text: str
     language: str
 
@@ -62,6 +66,7 @@ class Drawing:
 
 
 Block = Heading | Text | Bullets | Grid | Code | Diagram | Drawing
+"""What a report is made of."""
 
 
 @dataclass(frozen=True, slots=True)
