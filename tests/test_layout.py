@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent / "src" / "tablewright"
-# What is no part of the package: tests of whole processes, and data of tests.
-OTHER_FOLDERS = {"crash", "design/lint/cases"}
+# Tests of whole processes.
+OTHER_FOLDERS = {"crash"}
 
 
 def test_a_folder_of_tests_is_a_folder_of_the_sources() -> None:
@@ -19,16 +20,16 @@ def test_a_folder_of_tests_is_a_folder_of_the_sources() -> None:
 def test_no_test_module_is_imported_by_another() -> None:
     """A helper that two modules need is in a module of its own."""
     found = [
-        f"{path.relative_to(TESTS)}:{node.lineno}: {module}"
+        f"{path.relative_to(TESTS)}:{line}: {module}"
         for path in sorted(TESTS.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_bytes()))
-        for module in imported(node)
+        for line, module in imports(path)
         if module.startswith("tests.") and ".test_" in module
     ]
     assert found == []
 
 
-def imported(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.ImportFrom):
-        return [f"{node.module}.{alias.name}" for alias in node.names]
-    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            yield from ((node.lineno, package + alias.name) for alias in node.names)
