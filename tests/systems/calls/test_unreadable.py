@@ -74,7 +74,7 @@ def test_the_call_itself_is_refused_and_stays_as_it_is(
     ):
         assert refused(answer) == (409, "conflict")
         assert "status" in answer.json()["detail"]
-        assert "mend" in answer.json()["detail"]
+        assert "repair it" in answer.json()["detail"]
         assert "secret" not in answer.text
     assert raw.ask(served, "GetItem", calls, Key=place(call))["Item"] == before
     spoil(served, call, {"S": "SCHEDULED"})

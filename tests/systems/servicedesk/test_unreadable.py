@@ -60,7 +60,7 @@ def test_the_ticket_itself_is_refused_and_stays_as_it_is(served: Served, agent: 
     ):
         assert (answer.status_code, answer.json()["type"]) == (409, "/problems/conflict"), answer.text
         assert "status" in answer.json()["detail"]
-        assert "mend" in answer.json()["detail"]
+        assert "repair it" in answer.json()["detail"]
         assert "secret" not in answer.text
     assert stored(served, ticket) == before
     spoil(served, ticket, {"S": "open"})

@@ -127,7 +127,7 @@ def test_a_ticket_that_cannot_be_moved_is_named(data: Path, capsys: pytest.Captu
         item = {**Ticket(ticket_id="odd", customer_id="c", symptom_text="s").item(), "priority": {"S": "URGENT"}}
         store.backend.call(Request("PutItem", {"TableName": tickets.name, "Item": item}))
     assert main(["support", "migrate-shards", "--data", str(data)]) == 1
-    assert "moved 0 keys, and 1 are left for somebody to look at, such as Ticket ticket_id odd" in (
+    assert "moved 0 keys; 1 could not be moved and need attention, such as Ticket ticket_id odd" in (
         capsys.readouterr().err
     )
 
@@ -181,11 +181,11 @@ def test_an_export_says_how_much_it_left_out(data: Path, tmp_path: Path, capsys:
     spoil("t-1", "SOMEWHAT")
     spoil("t-3", "SOMEWHAT")
     assert main(command) == 0
-    left_out = "2 cannot be read and were left out, such as t-1; mend them in the table, and export with --full"
+    left_out = "2 cannot be read and were left out, such as t-1; repair them in the table, and export with --full"
     assert capsys.readouterr().out == f"3 tickets were written to {out}; {left_out}\n"
     spoil("t-2", "SOMEWHAT")
     assert main(command) == 0
-    put_aside = "1 change cannot be read and was put aside; mend it in the table, and export with --full"
+    put_aside = "1 change cannot be read and was put aside; repair it in the table, and export with --full"
     assert capsys.readouterr().out == f"0 tickets were written to {out}; {put_aside}\n"
     for number in (1, 2, 3):
         spoil(f"t-{number}", "LOW")

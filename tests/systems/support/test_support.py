@@ -221,7 +221,7 @@ def test_the_help_of_everybody_is_rated_once_for_a_ticket(staff: httpx.Client, s
     answers = at_once(10, give)
     assert sorted(answer.status_code for answer in answers) == [201] + [409] * 9
     told = {answer.json()["detail"] for answer in answers if answer.status_code == 409}
-    assert told == {f"feedback on the help of op_5 with ticket {tickets[0]} has been given"}
+    assert told == {f"feedback on op_5 for ticket {tickets[0]} has already been given"}
     assert len(customer.get(path).json()["feedback"]) == 1
     assert customer.post(path, json={"operator_id": "op_6", "rating": 1}).status_code == 201
     other = customer.post(f"/tickets/{tickets[1]}/feedback", json={"operator_id": "op_5", "rating": 5})

@@ -107,7 +107,7 @@ def test_the_ticket_itself_says_what_is_wrong_to_staff_and_nothing_to_others(
     for answer in (staff.get(path), staff.get(f"{path}/data"), staff.get(f"{path}/case"), staff.get(f"{path}/events")):
         assert answer.status_code == 409, answer.text
         assert "priority" in answer.json()["detail"]
-        assert "mend" in answer.json()["detail"]
+        assert "repair it" in answer.json()["detail"]
         assert "secret" not in answer.text
     stranger = served.client("cust_stranger", "Customers", path="/support")
     assert stranger.get(path).status_code == 404

@@ -37,7 +37,7 @@ def test_what_stands_in_the_way_of_an_assignment_is_named(team: Team) -> None:
     assert assign(task_id, "nobody") == (400, "there is no user nobody")
     assert assign(task_id, gone) == (400, f"user {gone} is deactivated")
     assert assign(task_id, grace)[0] == 200
-    assert assign(task_id, grace) == (409, f"task {task_id} is assigned to {grace} already")
+    assert assign(task_id, grace) == (409, f"task {task_id} is already assigned to {grace}")
     team.move(task_id, "CLOSED")
     assert assign(task_id, team.member("late")) == (409, f"task {task_id} is closed and cannot be changed")
     assert [each["userId"] for each in team.admin.get(f"/tasks/{task_id}/assignments").json()["assignments"]] == [grace]

@@ -37,7 +37,7 @@ def spoil_user(served: Served, user_id: str, **attributes: dict[str, Any]) -> No
 
 def refused(answer: httpx.Response) -> None:
     assert (answer.status_code, answer.json()["type"]) == (409, "/problems/conflict"), answer.text
-    assert "mend" in answer.json()["detail"]
+    assert "repair it" in answer.json()["detail"]
     assert "secret" not in answer.text
 
 

@@ -31,4 +31,4 @@ class ReadableFilter:
     def summary(self) -> str:
         """What was left out, in a sentence."""
         entity, key = min(self.left_out)
-        return f"{len(self.left_out)} items cannot be read and were left out, such as {entity} {key}"
+        return f"{len(self.left_out)} cannot be read and were left out, such as {entity} {key}"

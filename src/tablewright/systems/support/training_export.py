@@ -221,7 +221,7 @@ class Export:
             left_out = f"{number} {'change' if number == 1 else 'changes'} cannot be read and {were} put aside"
         else:
             return ""
-        return f"{left_out}; mend {them} in the table, and export with --full"
+        return f"{left_out}; repair {them} in the table, and export with --full"
 
     def export_all(self, consumer: Consumer, tell: Tell, *, settle: float = 0) -> None:
         """Export the whole table, and what changes meanwhile."""
