@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import load, orders, packages, report, store, store_targets, workload
+from benchmarks import load, orders, packages, postgres, report, services_postgres, store, store_targets, workload
 from benchmarks.report import Section
 from benchmarks.store_targets import Place, Target
 from tablewright import Engine
@@ -267,3 +267,10 @@ def test_the_fastest_peer_of_each_row_counts() -> None:
         ["get, memory: cost", "engine.call", "2.50", "≤ 2", "**missed**"],
         ["get, own server", "PynamoDB", "2.00×", "", ""],  # noqa: RUF001
     ]
+
+
+def test_without_postgresql_the_comparison_says_that_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "find", lambda: None)
+    section = services_postgres.measure(0.1, 1)
+    assert section.rows == []
+    assert "not measured here: PostgreSQL (on Debian: apt-get install postgresql) is missing" in section.notes

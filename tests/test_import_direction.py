@@ -5,6 +5,8 @@ cli, pytest_plugin -> systems -> runtime -> store, design -> model -> dynamo
 
 What is built on the store takes its public names only, `from tablewright.store import ...`.
 
+The services, models and handlers of the systems know nothing of HTTP: not even through another module of the systems.
+
 The checks read the syntax tree, so that imports inside functions and under TYPE_CHECKING count too.
 """
 
@@ -36,6 +38,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 # The parts that know no more of the store than it promises.
 AROUND_THE_STORE = frozenset({"runtime", "systems", "cli"})
 
+# The modules of a system that know nothing of HTTP, and what that is.
+WITHOUT_HTTP = frozenset({"service", "model", "handlers"})
+HTTP = frozenset({"fastapi", "starlette"})
+
 
 def violations(package: Path) -> list[str]:
     found = []
@@ -62,6 +68,35 @@ def internals(package: Path) -> list[str]:
                 if rest != name and rest not in store.__all__:
                     found.append(f"{module}:{line}: {rest} is internal to the store")
     return found
+
+
+def http_imports(package: Path) -> list[str]:
+    """The services, models and handlers of systems that import HTTP, each with the way by which it does."""
+    paths = sorted((package / "systems").rglob("*.py"))
+    imports = {module_name(path, package): [name for _, name in imported_names(path, package)] for path in paths}
+    ways = [way_to_http(name, imports) for name in imports if name.rpartition(".")[2] in WITHOUT_HTTP]
+    return [" imports ".join(each.removeprefix(f"{package.name}.systems.") for each in way) for way in ways if way]
+
+
+def way_to_http(first: str, imports: dict[str, list[str]]) -> tuple[str, ...]:
+    """The shortest way of imports from a module of the systems to HTTP; empty if there is none."""
+    ways: list[tuple[str, ...]] = [(first,)]
+    seen = {first}
+    while ways:
+        way = ways.pop(0)
+        for name in imports[way[-1]]:
+            if name.partition(".")[0] in HTTP:
+                return *way, name
+            # A module, or a name out of one.
+            module = name if name in imports else name.rpartition(".")[0]
+            if module in imports and module not in seen:
+                seen.add(module)
+                ways.append((*way, module))
+    return ()
+
+
+def module_name(path: Path, package: Path) -> str:
+    return ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 def imported_parts(path: Path, package: Path) -> Iterator[tuple[int, str]]:
@@ -95,6 +130,31 @@ def absolute_base(node: ast.ImportFrom, path: Path, package: Path) -> str:
 
 def test_no_import_points_back() -> None:
     assert violations(SOURCE) == []
+
+
+def test_services_models_and_handlers_know_nothing_of_http() -> None:
+    assert http_imports(SOURCE) == []
+
+
+def test_an_import_of_http_is_found_through_other_modules(tmp_path: Path) -> None:
+    package = tmp_path / SOURCE.name
+    for module, source in {
+        "a/service.py": "from tablewright.systems.shared import log",
+        "a/api.py": "import fastapi",
+        "shared.py": "def f():\n    from tablewright.systems import router",
+        "router.py": "from starlette.responses import Response",
+        "b/model.py": "from tablewright.systems.b import api\nimport tablewright.systems.b.model",
+        "b/api.py": "from fastapi import APIRouter",
+        "c/handlers.py": "from tablewright.systems.c.service import work\nimport httpx",
+        "c/service.py": "from tablewright.systems.c.handlers import send",
+    }.items():
+        path = package / "systems" / module
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    assert http_imports(package) == [
+        "a.service imports shared imports router imports starlette.responses.Response",
+        "b.model imports b.api imports fastapi.APIRouter",
+    ]
 
 
 def test_nothing_around_the_store_imports_what_is_internal_to_it() -> None:

@@ -61,7 +61,7 @@ def bench(request: pytest.FixtureRequest, clock: Clock) -> Bench:
     else:
         backend = request.getfixturevalue(request.param)
     bench = Bench(backend, clock)
-    bench.create(*TABLES)
+    bench.create_on_demand(*TABLES)
     return bench
 
 
@@ -69,7 +69,7 @@ def bench(request: pytest.FixtureRequest, clock: Clock) -> Bench:
 def embedded(engine: Engine, clock: Clock) -> Bench:
     """A store on the embedded engine only, for what has nothing to do with where it runs."""
     bench = Bench(EmbeddedBackend(engine, owned=False), clock)
-    bench.create(*TABLES)
+    bench.create_on_demand(*TABLES)
     return bench
 
 
@@ -83,7 +83,7 @@ def written(bench: Bench) -> Iterator[Bench]:
     """A store to write to; after the test, all that is stored must be in step with the model."""
     bench.create_own(people)
     yield bench
-    assert_in_step(bench, people, calls, desk)
+    assert_in_step(bench, *(table for table in (people, calls, desk) if not bench.names.is_missing(table.name)))
 
 
 @pytest.fixture

@@ -34,6 +34,13 @@ from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.keys.key_template import SEPARATOR, Segments, Template, can_overlap
 from tablewright.model.values.attribute_codec import EpochSeconds, encode
 
+# What other packages use.
+__all__ = [
+    "BLOB_REFERENCES",
+    "KeyRule",
+    "VersionMarker",
+]
+
 # -- markers on fields ----------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tablewright.dynamo import Item, non_null_at
-from tablewright.model.schema import Schema
+from tablewright.model import Schema
 from tablewright.model.values.attribute_codec import decode
 
 

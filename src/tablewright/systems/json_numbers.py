@@ -14,7 +14,7 @@ __all__ = ["Whole"]
 
 def _number(value: Any) -> Any:
     if isinstance(value, bool | str):
-        raise ValueError("it is a whole number")
+        raise ValueError("it has to be an integer")
     return value
 
 

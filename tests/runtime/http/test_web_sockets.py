@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Annotated
 
 import pytest
@@ -79,12 +80,14 @@ def test_a_message_that_is_too_large_ends_the_connection() -> None:
 
 
 def test_a_server_that_stops_closes_them() -> None:
-    with serving([system]) as served:
+    with ExitStack() as server, ExitStack() as client:
+        served = server.enter_context(serving([system]))
         headers = {"Authorization": f"Bearer {served.token('ada', 'Members')}"}
-        socket = connect(address(served, "/chat/echo"), additional_headers=headers)
+        socket = client.enter_context(connect(address(served, "/chat/echo"), additional_headers=headers))
         socket.send("hello")
         assert socket.recv(timeout=30) == "ada: hello"
-    with pytest.raises(ConnectionClosed) as closed:
-        socket.recv(timeout=30)
+        server.close()
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=30)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1012

@@ -163,7 +163,7 @@ def test_an_endpoint_that_cannot_be_called_is_its_customers_error_and_no_more(wo
         model = ScoringModel.model_construct(**{**stored, "endpoint": url})
         plan = Plan("p", "US", configuration.model_copy(update={"scoring_models": [model]}))
         errors = [each.error or "" for each in workshop.pipeline().assess(plan, prospects)]
-        assert [error.startswith("remote: it") for error in errors] == [True, True], errors
+        assert [error.startswith(("remote: use ", "remote: the ")) for error in errors] == [True, True], errors
 
 
 @pytest.mark.requirement("CE8")

@@ -173,9 +173,9 @@ def test_what_cannot_be_is_told_in_a_line(tmp_path: Path, capsys: pytest.Capture
     tea = ("engagement", "run", "tea", "--marketplace", "EU")
     assert told(*tea) == (2, "tablewright: there is no program tea in marketplace EU")
     nowhere = tmp_path / "nowhere"
-    assert told(*RUN, data=nowhere) == (2, f"tablewright: there is no data folder {nowhere}; give one with --data")
+    assert told(*RUN, data=nowhere) == (2, f"tablewright: there is no data folder {nowhere}; choose one with --data")
     (folder / "sources" / "customers.csv").unlink()
-    missing = "customers.csv is not in the folder of sources; put it right and call this again"
+    missing = "customers.csv is not in the folder of sources; fix it and run this again"
     assert told(*RUN) == (1, f"tablewright: {missing}")
 
 
@@ -183,7 +183,7 @@ def test_customers_are_made_as_csv_and_parquet(tmp_path: Path, capsys: pytest.Ca
     for name in ("c.csv", "c.parquet"):
         file = tmp_path / name
         assert main(["engagement", "demo-data", "--customers", "7", "--out", str(file)]) == 0
-        assert capsys.readouterr().out == f"7 customers are in {file}\n"
+        assert capsys.readouterr().out == f"wrote 7 customers to {file}\n"
         assert duckdb.sql(f"SELECT count(*) FROM '{file}'").fetchall() == [(7,)]
     for wrong in (["--out", "c.xls"], ["--out", "c.csv", "--customers", "0"], ["--out", "/proc/nowhere/c.csv"]):
         assert main(["engagement", "demo-data", *wrong]) == 2

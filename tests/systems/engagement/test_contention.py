@@ -36,14 +36,14 @@ class Contested(EmbeddedBackend):
         self._workshop = workshop
         self.left = dict(times)
         # The customers of each transaction that has candidates.
-        self.packs: list[list[str]] = []
+        self.batches: list[list[str]] = []
 
     def call(self, request: Request) -> Response:
         if request.operation == "TransactWriteItems":
-            pack = _customers(request.body)
-            if pack:
-                self.packs.append(pack)
-            for customer in pack:
+            batch = _customers(request.body)
+            if batch:
+                self.batches.append(batch)
+            for customer in batch:
                 if self.left.get(customer, 0) > 0:
                     self.left[customer] -= 1
                     self._change(customer)
@@ -90,23 +90,23 @@ def test_customers_who_are_changed_meanwhile_are_written_as_they_are_by_then(wor
 @pytest.mark.requirement("CE8")
 def test_a_contested_customer_is_written_alone(workshop: Workshop) -> None:
     _, backend = ran(workshop, {"c-20": 3})
-    first, before, *alone, last = backend.packs[:5]
+    first, before, *alone, last = backend.batches[:5]
     assert "c-20" in first
     assert before == [f"c-{number:02}" for number in range(20)]
     assert alone == [["c-20"]] * 2
     assert last == ["c-20"]
-    assert all("c-20" not in pack for pack in backend.packs[5:])
+    assert all("c-20" not in batch for batch in backend.batches[5:])
 
 
 @pytest.mark.requirement("CE8")
 def test_one_whom_others_keep_changing_is_that_customers_error_and_no_more(workshop: Workshop) -> None:
     run, backend = ran(workshop, {"c-03": 10_000, "c-40": 10_000})
     assert (run.state, run.counts.read, run.counts.candidates) == (RunState.COMPLETED, PEOPLE, PEOPLE - 2)
-    assert run.errors == {"others keep changing the candidate": 2}
+    assert run.errors == {"other requests keep changing the candidate": 2}
     assert [each.customer_id for each in run.samples] == ["c-03", "c-40"]
     assert len(written(workshop, run)) == PEOPLE - 2
     # It was tried for a while, and not for ever.
-    alone = Counter(pack[0] for pack in backend.packs if len(pack) == 1)
+    alone = Counter(batch[0] for batch in backend.batches if len(batch) == 1)
     assert alone == {"c-03": 10, "c-40": 10}
 
 
@@ -148,4 +148,4 @@ def test_an_event_that_others_keep_crowding_out_is_told_to_come_again(workshop: 
     reactive = Reactive(workshop.pipeline(workshop.store_on(backend)), entropy=Hasty())
     with pytest.raises(Clash, match="send the event again"):
         reactive.react(made, Event("c-1", None, {"points": 7}, {}))
-    assert 1 < len(backend.packs) < 50
+    assert 1 < len(backend.batches) < 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hmac
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +16,6 @@ import pytest
 
 from tablewright.store import Unavailable
 from tablewright.systems import load
-from tablewright.systems.engagement.configuration import Channel
 from tablewright.systems.engagement.delivery.channels import Message
 from tablewright.systems.engagement.delivery.deliveries import Deliveries, Summary
 from tablewright.systems.engagement.model import (
@@ -29,32 +28,12 @@ from tablewright.systems.engagement.model import (
     Quota,
 )
 from tests.runtime.mail_server import MailServer
+from tests.systems.engagement.recording_channel import Post
 from tests.systems.engagement.web import Asked, Reply, Web
 from tests.systems.engagement.workshop import Died, Mortal, Programme, Workshop, program, write
 from tests.systems.harness import Served, at_once, serving
 
 SECRET = "a secret of the test"
-
-
-class Post:
-    """A channel that keeps what it is given, or does what it is told instead."""
-
-    def __init__(self) -> None:
-        self.sent: list[Message] = []
-        self.instead: Callable[[Message], str | None] = lambda message: None
-
-    def check(self, channel: Channel) -> None:
-        pass
-
-    def send(self, message: Message) -> str | None:
-        refusal = self.instead(message)
-        if refusal is None:
-            self.sent.append(message)
-        return refusal
-
-    @property
-    def customers(self) -> list[tuple[str, str]]:
-        return [(each.channel.channel_id, each.candidate.customer_id) for each in self.sent]
 
 
 @pytest.fixture

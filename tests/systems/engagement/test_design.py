@@ -21,7 +21,7 @@ from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.run_records import LEASE
 from tablewright.systems.engagement.service import Engagement
 from tests.design.iam.permissions import ARN, RecordingBackend
-from tests.systems.engagement.test_deliveries import Post
+from tests.systems.engagement.recording_channel import Post
 from tests.systems.engagement.workshop import Workshop, program, write
 
 

@@ -34,7 +34,7 @@ def test_one_that_is_going_on_is_not_forgotten(workshop: Workshop) -> None:
     customers(workshop)
     runs = workshop.runs()
     held = runs.begin(workshop.put(program()))
-    with pytest.raises(Clash, match="is going on"):
+    with pytest.raises(Clash, match="is in progress"):
         runs.forget("p", "US", held.run.run_id)
     assert runs.execute(held).state is RunState.COMPLETED
     runs.forget("p", "US", held.run.run_id)

@@ -101,13 +101,13 @@ def test_a_batch_that_is_answered_wrongly_fails_and_others_do_not(workshop: Work
 @pytest.mark.parametrize(
     ("lie", "told"),
     [
-        (None, "remote: it has no answer"),
-        (1.5, "remote: a score out of its range"),
-        (-0.1, "remote: a score out of its range"),
-        ("0.5", "remote: a score that is no number"),
-        (True, "remote: a score that is no number"),
+        (None, "remote: it has no score"),
+        (1.5, "remote: a score outside of its range"),
+        (-0.1, "remote: a score outside of its range"),
+        ("0.5", "remote: a score that is not a number"),
+        (True, "remote: a score that is not a number"),
         ({"value": 0.5, "confidence": 7}, "remote: a confidence that is not between 0 and 1"),
-        ({"points": 3}, "remote: a score that is no number"),
+        ({"points": 3}, "remote: a score that is not a number"),
     ],
 )
 def test_a_wrong_answer_is_one_customers_error(workshop: Workshop, lie: Any, told: str) -> None:
@@ -118,7 +118,7 @@ def test_a_wrong_answer_is_one_customers_error(workshop: Workshop, lie: Any, tol
     assert "c-002" not in scored(workshop)
 
 
-NO_NUMBER = "remote: a score that is no number"
+NO_NUMBER = "remote: a score that is not a number"
 
 
 @pytest.mark.requirement("CE8")
@@ -129,8 +129,8 @@ NO_NUMBER = "remote: a score that is no number"
         ("-1e9999999", NO_NUMBER),
         ("9.99999999999999999999999999999999e999999", NO_NUMBER),
         ("1e99999999999999999999999", NO_NUMBER),
-        ("1e400", "remote: a score out of its range"),
-        ("9" * 4000, "remote: a score out of its range"),
+        ("1e400", "remote: a score outside of its range"),
+        ("9" * 4000, "remote: a score outside of its range"),
         ('{"value": 0.5, "confidence": 1e9999999}', NO_NUMBER),
         ('{"value": 1e9999999, "confidence": 0.5}', NO_NUMBER),
     ],
@@ -357,9 +357,9 @@ def test_a_program_that_cannot_react_takes_nothing_from_the_others(workshop: Wor
     event = Event("c-1", None, {"points": 1}, {})
     reactions = Reactive(workshop.pipeline()).react_all([good, bad, other], event)
     assert [each.outcome for each in reactions] == ["candidate", "failed", "candidate"]
-    assert "there is no filter gone" in str(reactions[1].reason)
+    assert "unknown filter gone" in str(reactions[1].reason)
     # Who names the program is told as of any other request that cannot be.
-    with pytest.raises(Invalid, match="there is no filter gone"):
+    with pytest.raises(Invalid, match="unknown filter gone"):
         Reactive(workshop.pipeline()).react_all([bad], event)
 
 
@@ -368,4 +368,4 @@ def test_a_run_that_cannot_begin_its_work_says_why(workshop: Workshop) -> None:
     people(workshop, 1)
     run = workshop.run(workshop.put(program(filterChain={"filters": ["gone"]})))
     assert run.state is RunState.FAILED
-    assert "there is no filter gone" in str(run.failure)
+    assert "unknown filter gone" in str(run.failure)

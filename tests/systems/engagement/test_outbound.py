@@ -29,7 +29,7 @@ def test_addresses_of_this_network_are_refused_unless_they_are_allowed(host: str
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org/", "gopher://x", "//x", "http://", ""])
 def test_only_http_is_called(url: str) -> None:
-    with pytest.raises(Refusal, match="begins with http://"):
+    with pytest.raises(Refusal, match="starts with http://"):
         post(Outbound(["x"]), url)
 
 

@@ -87,7 +87,7 @@ def test_a_query_has_a_time_and_the_record_says_so(workshop: Workshop) -> None:
     runs = Runs(workshop.pipeline(), Sources(workshop.folder, seconds=0.3), workshop.clock)
     run = runs.execute(runs.begin(made))
     assert run.state is RunState.FAILED
-    assert run.failure == "its query took longer than the 0.3 seconds that it has (source_seconds)"
+    assert run.failure == "its query took longer than 0.3 seconds (source_seconds)"
 
 
 def test_the_time_is_of_each_step_and_not_of_the_run(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_query_of_athena_is_stopped_there_as_well(workshop: Workshop, seconds:
         targets = [asked.headers["x-amz-target"].rpartition(".")[2] for asked in web.asked]
     assert (targets[0], targets[-1]) == ("StartQueryExecution", "StopQueryExecution")
     assert run.state is (RunState.RUNNING if leaves else RunState.FAILED)
-    told = None if leaves else "Athena took longer than the 0.1 seconds that it has (source_seconds)"
+    told = None if leaves else "Athena took longer than 0.1 seconds (source_seconds)"
     assert run.failure == told
 
 

@@ -328,7 +328,7 @@ def test_an_event_goes_through_the_same_filters_and_models(
     assert wrong.json()["reactions"][0] == {
         "programId": made.id,
         "outcome": "failed",
-        "reason": "test-points: a score that is no number",
+        "reason": "test-points: a score that is not a number",
         "score": None,
     }
     right = machine.post("/events", json={**event, "attributes": {"points": 1, "country": "IT"}})

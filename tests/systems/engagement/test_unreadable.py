@@ -30,7 +30,7 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.runs.background import Runner
 from tablewright.systems.engagement.runs.run_records import LEASE
-from tests.systems.engagement.test_deliveries import Post
+from tests.systems.engagement.recording_channel import Post
 from tests.systems.engagement.workshop import Programme, Workshop, new_id, program, write
 from tests.systems.harness import Served, wait_for
 from tests.systems.raw import ask, items
@@ -382,7 +382,7 @@ def test_one_schedule_that_cannot_be_read_does_not_keep_the_others_from_beginnin
 
     wait_for(done)
     clockwork.tick()
-    noted = {(each.error.entity, "program_id b" in str(each.error.key)) for each in clockwork.notes.latest}
+    noted = {(each.error.entity, "program_id b" in str(each.error.key)) for each in clockwork.unreadable_log.latest}
     assert noted == {("Schedule", False), ("Program", True)}
 
 
@@ -432,7 +432,7 @@ def test_one_run_that_cannot_be_read_does_not_keep_the_others_from_being_taken_u
     runs.free_slots()
     clockwork.tick()
     wait_for(lambda: runs.get(held["c"].run).state is RunState.COMPLETED)
-    assert {each.error.entity for each in clockwork.notes.latest} == {"Run", "Slot"}
+    assert {each.error.entity for each in clockwork.unreadable_log.latest} == {"Run", "Slot"}
     # They are in nobody's way for good.
     workshop.now += LEASE * 2
     for name in ("a", "b"):

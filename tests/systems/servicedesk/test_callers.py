@@ -9,40 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablewright.systems.servicedesk.privacy import caller_id
+from tests.systems.servicedesk.phone_numbers import SPELLINGS
 
 SECRET = b"a key that nobody has"
 HASHED = re.compile(r"phone-[0-9a-f]{40}")
 
-SPELLINGS = (
-    "+39 06 1234567",
-    "+39061234567",
-    "0039061234567",
-    "00 39 06 1234567",
-    "+39-06-1234567",
-    "+39.06.123.4567",
-    "+39 (06) 1234567",
-    "(+39) 06 1234567",
-    "+39/06/1234567",
-    "  +39 06 1234567  ",
-    "tel:+39061234567",
-    "TEL:+39-06-1234567",
-    "tel: +39 06 1234567",
-    "sip:+39061234567@voice.example.org",
-    "sips:+39061234567@voice.example.org;transport=tls",
-    "whatsapp:+39061234567",
-    "+39\u00a006\u00a01234567",
-    "+39\u201306\u20131234567",
-    "+39\u221206\u22121234567",
-    "\u202a+39 06 1234567\u202c",
-    "\uff0b\uff13\uff19061234567",
-    "+\u0663\u0669\u0660\u0666\u0661\u0662\u0663\u0664\u0665\u0666\u0667",
-    "Tel. +39 06 1234567",
-    "caller=+39061234567",
-    "+39 06 1234567 (mobile)",
-    "<+39061234567>",
-    '"Ada Rossi" <sip:+39061234567@voice.example.org>',
-    "Ada Rossi, +39-06-1234567",
-)
 
 number = st.from_regex(r"[1-9][0-9]{7,13}", fullmatch=True)
 gap = st.sampled_from(["", " ", "-", ".", "/", " - ", "\u00a0", "\u2013"])

@@ -16,8 +16,8 @@ from tablewright.runtime import logs
 from tablewright.systems import servicedesk
 from tests.systems.harness import Served, serving
 from tests.systems.servicedesk.desk import open_ticket, stored
+from tests.systems.servicedesk.phone_numbers import SPELLINGS
 from tests.systems.servicedesk.sentences import CODES, ORDINARY, PASSWORDS, PHRASES, PINS, SERIALS
-from tests.systems.servicedesk.test_callers import SPELLINGS
 
 _numbers = count(48_291_000)
 

@@ -18,8 +18,8 @@ from tablewright.systems import load
 from tablewright.systems.support import maintenance_jobs
 from tablewright.systems.support.model import Metric, Status, Ticket, design, tickets
 from tests.systems.harness import Served, serving, wait_for
-from tests.systems.support.test_payloads import Died, MortalBlobs
-from tests.systems.support.test_support import opened
+from tests.systems.support.crashes import Died, MortalBlobs
+from tests.systems.support.tickets import opened
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def new_tickets(folder: Path) -> int:
 @pytest.mark.requirement("SU11")
 def test_metrics_are_rebuilt_in_a_data_folder(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["support", "rebuild-metrics", "--data", str(data)]) == 0
-    assert capsys.readouterr().out == "the metrics are counted anew from 5 items\n"
+    assert capsys.readouterr().out == "the metrics were rebuilt from 5 items\n"
     assert new_tickets(data) == 5
     # And one that was cut short does not have to be waited for.
     with Store.open(data) as store, pytest.raises(KeyboardInterrupt):
@@ -67,7 +67,7 @@ def test_metrics_are_rebuilt_by_the_process_that_has_the_folder(
     assert "is in use by another engine" in (error := capsys.readouterr().err)
     assert "add --url http://127.0.0.1:8080" in error
     assert main([*command, "--url", served.url]) == 0
-    assert capsys.readouterr().out.startswith("the metrics are counted anew from ")
+    assert capsys.readouterr().out.startswith("the metrics were rebuilt from ")
     staff = served.client("op_1", "Operators", path="/support")
     assert staff.get("/metrics").json()["tickets_by_status"]["NEW"] == 5
     assert main([*command, "--url", served.url, "--token", served.token("op_1", "Operators")]) == 2

@@ -19,7 +19,7 @@ from tablewright.systems import load
 from tablewright.systems.support.model import Event, Feedback, Status, Ticket, design
 from tablewright.systems.support.training_export import Export, ExportError
 from tests.systems.harness import Clock, serving, wait_for
-from tests.systems.support.test_support import moved, opened
+from tests.systems.support.tickets import moved, opened
 
 SECRET = b"s" * 32
 

@@ -11,7 +11,7 @@ import pytest
 from tablewright.store.read import tolerant
 from tablewright.systems.support.model import Feedback
 from tests.systems.harness import Served
-from tests.systems.support.test_support import opened
+from tests.systems.support.tickets import opened
 
 
 def fill(served: Served, ticket_id: str, operators: list[str]) -> None:

@@ -14,7 +14,7 @@ from tablewright.store import Consumer
 from tablewright.systems.support.metric_counters import count
 from tablewright.systems.support.model import Metric, Ticket, tickets
 from tests.systems.harness import Served, wait_for
-from tests.systems.support.test_support import helped, moved, opened
+from tests.systems.support.tickets import helped, moved, opened
 
 
 @pytest.fixture

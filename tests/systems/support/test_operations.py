@@ -17,7 +17,7 @@ from tablewright.systems.support import system
 from tablewright.systems.support.model import Feedback, tickets
 from tests.systems.harness import Served, at_once, serving, wait_for
 from tests.systems.raw import ask
-from tests.systems.support.test_support import moved, opened
+from tests.systems.support.tickets import moved, opened
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_of_many_who_move_a_ticket_one_wins_and_the_others_are_told_why(staff: h
     answers = at_once(20, move)
     assert sorted(answer.status_code for answer in answers) == [200] + [409] * 19
     told = {answer.json()["detail"] for answer in answers if answer.status_code == 409}
-    assert told == {f"ticket {ticket_id} is no longer NEW; look at it again"}
+    assert told == {f"ticket {ticket_id} is no longer NEW; read it again"}
     events = staff.get(f"/tickets/{ticket_id}/events").json()["events"]
     assert [event["number"] for event in events] == [2, 1]
 

@@ -14,12 +14,12 @@ import pytest
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import BlobStore, Create, FolderBlobStore, Store, Update
 from tablewright.store.blobs.blob_store import BlobEntry
-from tablewright.store.flow.driver import Backend, Request, Response
 from tablewright.systems import load
 from tablewright.systems.support.maintenance_jobs import OrphanCollector, collect_orphans
 from tablewright.systems.support.model import Ticket, design
 from tests.systems.harness import Clock, Served, serving, wait_for
-from tests.systems.support.test_support import moved, opened
+from tests.systems.support.crashes import Died, Mortal, MortalBlobs
+from tests.systems.support.tickets import moved, opened
 
 LARGE = "a line of a log, with text that is not ASCII: ü\n" * 8_000
 
@@ -105,45 +105,6 @@ def test_lists_tell_sizes_without_reading_a_payload(served: Served, staff: httpx
 
 
 # -- crashes ------------------------------------------------------------------------------------------------------
-
-
-class Died(BaseException):
-    """The end of a process."""
-
-
-class Mortal:
-    """A backend that dies at a request, before it takes effect or after."""
-
-    def __init__(self, backend: Backend, last: int, *, after: bool) -> None:
-        self._backend, self._left, self._after = backend, last, after
-
-    def call(self, request: Request) -> Response:
-        self._left -= 1
-        if self._left < 0:
-            if self._after and self._left == -1:
-                self._backend.call(request)
-            raise Died
-        return self._backend.call(request)
-
-    async def call_async(self, request: Request) -> Response:
-        raise NotImplementedError
-
-    def close(self) -> None: ...
-
-
-class MortalBlobs(FolderBlobStore):
-    """A folder whose owner dies when it has kept so many."""
-
-    def __init__(self, folder: Path, left: int | None = None) -> None:
-        super().__init__(folder)
-        self._left = left
-
-    def put(self, name: str, data: bytes) -> None:
-        super().put(name, data)
-        if self._left is not None:
-            self._left -= 1
-            if self._left <= 0:
-                raise Died
 
 
 def dying_stores(sound: Store, folder: Path, clock: Clock) -> Iterator[tuple[Store, str]]:

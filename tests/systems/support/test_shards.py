@@ -14,7 +14,7 @@ import pytest
 from tablewright.model import schema_of
 from tablewright.systems.support.model import STATUS_SHARDS, Ticket
 from tests.systems.harness import Served, wait_for
-from tests.systems.support.test_support import moved, opened
+from tests.systems.support.tickets import moved, opened
 
 
 @pytest.fixture

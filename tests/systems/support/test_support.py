@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from tests.systems.harness import Served, at_once
+from tests.systems.support.tickets import helped, moved, opened
 
 
 @pytest.fixture
@@ -21,28 +22,6 @@ def staff(served: Served) -> httpx.Client:
 @pytest.fixture
 def machine(served: Served) -> httpx.Client:
     return served.client("backend", "Services", path="/support")
-
-
-def opened(client: httpx.Client, customer: str | None = None, **more: Any) -> Any:
-    body = {"customer_id": customer or f"cust_{uuid4().hex}", "symptom_text": "The pump stops", **more}
-    answer = client.post("/tickets", json=body)
-    assert answer.status_code == 201, answer.text
-    return answer.json()
-
-
-def moved(client: httpx.Client, ticket: Any, *path: str) -> Any:
-    for status in path:
-        body = {"status": status, "expected": ticket["status"]}
-        answer = client.post(f"/tickets/{ticket['ticket_id']}/status", json=body)
-        assert answer.status_code == 200, answer.text
-        ticket = answer.json()
-    return ticket
-
-
-def helped(served: Served, ticket_id: str, operator: str) -> None:
-    """An operator works on a ticket."""
-    own = served.client(operator, "Operators", path="/support")
-    assert own.post(f"/tickets/{ticket_id}/events", json={"event_type": "customer_called"}).status_code == 201
 
 
 @pytest.mark.requirement("SU1")

@@ -20,7 +20,7 @@ from tablewright.systems.support.model import Metric, metrics, tickets
 from tablewright.systems.support.training_export import Export
 from tests.systems.harness import Served, serving, wait_for
 from tests.systems.raw import Item, ask, items
-from tests.systems.support.test_support import moved, opened
+from tests.systems.support.tickets import moved, opened
 
 
 @pytest.fixture

@@ -32,14 +32,14 @@ def test_what_stands_in_the_way_of_an_assignment_is_named(team: Team) -> None:
         return answer.status_code, answer.json().get("detail", "")
 
     unknown = str(uuid4())
-    assert assign(unknown, grace) == (404, f"task {unknown} is not there")
-    assert assign(unknown, "nobody") == (404, f"task {unknown} is not there")
+    assert assign(unknown, grace) == (404, f"there is no task {unknown}")
+    assert assign(unknown, "nobody") == (404, f"there is no task {unknown}")
     assert assign(task_id, "nobody") == (400, "there is no user nobody")
     assert assign(task_id, gone) == (400, f"user {gone} is deactivated")
     assert assign(task_id, grace)[0] == 200
     assert assign(task_id, grace) == (409, f"task {task_id} is assigned to {grace} already")
     team.move(task_id, "CLOSED")
-    assert assign(task_id, team.member("late")) == (409, f"task {task_id} is closed, and stays as it is")
+    assert assign(task_id, team.member("late")) == (409, f"task {task_id} is closed and cannot be changed")
     assert [each["userId"] for each in team.admin.get(f"/tasks/{task_id}/assignments").json()["assignments"]] == [grace]
 
 

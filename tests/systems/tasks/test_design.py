@@ -17,7 +17,7 @@ from tablewright.runtime.identity.tokens import Caller
 from tablewright.store import AsyncStore, Store, TolerantReader
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
-from tablewright.systems.tasks.handlers import letters_about
+from tablewright.systems.tasks.handlers import messages_about
 from tablewright.systems.tasks.model import (
     Assignment,
     FullTask,
@@ -184,7 +184,7 @@ def test_mail_is_about_what_was_written_last() -> None:
         for type_ in ("TaskAssigned", "TaskStatusUpdated"):
             backend.requests.clear()
             event = Event(event_id="e", source="tasks", type=type_, at=datetime.now(UTC), sequence="1", detail=detail)
-            (letter,) = letters_about(TolerantReader(store), event)
+            (letter,) = messages_about(TolerantReader(store), event)
             assert letter.recipient == "grace@example.org"
             assert len(backend.requests) == 2
             assert all(consistent(read.body) for read in backend.requests)

@@ -235,4 +235,4 @@ def test_details_that_cannot_be_are_refused(team: Team) -> None:
     assert member.patch(f"/tasks/{task_id}", json={"title": "New"}).status_code == 403
     team.move(task_id, "CLOSED")
     closed = team.admin.patch(f"/tasks/{task_id}", json={"title": "New"})
-    assert (closed.status_code, closed.json()["detail"]) == (409, f"task {task_id} is closed, and stays as it is")
+    assert (closed.status_code, closed.json()["detail"]) == (409, f"task {task_id} is closed and cannot be changed")

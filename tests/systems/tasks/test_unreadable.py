@@ -14,8 +14,8 @@ from tablewright.systems.tasks.model import task_management
 from tests.runtime.mail_server import MailServer
 from tests.systems import raw
 from tests.systems.harness import Served, serving, wait_for
+from tests.systems.tasks.published_events import settled, told
 from tests.systems.tasks.team import Team
-from tests.systems.tasks.test_events import settled, told
 
 SPOILT = {"S": "SOMEWHAT secret"}
 

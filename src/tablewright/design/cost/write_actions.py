@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tablewright.model import ItemWrite, Schema, Write
-from tablewright.model.declarations import Numbered
+from tablewright.model import ItemWrite, Numbered, Schema, Write
 from tablewright.model.items.field_spec import FieldSpec
 
 __all__ = [

@@ -18,11 +18,23 @@ from pydantic.fields import FieldInfo
 
 from tablewright.design.design_loading import DesignError
 from tablewright.design.diff.value_types import Type, Types, absence
-from tablewright.model import Design, Expiry, Index, Large, Numbered, Schema, Stamp, Table, Unique, schemas_of
-from tablewright.model.collection import CollectionQuery
+from tablewright.model import (
+    CollectionQuery,
+    Design,
+    Expiry,
+    Get,
+    Index,
+    Large,
+    Numbered,
+    Query,
+    Schema,
+    Stamp,
+    Table,
+    Unique,
+    schemas_of,
+)
 from tablewright.model.declarations import KeyRule, VersionMarker
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.patterns import Get, Query
 from tablewright.model.values.attribute_codec import encode
 
 __all__ = ["EMPTY_SNAPSHOT", "Snapshot", "declared_entities", "read_snapshots", "snapshot", "snapshot_text"]

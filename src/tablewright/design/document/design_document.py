@@ -30,15 +30,17 @@ from tablewright.model import (
     Collection,
     CollectionQuery,
     Design,
+    Expiry,
     Get,
     Index,
     ItemWrite,
+    Large,
+    Numbered,
     Query,
     Schema,
     Table,
     schemas_of,
 )
-from tablewright.model.declarations import Expiry, Large, Numbered
 from tablewright.model.items.field_spec import FieldSpec
 
 __all__ = ["document"]

@@ -9,8 +9,8 @@ from typing import Any
 
 from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Tenant
-from tablewright.model import Schema
-from tablewright.model.keys.key_template import Field, Template
+from tablewright.model import Schema, Template
+from tablewright.model.keys.key_template import Field
 
 __all__ = ["leading_keys"]
 

@@ -8,9 +8,7 @@ from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.leading_keys import leading_keys
 from tablewright.design.index_coverage import lacks
-from tablewright.model import Collection, Query, Schema
-from tablewright.model.collection import CollectionQuery
-from tablewright.model.patterns import Get
+from tablewright.model import Collection, CollectionQuery, Get, Query, Schema
 
 __all__ = ["of_read", "same_items"]
 

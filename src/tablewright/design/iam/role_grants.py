@@ -8,8 +8,7 @@ from tablewright.design.design_loading import DesignError
 from tablewright.design.iam.grants import Grant, Resource, Tenant
 from tablewright.design.iam.read_grants import of_read, same_items
 from tablewright.design.iam.write_grants import of_check, of_touch
-from tablewright.model import Design, Reaction, Schema, Table, schema_of
-from tablewright.model.patterns import Get
+from tablewright.model import Design, Get, Reaction, Schema, Table, schema_of
 
 __all__ = ["all_grants", "consumer_grants", "grants"]
 

@@ -21,8 +21,8 @@ from annotated_types import MaxLen
 from pydantic import BaseModel, StringConstraints
 from pydantic.fields import FieldInfo
 
-from tablewright.model.declarations import Numbered, Unique, VersionMarker
-from tablewright.model.schema import Schema
+from tablewright.model import Numbered, Schema, Unique
+from tablewright.model.declarations import VersionMarker
 from tablewright.model.values.attribute_codec import Epoch, resolve_alias
 
 # UTF-8 takes up to four bytes for a character.

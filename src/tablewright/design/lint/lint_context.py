@@ -14,8 +14,19 @@ from functools import cached_property
 
 from tablewright.design.design_loading import place_in
 from tablewright.design.lint.field_traits import FieldTraits, is_generic_key, traits_of, words
-from tablewright.model import Collection, CollectionQuery, Design, Entity, Get, Index, Query, Schema, Template, Write
-from tablewright.model.design import ItemWrite
+from tablewright.model import (
+    Collection,
+    CollectionQuery,
+    Design,
+    Entity,
+    Get,
+    Index,
+    ItemWrite,
+    Query,
+    Schema,
+    Template,
+    Write,
+)
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.keys.key_template import Field, Literal, Part
 

@@ -60,7 +60,7 @@ def item_validator(
         validated: Node = {"type": "list", "items_schema": item}
         if definitions:
             validated = {"type": "definitions", "schema": validated, "definitions": definitions}
-        # Else a model's schema would be taken from its class, whatever it says here; not every pydantic can be told.
+        # Otherwise pydantic would use the validator of a nested model's class; some versions lack the argument.
         validator = SchemaValidator(cast("Any", validated), _use_prebuilt=False)
     except (_NotSupported, TypeError):
         return None
@@ -98,7 +98,7 @@ class _Compiler:
             validated[name] = (
                 self._with_absence(field, path, absent[name]()) if name in absent else self._field(field, path)
             )
-        # Key attributes are no fields, and what else there is belongs to somebody else.
+        # Key attributes are not fields, and other attributes belong to other writers.
         model_fields = {**schema["schema"], "fields": validated, "extra_behavior": "ignore"}
         return {**_plain(schema), "schema": model_fields}
 
@@ -122,7 +122,7 @@ class _Compiler:
             return content
         if schema["type"] in ("default", "function-after"):
             if schema.get("validate_default"):
-                # The default is no stored value.
+                # The default is not a stored value.
                 raise _NotSupported
             tag, inner = self._stored(schema["schema"])
             return tag, {**_plain(schema), "schema": inner}

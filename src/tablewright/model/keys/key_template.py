@@ -36,6 +36,15 @@ from typing import ClassVar
 from tablewright.dynamo import AttributeValue, non_null_at
 from tablewright.model.errors import TemplateError
 
+# What other packages use.
+__all__ = [
+    "PAST",
+    "Field",
+    "Literal",
+    "Part",
+    "encode_number",
+]
+
 # What is between separators: literal text, and the format of the field after it, if there is one.
 Segments = tuple[tuple[str, str | None], ...]
 

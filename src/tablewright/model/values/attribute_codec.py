@@ -32,6 +32,20 @@ from pydantic.fields import FieldInfo
 
 from tablewright.dynamo import MAX_DIGITS, AttributeValue, ValidationException, canonical_number
 
+# What other packages use.
+__all__ = [
+    "Encoder",
+    "Epoch",
+    "decode",
+    "encode",
+    "encoder_for",
+    "number_text",
+    "resolve_alias",
+    "stored_members",
+    "stored_types",
+    "time_text",
+]
+
 Encoder = Callable[[Any], AttributeValue | None]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -129,7 +129,7 @@ def _is_strict(markers: tuple[Any, ...], strict: bool) -> bool:
 
 def _reasons_of_markers(markers: tuple[Any, ...]) -> Iterator[str]:
     for marker in markers:
-        # By name: to a type checker, most of these are no classes.
+        # By name: to a type checker, most of these are not classes.
         name = marker.__name__ if isinstance(marker, type) else type(marker).__name__
         if name in ("EncodedBytes", "EncodedStr"):
             yield (

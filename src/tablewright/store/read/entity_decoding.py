@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tablewright.dynamo import Item
-from tablewright.model import ModelError
-from tablewright.model.schema import Schema
+from tablewright.model import ModelError, Schema
 from tablewright.store.errors import Unreadable
 from tablewright.store.item_description import describe_item
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tablewright.dynamo import Item
-from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Selection, schema_of
+from tablewright.model import Collection, CollectionSelection, Entity, Lookup, Schema, Selection, schema_of
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.errors import LimitExceeded, Unreadable
 from tablewright.store.flow.driver import Flow, Request

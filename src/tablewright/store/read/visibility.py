@@ -6,7 +6,7 @@ The service may delete expired items hours later; a reader must not see them mea
 from __future__ import annotations
 
 from tablewright.dynamo import Item
-from tablewright.model.schema import Schema
+from tablewright.model import Schema
 
 
 def is_expired(schema: Schema, item: Item, now: float) -> bool:

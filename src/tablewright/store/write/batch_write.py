@@ -12,8 +12,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.model import Entity, Lookup, ModelError
-from tablewright.model.schema import Schema
+from tablewright.model import Entity, Lookup, ModelError, Schema
 from tablewright.store.blobs.blob_references import references, remember
 from tablewright.store.blobs.offload import Offload, Placement
 from tablewright.store.context import Context

@@ -8,9 +8,8 @@ from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal, equals, exists
-from tablewright.model import Entity, Lookup
+from tablewright.model import Entity, Lookup, Schema
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.model.schema import Schema
 from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.blobs.offload import Placement

@@ -32,8 +32,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic_core import to_jsonable_python
 
-from tablewright.model import Entity, EpochSeconds, Lookup, ModelError
-from tablewright.model.declarations import Expiry
+from tablewright.model import Entity, EpochSeconds, Expiry, Lookup, ModelError
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, Conflict, InProgress, KeyMismatch
 from tablewright.store.flow.driver import Flow

@@ -15,7 +15,7 @@ from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, all_equal
-from tablewright.model.schema import Schema
+from tablewright.model import Schema
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.errors import AlreadyExists
 from tablewright.store.item_description import describe_item

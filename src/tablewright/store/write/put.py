@@ -14,11 +14,10 @@ from typing import Any, TypeVar
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, all_equal, all_of, equals
-from tablewright.model import Entity
+from tablewright.model import Entity, Schema
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.items.item_decoding import unknown_attributes
-from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import AN_ENTITY
 from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.blobs.blob_references import references

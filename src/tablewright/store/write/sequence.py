@@ -21,8 +21,8 @@ from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals, with_expressions
+from tablewright.model import Schema
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.schema import Schema
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying

@@ -18,8 +18,7 @@ from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal
-from tablewright.model import Entity, Lookup
-from tablewright.model.schema import Schema
+from tablewright.model import Entity, Lookup, Schema
 from tablewright.store.argument_checks import OPERATIONS, wrong_argument
 from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.context import Context

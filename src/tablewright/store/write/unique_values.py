@@ -15,8 +15,8 @@ from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item, non_null_at
 from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, with_expressions
+from tablewright.model import Schema
 from tablewright.model.items.field_spec import FieldSpec
-from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.context import Context
 from tablewright.store.errors import NotUnique

@@ -18,12 +18,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
-from tablewright.dynamo import Item, non_null_at
-from tablewright.dynamo.errors import DynamoError
+from tablewright.dynamo import DynamoError, Item, non_null_at
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal
-from tablewright.model import Entity, Lookup, ModelError
+from tablewright.model import Entity, Lookup, ModelError, Schema
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
-from tablewright.model.schema import Schema
 from tablewright.store.blobs.blob_loading import Values, at_hand, loaded
 from tablewright.store.blobs.blob_references import lacking, references, stripped
 from tablewright.store.context import Context

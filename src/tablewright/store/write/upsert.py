@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tablewright.dynamo import Item
-from tablewright.model import Entity, ModelError
-from tablewright.model.schema import Schema
+from tablewright.model import Entity, ModelError, Schema
 from tablewright.store.argument_checks import AN_ENTITY
 from tablewright.store.context import Context
 from tablewright.store.errors import AlreadyExists, StoreError

@@ -11,7 +11,7 @@ from tablewright.runtime.system import DemoUser, OnProgress, Runtime, System
 from tablewright.systems.calls.api import router
 from tablewright.systems.calls.model import Status, design
 from tablewright.systems.calls.service import Calls
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 __all__ = ["system"]
 
@@ -28,7 +28,7 @@ _CALLS = (
 
 
 def _service(runtime: Runtime) -> Calls:
-    return Calls(runtime.store, runtime.clock, Notes("calls", runtime.metrics, runtime.now))
+    return Calls(runtime.store, runtime.clock, UnreadableLog("calls", runtime.metrics, runtime.now))
 
 
 async def _demo(runtime: Runtime, service: Calls, on_progress: OnProgress) -> None:

@@ -28,9 +28,10 @@ from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import MOST_VERSIONS, Call, Status
 from tablewright.systems.calls.service import Bounds, Calls
 from tablewright.systems.key_times import EPOCH, LAST_MILLIS
-from tablewright.systems.unreadable_items import NoteList, TellingRouter, UnreadableItem, shown
+from tablewright.systems.system_router import SystemRouter, UnreadableList
+from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
-router = TellingRouter("service")
+router = SystemRouter("service")
 
 Service = Annotated[Calls, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, MEMBERS, SERVICES, ADMINS)]
@@ -85,7 +86,7 @@ async def _whose_calls(
 ) -> str:
     """The user whose calls are asked for; customers ask for their own."""
     if _owner(caller) not in (None, user_id):
-        raise Forbidden("customers see their own calls only")
+        raise Forbidden("customers can only see their own calls")
     return user_id
 
 
@@ -136,16 +137,14 @@ class CallView(TypedDict):
     providerId: str
     status: Status
     scheduledFor: Annotated[int, Field(description=_TIME)]
-    version: Annotated[int, Field(description="counted up by every change")]
+    version: Annotated[int, Field(description="incremented by every change")]
 
 
 class CallPage(TypedDict):
     """Some calls."""
 
     calls: list[CallView]
-    cursor: NotRequired[
-        Annotated[str | None, Field(description="where the next page begins; none when there are no more")]
-    ]
+    cursor: NotRequired[Annotated[str | None, Field(description="for the next page; null when there are no more")]]
     unreadable: list[UnreadableItem]
 
 
@@ -162,7 +161,7 @@ async def create_call(
     key, the call as it is by then. Either with other content is refused.
     """
     if _owner(caller) not in (None, body.user_id):
-        raise Forbidden("customers schedule calls for themselves only")
+        raise Forbidden("customers can only schedule calls for themselves")
     return await service.create(
         body.user_id,
         body.provider_id,
@@ -178,7 +177,7 @@ async def get_call(
     call_id: CallId,
     service: Service,
     caller: Anyone,
-    consistent: Annotated[bool, Query(description="see what was written a moment ago, wherever this runs")] = False,
+    consistent: Annotated[bool, Query(description="strongly consistent: see what was written just before")] = False,
 ) -> CallView:
     """A call by its id."""
     return _view(await service.get(call_id, owner=_owner(caller), consistent=consistent))
@@ -212,7 +211,7 @@ async def change_provider(call_id: CallId, body: NewProvider, service: Service, 
 @router.delete("/calls/{callId}", status_code=204, responses=documented(404, 409), tags=["calls"])
 async def cancel(
     call_id: CallId,
-    version: Annotated[int, Query(ge=0, le=MOST_VERSIONS, description="the version of the call that is meant")],
+    version: Annotated[int, Query(ge=0, le=MOST_VERSIONS, description="the version of the call that this is based on")],
     service: Service,
     caller: Anyone,
 ) -> None:
@@ -293,9 +292,9 @@ async def calls_of_provider(
 
 
 @router.get("/unreadable", tags=["upkeep"])
-async def unreadable(service: Service, _: Admin) -> NoteList:
-    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
-    return NoteList.of(service.notes)
+async def unreadable(service: Service, _: Admin) -> UnreadableList:
+    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
+    return UnreadableList.of(service.unreadable_log)
 
 
 def _owner(caller: Caller) -> str | None:
@@ -324,4 +323,4 @@ def _view(call: Call) -> CallView:
 
 def _page(page: TolerantPage[Call]) -> CallPage:
     found = [_view(call) for call in page.items]
-    return {"calls": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
+    return {"calls": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}

@@ -36,7 +36,7 @@ from tablewright.store import (
 )
 from tablewright.systems.calls.model import Call, Status
 from tablewright.systems.key_times import EPOCH
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 _MILLISECOND = timedelta(milliseconds=1)
 # How often a create goes round between a call that is there and one that is being cancelled.
@@ -59,10 +59,12 @@ ANY_TIME = Bounds()
 class Calls:
     """Calls of users with providers."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float], notes: Notes | None = None) -> None:
-        self.notes = notes or Notes("calls")
+    def __init__(
+        self, store: AsyncStore, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
+    ) -> None:
+        self.unreadable_log = unreadable_log or UnreadableLog("calls")
         self._store = store
-        self._reader = AsyncTolerantReader(store, self.notes.add)
+        self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._clock = clock
         self._idempotency = Idempotency("calls")
 
@@ -122,14 +124,14 @@ class Calls:
         """The next call from now on."""
         page = await self._store.query(Call.next_scheduled(user_id=user_id, since=self._now()), limit=1)
         if not page.items:
-            raise Missing(f"no call is scheduled for user {user_id}")
+            raise Missing(f"user {user_id} has no scheduled calls")
         return page.items[0]
 
     async def last_completed(self, user_id: str) -> Call:
         """The call that was completed last, by the time that it was scheduled for."""
         page = await self._store.query(Call.last_completed(user_id=user_id), limit=1)
         if not page.items:
-            raise Missing(f"user {user_id} has completed no call")
+            raise Missing(f"user {user_id} has no completed calls")
         return page.items[0]
 
     # -- writing ------------------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ class Calls:
 
     async def _first(self, call: Call, owner: str | None) -> Call | None:
         """The call that has the id of another one, if the same request made it; Clash if it did not."""
-        taken = Clash(f"there is a call {call.call_id} already, with other content", kind="already-exists")
+        taken = Clash(f"call {call.call_id} already exists, with other content", kind="already-exists")
         try:
             first = await self._store.get(Call.by_id(call_id=call.call_id), consistent=True)
         except Unreadable:
@@ -190,7 +192,7 @@ class Calls:
         """Complete a scheduled call, or set a completed one back to scheduled."""
         call = await self._based_on(call_id, version)
         if call.status is status:
-            raise Clash(f"call {call_id} is {status} already")
+            raise Clash(f"call {call_id} is already {status}")
         return await self._change(call, status=status)
 
     async def change_provider(self, call_id: str, provider_id: str, *, version: int, owner: str | None = None) -> Call:
@@ -216,7 +218,7 @@ class Calls:
         """Delete a scheduled call; a completed one only for those who may."""
         call = await self._based_on(call_id, version, owner)
         if call.status is Status.COMPLETED and not completed_too:
-            raise Forbidden(f"call {call_id} is COMPLETED; only Admins delete what has taken place")
+            raise Forbidden(f"call {call_id} is COMPLETED; only Admins can delete completed calls")
         try:
             gone = await self._store.delete(call)
         except Conflict:
@@ -272,7 +274,7 @@ def _content(call: Call) -> tuple[str, str, datetime]:
 
 
 def _missing(call_id: str) -> Missing:
-    return Missing(f"call {call_id} is not there")
+    return Missing(f"there is no call {call_id}")
 
 
 def _outrun(call_id: str) -> Clash:

@@ -21,22 +21,23 @@ from tablewright.systems.engagement.configuration import Name
 from tablewright.systems.engagement.model import Program, Subject
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.reactive import Event, Reaction
-from tablewright.systems.unreadable_items import NoteList, TellingRouter, shown, told
+from tablewright.systems.system_router import SystemRouter, UnreadableList
+from tablewright.systems.unreadable_log import describe, unreadable_items
 
 # Seconds that a request to deliver takes; what is left is delivered by the next.
 _DELIVER_WITHIN = 20.0
 
 _AGAIN = "put it again"
-router = TellingRouter(
+router = SystemRouter(
     "here",
     {
         "Program": _AGAIN,
         "ProgramVersion": "put the program again, which makes a new version",
         "Preferences": _AGAIN,
         "Candidate": "delete it; the next run, or an event, makes it again",
-        "Score": "it is written anew by the next run",
-        "Run": "delete it, and begin another",
-        "Slot": "delete the latest run, and begin another",
+        "Score": "the next run writes it again",
+        "Run": "delete it, and start another",
+        "Slot": "delete the latest run, and start another",
     },
 )
 
@@ -44,7 +45,7 @@ Here = Annotated[Platform, Depends(service_of)]
 Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
 Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
-Consistent = Annotated[bool, Query(description="see what was written just before")]
+Consistent = Annotated[bool, Query(description="strongly consistent: see what was written just before")]
 
 _PROGRAM = "/programs/{program_id}/marketplaces/{marketplace_id}"
 _CANDIDATE = _PROGRAM + "/customers/{customer_id}/candidates/{subject_type}/{subject_id}"
@@ -57,7 +58,7 @@ _CANDIDATE = _PROGRAM + "/customers/{customer_id}/candidates/{subject_type}/{sub
 async def put_program(
     program_id: Name, marketplace_id: Name, body: views.ProgramBody, here: Here, caller: Admin
 ) -> views.ProgramView:
-    """Make a program what is sent: a new version of it."""
+    """Create a program, or replace it by a new version."""
     program = await here.engagement.put_program(
         program_id, marketplace_id, body.configuration, expected=body.version, by=caller.user_id
     )
@@ -81,20 +82,20 @@ async def programs(
     return views.ProgramPage(
         programs=[views.ProgramView.of(each) for each in page.items],
         cursor=page.cursor,
-        unreadable=shown(page.unreadable),
+        unreadable=unreadable_items(page.unreadable),
     )
 
 
 @router.post(_PROGRAM + "/enable", tags=["programs"], responses=documented(400, 404, 409))
 async def enable(program_id: Name, marketplace_id: Name, here: Here, caller: Admin) -> views.ProgramView:
-    """Have a program run, react and deliver."""
+    """Enable a program: it runs, reacts to events and delivers."""
     program = await here.engagement.set_enabled(program_id, marketplace_id, True, by=caller.user_id)
     return views.ProgramView.of(program)
 
 
 @router.post(_PROGRAM + "/disable", tags=["programs"], responses=documented(400, 404, 409))
 async def disable(program_id: Name, marketplace_id: Name, here: Here, caller: Admin) -> views.ProgramView:
-    """Have a program do nothing. A run that is going on goes on; stop it if it should not."""
+    """Disable a program. A run in progress goes on; stop it if it should not."""
     program = await here.engagement.set_enabled(program_id, marketplace_id, False, by=caller.user_id)
     return views.ProgramView.of(program)
 
@@ -103,12 +104,12 @@ async def disable(program_id: Name, marketplace_id: Name, here: Here, caller: Ad
 async def versions(
     program_id: Name, marketplace_id: Name, here: Here, _: Staff, limit: Limit = 20, cursor: Cursor = None
 ) -> views.VersionPage:
-    """What a program was, latest first."""
+    """The versions of a program, latest first."""
     page = await here.engagement.versions(program_id, marketplace_id, limit=limit, cursor=cursor)
     return views.VersionPage(
         versions=[views.VersionView.of(each) for each in page.items],
         cursor=page.cursor,
-        unreadable=shown(page.unreadable),
+        unreadable=unreadable_items(page.unreadable),
     )
 
 
@@ -124,7 +125,7 @@ async def top(
     return views.EntryPage(
         candidates=[views.EntryView.of(each) for each in page.items],
         cursor=page.cursor,
-        unreadable=shown(page.unreadable),
+        unreadable=unreadable_items(page.unreadable),
     )
 
 
@@ -140,7 +141,7 @@ async def of_day(
     """Candidates of a program that were made on a day, in that order."""
     page = await here.engagement.of_day(program_id, day, limit=limit, cursor=cursor)
     found = [views.CandidateView.of(each) for each in page.items]
-    return views.CandidatePage(candidates=found, cursor=page.cursor, unreadable=shown(page.unreadable))
+    return views.CandidatePage(candidates=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
 
 
 @router.get(_CANDIDATE, tags=["candidates"], responses=documented(404))
@@ -171,7 +172,7 @@ async def reject(
     here: Here,
     _: Staff,
 ) -> views.CandidateView:
-    """Leave a candidate out, until it expires; it leaves the lists at once."""
+    """Reject a candidate until it expires; it leaves the lists at once."""
     subject = Subject(type=subject_type, id=subject_id)
     found = await here.engagement.reject(customer_id, program_id, marketplace_id, subject, reason=body.reason)
     return views.CandidateView.of(found)
@@ -200,7 +201,7 @@ async def scores(customer_id: views.Id, subject_id: views.SubjectId, here: Here,
     """The scores of a customer and subject that have not expired."""
     found = await here.engagement.scores(customer_id, subject_id)
     scores = [views.ScoreView.of(each) for each in found.items]
-    return views.ScoreList(scores=scores, unreadable=shown(found.unreadable))
+    return views.ScoreList(scores=scores, unreadable=unreadable_items(found.unreadable))
 
 
 @router.get(
@@ -209,7 +210,7 @@ async def scores(customer_id: views.Id, subject_id: views.SubjectId, here: Here,
 async def score(
     customer_id: views.Id, subject_id: views.SubjectId, model_id: Name, here: Here, _: Staff
 ) -> views.ScoreView:
-    """One score; one that has expired is none."""
+    """A score, unless it has expired."""
     return views.ScoreView.of(await here.engagement.score(customer_id, subject_id, model_id))
 
 
@@ -248,7 +249,7 @@ async def _concerned(here: Platform, body: views.EventBody) -> tuple[list[Progra
     # Their keys begin with "program_id <name>,".
     names = [str(error.key).partition(",")[0].removeprefix("program_id ") for error in found.unreadable]
     failed = [
-        Reaction(name, "failed", f"{told(error)}: {_AGAIN}", None)
+        Reaction(name, "failed", f"{describe(error)}: {_AGAIN}", None)
         for name, error in zip(names, found.unreadable, strict=True)
     ]
     return found.items, failed
@@ -265,7 +266,7 @@ async def begin_run(
     caller: Admin,
     idempotency_key: IdempotencyKey = None,
 ) -> views.RunView:
-    """Begin a batch run; there is one of a program at a time."""
+    """Start a batch run; a program has one at a time."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
     responder = Responder(views.RunView.of, caller.user_id, idempotency_key, views.RunView.model_validate)
     return await asyncio.to_thread(here.begin_run, program, responder)
@@ -278,7 +279,9 @@ async def runs(
     """The runs of a program, latest first."""
     page = await here.engagement.runs(program_id, marketplace_id, limit=limit, cursor=cursor)
     return views.RunPage(
-        runs=[views.RunView.of(each) for each in page.items], cursor=page.cursor, unreadable=shown(page.unreadable)
+        runs=[views.RunView.of(each) for each in page.items],
+        cursor=page.cursor,
+        unreadable=unreadable_items(page.unreadable),
     )
 
 
@@ -290,7 +293,7 @@ async def get_run(program_id: Name, marketplace_id: Name, run_id: Name, here: He
 
 @router.post(_PROGRAM + "/runs/{run_id}/stop", tags=["runs"], responses=documented(404, 409))
 async def stop_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
-    """Have a run stop where it is; it can be resumed."""
+    """Stop a run where it is; it can be resumed."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
     return views.RunView.of(await asyncio.to_thread(here.runs.request, run, "stop"))
 
@@ -304,14 +307,14 @@ async def cancel_run(program_id: Name, marketplace_id: Name, run_id: Name, here:
 
 @router.post(_PROGRAM + "/runs/{run_id}/resume", status_code=202, tags=["runs"], responses=documented(404, 409))
 async def resume_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
-    """Take up a run that was stopped, failed or cut short, behind the last customer it has dealt with."""
+    """Resume a run that was stopped, failed or interrupted, after the last customer it has dealt with."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
     return views.RunView.of(await asyncio.to_thread(here.resume_run, run))
 
 
 @router.delete(_PROGRAM + "/runs/{run_id}", status_code=204, tags=["runs"], responses=documented(404, 409))
 async def forget_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> None:
-    """Delete the record of a run that is not going on, also one that cannot be read; what it has written stays."""
+    """Delete the record of a run that is not in progress, readable or not; what the run has written stays."""
     await asyncio.to_thread(here.runs.forget, program_id, marketplace_id, run_id)
 
 
@@ -340,7 +343,7 @@ async def deliveries(
     """What a program has sent on a day, in that order."""
     page = await here.engagement.deliveries(program_id, day, limit=limit, cursor=cursor)
     found = [views.DeliveryView.of(each) for each in page.items]
-    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=shown(page.unreadable))
+    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
 
 
 @router.get(_PROGRAM + "/customers/{customer_id}/deliveries", tags=["deliveries"], responses=documented(400))
@@ -356,13 +359,13 @@ async def deliveries_to(
     """What a program has sent to a customer."""
     page = await here.engagement.deliveries_to(customer_id, program_id, marketplace_id, limit=limit, cursor=cursor)
     found = [views.DeliveryView.of(each) for each in page.items]
-    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=shown(page.unreadable))
+    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
 
 
 # -- what cannot be read ------------------------------------------------------------------------------------------
 
 
 @router.get("/unreadable", tags=["upkeep"])
-async def unreadable(here: Here, _: Admin) -> NoteList:
-    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
-    return NoteList.of(here.notes)
+async def unreadable(here: Here, _: Admin) -> UnreadableList:
+    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
+    return UnreadableList.of(here.unreadable_log)

@@ -45,13 +45,13 @@ def _address(text: str) -> str:
 
 def _file(name: str) -> str:
     if not name.isprintable() or any(sign in name for sign in "*?[]"):
-        raise ValueError("it is the name of one file: without * ? [ ] and without characters that cannot be seen")
+        raise ValueError("use the name of one file, without * ? [ ] and without control characters")
     return name
 
 
 def _text(query: str) -> str:
     if not query.translate({ord(space): " " for space in "\t\r\n"}).isprintable():
-        raise ValueError("it has characters that cannot be seen")
+        raise ValueError("it has control characters; remove them")
     return query
 
 
@@ -126,7 +126,7 @@ class ScoringModel(Part):
     @model_validator(mode="after")
     def _in_order(self) -> ScoringModel:
         if self.minimum >= self.maximum:
-            raise ValueError("minimum is less than maximum")
+            raise ValueError("minimum has to be less than maximum")
         return self
 
 
@@ -141,7 +141,7 @@ class FilterChain(Part):
         _once("filters", self.filters)
         for name in self.settings:
             if name not in self.filters:
-                raise ValueError(f"there are settings for {name}, which is not among the filters")
+                raise ValueError(f"there are settings for {name}, which is not one of the filters")
         return self
 
 
@@ -152,7 +152,7 @@ class Channel(Part):
     """
 
     channel_id: Name = Field(examples=["email"])
-    priority: int = Field(ge=1, le=1_000, description="the least goes first")
+    priority: int = Field(ge=1, le=1_000, description="the lowest goes first")
     adapter: Literal["email", "webhook"] | None = None
     limit_per_day: int | None = Field(default=None, ge=1, le=1_000_000, description="deliveries a day at most")
     config: Settings = Field(default_factory=dict)
@@ -183,9 +183,9 @@ class Configuration(Part):
         _once("channels", [channel.channel_id for channel in self.channels])
         for connector in self.data_connectors:
             if connector.schedule not in (None, self.batch_schedule):
-                raise ValueError("a program's connectors are read together: its schedule is batchSchedule")
+                raise ValueError("the connectors of a program are read together: use batchSchedule of the program")
         if self.batch_schedule is not None and not self.data_connectors:
-            raise ValueError("a program that runs by a schedule needs a data connector")
+            raise ValueError("a program that runs on a schedule needs a data connector")
         return self
 
     @property
@@ -200,4 +200,4 @@ class Configuration(Part):
 def _once(where: str, names: list[str]) -> None:
     twice = sorted(name for name, number in Counter(names).items() if number > 1)
     if twice:
-        raise ValueError(f"{where}: {', '.join(twice)} is there twice")
+        raise ValueError(f"{where}: {', '.join(twice)} occurs twice")

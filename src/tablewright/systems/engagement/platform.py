@@ -24,7 +24,7 @@ from tablewright.systems.engagement.scoring.pipeline import Pipeline
 from tablewright.systems.engagement.scoring.scores import Scorer
 from tablewright.systems.engagement.service import Engagement
 from tablewright.systems.engagement.sources.connectors import Sources
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
 
@@ -34,20 +34,20 @@ class Platform:
 
     def __init__(self, runtime: Runtime) -> None:
         settings, store = runtime.settings, runtime.blocking
-        self.notes = Notes("engagement", runtime.metrics, runtime.now)
+        self.unreadable_log = UnreadableLog("engagement", runtime.metrics, runtime.now)
         self.outbound = Outbound(settings.outbound_hosts)
         self.sources = Sources(
             sources_folder(runtime), settings.region, settings.aws_endpoint, seconds=settings.source_seconds
         )
-        self._scorer = Scorer(store, Endpoints(self.outbound), runtime.now, self.notes)
-        self.pipeline = Pipeline(store, self._scorer, runtime.now, self.notes)
+        self._scorer = Scorer(store, Endpoints(self.outbound), runtime.now, self.unreadable_log)
+        self.pipeline = Pipeline(store, self._scorer, runtime.now, self.unreadable_log)
         carried_by = adapters(store, runtime.mailer, self.outbound, runtime.webhook_secret, runtime.clock)
-        self.deliveries = Deliveries(store, carried_by, runtime.now, self.notes)
+        self.deliveries = Deliveries(store, carried_by, runtime.now, self.unreadable_log)
         self._idempotency = Idempotency("engagement")
         self.reactive = Reactive(self.pipeline)
         self.runs = Runs(self.pipeline, self.sources, runtime.now)
         self.runner = Runner(store, self.runs, self.deliveries, runtime.now, alone=settings.is_embedded)
-        self.engagement = Engagement(runtime.store, runtime.clock, self.check, self.notes)
+        self.engagement = Engagement(runtime.store, runtime.clock, self.check, self.unreadable_log)
         self._store = store
 
     def check(self, configuration: Configuration) -> None:
@@ -101,7 +101,7 @@ class Platform:
 
     def unfinished(self, program: Program) -> Run | None:
         """The latest run of a program, if it can be taken up."""
-        page = TolerantReader(self._store, self.notes.add).page(
+        page = TolerantReader(self._store, self.unreadable_log.add).page(
             Run.of_program(program_id=program.program_id, marketplace_id=program.marketplace_id), limit=1
         )
         # One that cannot be read is later than what was found behind it.
@@ -114,7 +114,7 @@ class Platform:
 
     def program(self, program_id: str, marketplace_id: str) -> Program:
         place = Program.by_id(program_id=program_id, marketplace_id=marketplace_id)
-        found = TolerantReader(self._store, self.notes.add).one(place, consistent=True)
+        found = TolerantReader(self._store, self.unreadable_log.add).one(place, consistent=True)
         if found is None:
             raise Clash(f"there is no program {program_id} in marketplace {marketplace_id}")
         if not isinstance(found, Program):
@@ -128,7 +128,7 @@ def _check_names(tables: list[str]) -> None:
     for table in tables:
         other = seen.setdefault(table.lower(), table)
         if other != table:
-            raise Invalid(f"tables: {other} and {table} are one name in a query", field="dataConnectors")
+            raise Invalid(f"tables: {other} and {table} are the same name in a query", field="dataConnectors")
 
 
 def sources_folder(runtime: Runtime) -> Path:

@@ -31,7 +31,7 @@ from tablewright.store import (
 from tablewright.systems.engagement.model import Candidate, Program, Subject
 from tablewright.systems.engagement.scoring.pipeline import Assessment, Pipeline, Plan, is_rejected_by_hand
 from tablewright.systems.engagement.scoring.prospects import Prospect, plain
-from tablewright.systems.unreadable_items import told
+from tablewright.systems.unreadable_log import describe
 
 # Seconds that models have for an event, those of all programs together.
 BUDGET = 2.0
@@ -104,8 +104,8 @@ class Reactive:
                 # What came of the same event before.
                 if len(programs) == 1:
                     raise
-                self._pipeline.notes.add(error)
-                return Reaction(program.program_id, "failed", told(error), None)
+                self._pipeline.unreadable_log.add(error)
+                return Reaction(program.program_id, "failed", describe(error), None)
             except StoreError:
                 raise
             except Exception as error:
@@ -169,7 +169,7 @@ class Reactive:
                 continue
             except _Failed as failed:
                 return failed.reaction
-        raise Clash("others keep changing this candidate; send the event again")
+        raise Clash("other requests keep changing this candidate; send the event again")
 
     def _assessed(
         self, plan: Plan, subject: Subject, event: Event, deadline: float
@@ -178,7 +178,7 @@ class Reactive:
         prospect = Prospect(event.customer_id, subject, added)
         (existing,) = self._pipeline.existing(plan, [prospect])
         if isinstance(existing, Unreadable):
-            return Reaction(plan.program_id, "failed", told(existing), None), []
+            return Reaction(plan.program_id, "failed", describe(existing), None), []
         if existing is not None:
             prospect.attributes = {**existing.attributes, **added}
             if event.subject is None or not event.subject.attributes:

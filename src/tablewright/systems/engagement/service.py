@@ -43,7 +43,7 @@ from tablewright.systems.engagement.model import (
 from tablewright.systems.engagement.runs.cron_schedule import is_schedule, next_due
 from tablewright.systems.engagement.scoring.filter_chain import MANUAL
 from tablewright.systems.engagement.scoring.pipeline import entry_of
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 _ATTEMPTS = 6
 _PAGE = 100
@@ -57,9 +57,11 @@ Check = Callable[[Configuration], None]
 class Engagement:
     """Programs, candidates, scores, preferences, and what became of runs and deliveries."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float], check: Check, notes: Notes | None = None) -> None:
+    def __init__(
+        self, store: AsyncStore, clock: Callable[[], float], check: Check, unreadable_log: UnreadableLog | None = None
+    ) -> None:
         self._store = store
-        self._reader = AsyncTolerantReader(store, (notes or Notes("engagement")).add)
+        self._reader = AsyncTolerantReader(store, (unreadable_log or UnreadableLog("engagement")).add)
         self._clock = clock
         self._check = check
 
@@ -89,7 +91,7 @@ class Engagement:
         # Of what is there, no more than its version: what cannot be read is put again like anything else.
         version = await self._reader.version(place)
         if expected not in (None, version):
-            raise Clash(f"program {program_id} is at version {version}, not {expected}; look at it again")
+            raise Clash(f"program {program_id} is at version {version}, not {expected}; read it again")
         values = {name: getattr(configuration, name) for name in Configuration.model_fields}
         program = Program(program_id=program_id, marketplace_id=marketplace_id, version=version, **values)
         record = ProgramVersion(
@@ -108,7 +110,7 @@ class Engagement:
         except Cancelled as cancelled:
             passing = (AlreadyExists, VersionConflict, Conflict)
             if any(isinstance(reason, passing) for reason in cancelled.reasons):
-                raise Clash(f"program {program_id} has just been changed; look at it again") from None
+                raise Clash(f"program {program_id} has just been changed; read it again") from None
             raise
         return await self.program(program_id, marketplace_id, consistent=True)
 
@@ -148,7 +150,7 @@ class Engagement:
             except Clash:
                 # Somebody has just put it; it is to be enabled, or disabled, all the same.
                 continue
-        raise Clash(f"others keep changing program {program_id}; try again")
+        raise Clash(f"other requests keep changing program {program_id}; try again")
 
     async def program(self, program_id: str, marketplace_id: str, *, consistent: bool = False) -> Program:
         found = await self._store.get(
@@ -179,7 +181,7 @@ class Engagement:
             if seen > MOST_PROGRAMS:
                 raise Clash(
                     f"marketplace {marketplace_id} has more than {MOST_PROGRAMS} programs: "
-                    "say with programId which of them it is about"
+                    "name one of them with programId"
                 )
             if cursor is None:
                 return TolerantPage(found, unreadable, None)
@@ -187,7 +189,7 @@ class Engagement:
     async def versions(
         self, program_id: str, marketplace_id: str, *, limit: int = 20, cursor: str | None = None
     ) -> TolerantPage[ProgramVersion]:
-        """What a program was, latest first."""
+        """The versions of a program, latest first."""
         selection = ProgramVersion.of_program(program_id=program_id, marketplace_id=marketplace_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
@@ -234,7 +236,7 @@ class Engagement:
             change = Update(found, rejected=True, channels=[], rejection_history=history)
             if await self._done(change, *entries):
                 return await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
-        raise Clash("others keep changing this candidate; try again")
+        raise Clash("other requests keep changing this candidate; try again")
 
     async def delete(self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject) -> None:
         for _ in range(_ATTEMPTS):
@@ -245,7 +247,7 @@ class Engagement:
             entries = [Delete(entry_of(found, channel)) for channel in found.channels]
             if await self._done(Delete(found), *entries):
                 return None
-        raise Clash("others keep changing this candidate; try again")
+        raise Clash("other requests keep changing this candidate; try again")
 
     async def _delete_unread(self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject) -> None:
         """Delete a candidate that cannot be read, and its entry for each channel that the program has now."""

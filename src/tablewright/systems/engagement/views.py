@@ -33,7 +33,7 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.reactive import Reaction
 from tablewright.systems.json_numbers import Whole
-from tablewright.systems.unreadable_items import UnreadableItem
+from tablewright.systems.unreadable_log import UnreadableItem
 
 # Customers and subjects are named by others.
 Id = Annotated[path_ids.Id, Field(examples=["12345"])]
@@ -335,9 +335,9 @@ class SummaryView(View):
     refused: int
     waiting: int = Field(description="quiet hours, reached too often, or being sent elsewhere")
     unwanted: int
-    unreadable: int = Field(description="what has to be known of them cannot be read; Admins see it at /unreadable")
-    held_up: dict[str, str] = Field(description="channels that took nothing more, and why")
-    more: bool = Field(description="whether it ended before everything was looked at")
+    unreadable: int = Field(description="items that are needed for them cannot be read; Admins see them at /unreadable")
+    held_up: dict[str, str] = Field(description="channels that accepted nothing more, and why")
+    more: bool = Field(description="whether it ended before all candidates were looked at")
 
     @classmethod
     def of(cls, summary: Summary) -> SummaryView:

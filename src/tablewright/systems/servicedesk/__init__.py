@@ -10,7 +10,7 @@ from tablewright.runtime.system import DemoUser, OnProgress, Runtime, System
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.model import Status, design
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 __all__ = ["system"]
 
@@ -23,8 +23,8 @@ _ISSUES = (
 
 
 def _service(runtime: Runtime) -> ServiceDesk:
-    notes = Notes("servicedesk", runtime.metrics, runtime.now)
-    return ServiceDesk(runtime.store, runtime.privacy_secret, runtime.clock, notes)
+    unreadable_log = UnreadableLog("servicedesk", runtime.metrics, runtime.now)
+    return ServiceDesk(runtime.store, runtime.privacy_secret, runtime.clock, unreadable_log)
 
 
 def _ticket_id(written: Written) -> str:

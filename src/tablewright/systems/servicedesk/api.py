@@ -19,9 +19,10 @@ from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES, Caller
 from tablewright.systems.servicedesk.model import Comment, Status, Ticket
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
-from tablewright.systems.unreadable_items import NoteList, TellingRouter, UnreadableItem, shown
+from tablewright.systems.system_router import SystemRouter, UnreadableList
+from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
-router = TellingRouter("desk")
+router = SystemRouter("desk")
 
 Desk = Annotated[ServiceDesk, Depends(service_of)]
 Agent = Annotated[Caller, allow(SERVICES, MEMBERS, ADMINS)]
@@ -50,7 +51,7 @@ class Strict(BaseModel):
 
 
 class NewTicket(Strict):
-    caller_id: CallerId = Field(description="a session's id, or a phone number, of which a keyed hash is kept")
+    caller_id: CallerId = Field(description="a session's id, or a phone number, of which only a keyed hash is stored")
     issue_description: Text = Field(examples=["My laptop won't turn on"])
 
 
@@ -83,15 +84,13 @@ class TicketView(TypedDict):
     updated_at: Time
     comments: list[CommentView]
     masked: NotRequired[
-        Annotated[list[str], Field(description="kinds of secrets that were taken out of the text that was just sent")]
+        Annotated[list[str], Field(description="the kinds of secrets that were masked in the text that was just sent")]
     ]
 
 
 class TicketPage(TypedDict):
     tickets: list[TicketView]
-    cursor: NotRequired[
-        Annotated[str | None, Field(description="where older tickets begin; none when there are no more")]
-    ]
+    cursor: NotRequired[Annotated[str | None, Field(description="for older tickets; null when there are no more")]]
     unreadable: list[UnreadableItem]
 
 
@@ -99,7 +98,7 @@ class TicketPage(TypedDict):
 async def create_ticket(
     body: NewTicket, desk: Desk, agent: Agent, idempotency_key: IdempotencyKey = None
 ) -> TicketView:
-    """Open a ticket. Secrets in the description are taken out before anything is kept."""
+    """Open a ticket. Secrets in the description are masked before anything is stored."""
     responder = Responder(_written, agent.user_id, idempotency_key)
     return await desk.create(body.caller_id, body.issue_description, responder)
 
@@ -134,19 +133,19 @@ async def list_tickets(
         caller = f"+{caller[1:]}"
     page = await desk.of_caller(caller, open_only=open_only, limit=limit, cursor=cursor)
     found = [_view(ticket) for ticket in page.items]
-    return {"tickets": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
+    return {"tickets": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
 
 
 @router.patch("/tickets/{ticket_id}", responses=documented(404, 409), tags=["tickets"])
 async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Agent) -> TicketView:
-    """Move a ticket on: open, in_progress, resolved, closed; and back to open."""
+    """Change the status of a ticket: open, in_progress, resolved, closed; and back to open."""
     return _view(await desk.change_status(ticket_id, body.status))
 
 
 @router.get("/unreadable", tags=["upkeep"])
-async def unreadable(desk: Desk, _: Admin) -> NoteList:
-    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
-    return NoteList.of(desk.notes)
+async def unreadable(desk: Desk, _: Admin) -> UnreadableList:
+    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
+    return UnreadableList.of(desk.unreadable_log)
 
 
 def _written(written: Written) -> TicketView:

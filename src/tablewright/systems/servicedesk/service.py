@@ -24,7 +24,7 @@ from tablewright.store import (
 )
 from tablewright.systems.servicedesk.model import FOLLOWING, Comment, Status, Ticket
 from tablewright.systems.servicedesk.privacy import Masked, caller_id, mask
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
 
@@ -44,11 +44,11 @@ class ServiceDesk:
     """Tickets of callers."""
 
     def __init__(
-        self, store: AsyncStore, secret: bytes, clock: Callable[[], float], notes: Notes | None = None
+        self, store: AsyncStore, secret: bytes, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
     ) -> None:
-        self.notes = notes or Notes("servicedesk")
+        self.unreadable_log = unreadable_log or UnreadableLog("servicedesk")
         self._store = store
-        self._reader = AsyncTolerantReader(store, self.notes.add)
+        self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._secret = secret
         self._clock = clock
         self._idempotency = Idempotency("servicedesk")
@@ -71,7 +71,7 @@ class ServiceDesk:
     async def get(self, ticket_id: UUID, *, consistent: bool = False) -> Ticket:
         ticket = await self._store.get(Ticket.by_id(ticket_id=ticket_id), consistent=consistent)
         if ticket is None:
-            raise Missing(f"ticket {ticket_id} is not there")
+            raise Missing(f"there is no ticket {ticket_id}")
         return ticket
 
     async def add_comment(self, ticket_id: UUID, text: str, responder: Responder[Written, R]) -> R:
@@ -98,7 +98,7 @@ class ServiceDesk:
             request = {"ticket_id": ticket_id, "comment_text": cleaned.text}
             return await self._idempotency.execute(self._store, "comment", request, responder, work)
         except NotFound:
-            raise Missing(f"ticket {ticket_id} is not there") from None
+            raise Missing(f"there is no ticket {ticket_id}") from None
         except LimitExceeded:
             raise TooLarge(
                 f"ticket {ticket_id} is full: with this comment it would have more than 400 KB; "
@@ -129,9 +129,9 @@ class ServiceDesk:
                 Ticket.by_id(ticket_id=ticket_id), status=status, expect={"status": ticket.status}
             )
         except ConditionFailed:
-            raise Clash(f"somebody else changed the status of ticket {ticket_id}; look at it again") from None
+            raise Clash(f"somebody else changed the status of ticket {ticket_id}; read it again") from None
         except NotFound:
-            raise Missing(f"ticket {ticket_id} is not there") from None
+            raise Missing(f"there is no ticket {ticket_id}") from None
 
 
 async def _cleaned(text: str) -> Masked:

@@ -10,14 +10,14 @@ from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS
 from tablewright.runtime.system import Background, DemoUser, OnProgress, Runtime, System
 from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
-from tablewright.systems.support.facade import Desk
+from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
 from tablewright.systems.support.metric_counters import COUNTED, count
 from tablewright.systems.support.model import Priority, Status, Ticket, design, tickets
 from tablewright.systems.support.service import Support
 from tablewright.systems.support.training_export import BATCH_SIZE, EXPORTED, Export, FirstExport
 from tablewright.systems.support.training_export import WINDOW as EXPORT_WINDOW
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 __all__ = ["settle_of", "system"]
 
@@ -33,13 +33,13 @@ _SYMPTOMS = (
 )
 
 
-def _service(runtime: Runtime) -> Desk:
-    notes = Notes("support", runtime.metrics, runtime.now)
-    support = Support(runtime.store, runtime.clock, notes)
+def _service(runtime: Runtime) -> SupportFacade:
+    unreadable_log = UnreadableLog("support", runtime.metrics, runtime.now)
+    support = Support(runtime.store, runtime.clock, unreadable_log)
     folder, export = runtime.settings.training_export, None
     if folder is not None:
-        export = Export(runtime.blocking, folder, runtime.privacy_secret, runtime.now, notes=notes)
-    return Desk(support, runtime.blocking, notes, settle=settle_of(runtime), export=export)
+        export = Export(runtime.blocking, folder, runtime.privacy_secret, runtime.now, unreadable_log=unreadable_log)
+    return SupportFacade(support, runtime.blocking, unreadable_log, settle=settle_of(runtime), export=export)
 
 
 def settle_of(runtime: Runtime) -> float:
@@ -47,15 +47,15 @@ def settle_of(runtime: Runtime) -> float:
     return 0 if runtime.settings.is_embedded else _SETTLE
 
 
-def _consumers(runtime: Runtime, desk: Desk) -> Sequence[ConsumerSpec]:
+def _consumers(runtime: Runtime, facade: SupportFacade) -> Sequence[ConsumerSpec]:
     window = timedelta(seconds=runtime.settings.batch_window)
     consumers = [
         ConsumerSpec(
             CONSUMER, tickets, count, batch_size=100, window=window, bisect=True, retries=3, change_filter=COUNTED
         )
     ]
-    if desk.export is not None:
-        export = desk.export
+    if facade.export is not None:
+        export = facade.export
         consumers.append(
             ConsumerSpec(
                 export.consumer_name,
@@ -69,12 +69,12 @@ def _consumers(runtime: Runtime, desk: Desk) -> Sequence[ConsumerSpec]:
     return consumers
 
 
-def _background(runtime: Runtime, desk: Desk) -> Sequence[Background]:
-    found: list[Background] = [desk]
+def _background(runtime: Runtime, facade: SupportFacade) -> Sequence[Background]:
+    found: list[Background] = [facade]
     if runtime.has_blobs:
         found.append(OrphanCollector(runtime.blocking))
-    if desk.export is not None:
-        found.append(FirstExport(desk.export, settle=settle_of(runtime)))
+    if facade.export is not None:
+        found.append(FirstExport(facade.export, settle=settle_of(runtime)))
     return found
 
 
@@ -82,8 +82,8 @@ def _ticket_id(ticket: Ticket) -> str:
     return ticket.ticket_id
 
 
-async def _demo(runtime: Runtime, desk: Desk, on_progress: OnProgress) -> None:
-    support = desk.support
+async def _demo(runtime: Runtime, facade: SupportFacade, on_progress: OnProgress) -> None:
+    support = facade.support
     for number, (customer, symptom, priority) in enumerate(_SYMPTOMS, 1):
         responder = Responder(_ticket_id, "demo", f"demo-{number}")
         made = await support.create_ticket(customer, symptom, responder, priority=priority)

@@ -27,19 +27,20 @@ from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, SERVICES, Caller
 from tablewright.store import Unreadable
 from tablewright.systems.support import views
-from tablewright.systems.support.facade import Desk
+from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.model import Feedback, Status, Ticket
 from tablewright.systems.support.service import Support
-from tablewright.systems.unreadable_items import NoteList, TellingRouter, shown
+from tablewright.systems.system_router import SystemRouter, UnreadableList
+from tablewright.systems.unreadable_log import unreadable_items
 
 OPERATORS = "Operators"
 ENGINEERS = "Engineers"
 STAFF = (OPERATORS, ENGINEERS, SERVICES, ADMINS)
 _LIVE_EVERY = 1.0
 
-router = TellingRouter("desk", {"Session": "begin another", "Metric": "rebuild the metrics"})
+router = SystemRouter("here", {"Session": "start another one", "Metric": "rebuild the metrics"})
 
-Here = Annotated[Desk, Depends(service_of)]
+Here = Annotated[SupportFacade, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, *STAFF)]
 Staff = Annotated[Caller, allow(*STAFF)]
 # Who was helped, or a program that asks them.
@@ -58,9 +59,9 @@ async def _visible(support: Support, ticket_id: str, caller: Caller, *, consiste
         if caller.is_in(*STAFF):
             raise
         # Nobody can tell whose it is.
-        raise Missing(f"ticket {ticket_id} is not there") from None
+        raise Missing(f"there is no ticket {ticket_id}") from None
     if not caller.is_in(*STAFF) and ticket.customer_id != caller.user_id:
-        raise Missing(f"ticket {ticket_id} is not there")
+        raise Missing(f"there is no ticket {ticket_id}")
     return ticket
 
 
@@ -68,12 +69,12 @@ def _customer(caller: Caller, given: str | None) -> str:
     """Whose tickets are meant: a customer's own, or those that staff name."""
     if caller.is_in(*STAFF):
         if given is None:
-            raise Invalid("say whose ticket it is", field="customer_id")
+            raise Invalid("customer_id is missing: say whose ticket it is", field="customer_id")
         return given
     if given not in (None, caller.user_id):
-        raise Forbidden("customers have tickets of their own only")
+        raise Forbidden("customers can only use their own tickets")
     if not is_id(caller.user_id):
-        raise Forbidden("the id in your token cannot be asked for: it has a /, or something that cannot be seen")
+        raise Forbidden("the sub of your token cannot be used here: it has a / or a control character")
     return caller.user_id
 
 
@@ -82,10 +83,10 @@ def _customer(caller: Caller, given: str | None) -> str:
 
 @router.post("/tickets", status_code=201, tags=["tickets"], responses=documented(400, 409))
 async def create_ticket(
-    body: views.NewTicket, desk: Here, caller: Anyone, idempotency_key: IdempotencyKey = None
+    body: views.NewTicket, here: Here, caller: Anyone, idempotency_key: IdempotencyKey = None
 ) -> views.TicketView:
     """Open a ticket; its first event is written with it."""
-    return await desk.support.create_ticket(
+    return await here.support.create_ticket(
         _customer(caller, body.customer_id),
         body.symptom_text,
         Responder(views.ticket_view, caller.user_id, idempotency_key),
@@ -97,18 +98,18 @@ async def create_ticket(
 @router.get("/tickets/{ticket_id}", tags=["tickets"], responses=documented(404))
 async def get_ticket(
     ticket_id: Id,
-    desk: Here,
+    here: Here,
     caller: Anyone,
-    consistent: Annotated[bool, Query(description="see what was written just before")] = False,
+    consistent: Annotated[bool, Query(description="strongly consistent: see what was written just before")] = False,
 ) -> views.TicketView:
     """A ticket."""
-    return views.ticket_view(await _visible(desk.support, ticket_id, caller, consistent=consistent))
+    return views.ticket_view(await _visible(here.support, ticket_id, caller, consistent=consistent))
 
 
 @router.post("/tickets/batch-get", tags=["tickets"])
-async def get_tickets(body: views.TicketIds, desk: Here, caller: Anyone) -> views.TicketPage:
-    """Those of many tickets that there are."""
-    found = await desk.support.tickets(body.ticket_ids)
+async def get_tickets(body: views.TicketIds, here: Here, caller: Anyone) -> views.TicketPage:
+    """Several tickets at once; those that do not exist are left out."""
+    found = await here.support.tickets(body.ticket_ids)
     if caller.is_in(*STAFF):
         return views.ticket_page(found.items, found.unreadable)
     # Of what cannot be read, nobody can tell whose it is.
@@ -118,7 +119,7 @@ async def get_tickets(body: views.TicketIds, desk: Here, caller: Anyone) -> view
 @router.get("/customers/{customer_id}/tickets", tags=["tickets"], responses=documented(400))
 async def of_customer(
     customer_id: Id,
-    desk: Here,
+    here: Here,
     caller: Anyone,
     status: Status | None = None,
     limit: Limit = 20,
@@ -126,14 +127,14 @@ async def of_customer(
 ) -> views.TicketPage:
     """A customer's tickets, newest first."""
     customer = _customer(caller, customer_id)
-    page = await desk.support.of_customer(customer, status=status, limit=limit, cursor=cursor)
+    page = await here.support.of_customer(customer, status=status, limit=limit, cursor=cursor)
     return views.ticket_page(page.items, page.unreadable, page.cursor)
 
 
 @router.get("/tickets", tags=["tickets"], responses=documented(400))
 async def by_status(
     status: Status,
-    desk: Here,
+    here: Here,
     _: Staff,
     since: Since = None,
     until: Until = None,
@@ -141,36 +142,36 @@ async def by_status(
     cursor: Cursor = None,
 ) -> views.TicketPage:
     """Tickets of a status, newest first."""
-    page = await desk.support.by_status(status, since=since, until=until, limit=limit, cursor=cursor)
+    page = await here.support.by_status(status, since=since, until=until, limit=limit, cursor=cursor)
     return views.ticket_page(page.items, page.unreadable, page.cursor)
 
 
 @router.post("/tickets/{ticket_id}/status", tags=["tickets"], responses=documented(400, 404, 409))
-async def change_status(ticket_id: Id, body: views.StatusChange, desk: Here, caller: Staff) -> views.TicketView:
-    """Change the status of a ticket, and write an event that tells of it."""
-    ticket = await desk.support.change_status(ticket_id, body.status, expected=body.expected, by=caller.user_id)
+async def change_status(ticket_id: Id, body: views.StatusChange, here: Here, caller: Staff) -> views.TicketView:
+    """Change the status of a ticket, and write an event about it."""
+    ticket = await here.support.change_status(ticket_id, body.status, expected=body.expected, by=caller.user_id)
     return views.ticket_view(ticket)
 
 
 @router.get("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404))
-async def get_data(ticket_id: Id, desk: Here, caller: Anyone) -> views.Data:
+async def get_data(ticket_id: Id, here: Here, caller: Anyone) -> views.Data:
     """The logs and traces of a ticket."""
-    await _visible(desk.support, ticket_id, caller)
-    return views.Data(data=await desk.support.data(ticket_id))
+    await _visible(here.support, ticket_id, caller)
+    return views.Data(data=await here.support.data(ticket_id))
 
 
 @router.put("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404, 409))
-async def put_data(ticket_id: Id, body: views.Data, desk: Here, caller: Anyone) -> views.TicketView:
+async def put_data(ticket_id: Id, body: views.Data, here: Here, caller: Anyone) -> views.TicketView:
     """Logs and traces of a ticket, in place of those that it has. Large ones are kept in the object store."""
-    await _visible(desk.support, ticket_id, caller, consistent=True)
-    return views.ticket_view(await desk.support.attach(ticket_id, body.data))
+    await _visible(here.support, ticket_id, caller, consistent=True)
+    return views.ticket_view(await here.support.attach(ticket_id, body.data))
 
 
 @router.get("/tickets/{ticket_id}/case", tags=["tickets"], responses=documented(404, 413))
-async def get_case(ticket_id: Id, desk: Here, caller: Anyone) -> views.CaseView:
-    """A ticket with its events and its feedback, by one query; an operator sees feedback about herself."""
-    await _visible(desk.support, ticket_id, caller)
-    case, unreadable = await desk.support.case(ticket_id)
+async def get_case(ticket_id: Id, here: Here, caller: Anyone) -> views.CaseView:
+    """A ticket with its events and its feedback, by one query; operators see feedback about themselves."""
+    await _visible(here.support, ticket_id, caller)
+    case, unreadable = await here.support.case(ticket_id)
     return views.CaseView.of(case, [each for each in case.feedback if _may_see(caller, each)], unreadable)
 
 
@@ -178,9 +179,9 @@ async def get_case(ticket_id: Id, desk: Here, caller: Anyone) -> views.CaseView:
 
 
 @router.post("/tickets/{ticket_id}/escalate", tags=["escalations"], responses=documented(404, 409))
-async def escalate(ticket_id: Id, body: views.Escalation, desk: Here, caller: Staff) -> views.TicketView:
+async def escalate(ticket_id: Id, body: views.Escalation, here: Here, caller: Staff) -> views.TicketView:
     """Hand a ticket to an engineer."""
-    ticket = await desk.support.escalate(
+    ticket = await here.support.escalate(
         ticket_id, reason=body.reason, engineer=body.engineer, by=caller.user_id, expected=body.expected
     )
     return views.ticket_view(ticket)
@@ -188,32 +189,32 @@ async def escalate(ticket_id: Id, body: views.Escalation, desk: Here, caller: St
 
 @router.get("/escalations", tags=["escalations"], responses=documented(400))
 async def escalations(
-    desk: Here,
+    here: Here,
     _: Staff,
     engineer: Id | None = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> views.EscalationPage:
     """Tickets that are escalated, newest first: all of them, or an engineer's."""
-    page = await desk.support.escalations(engineer=engineer, limit=limit, cursor=cursor)
+    page = await here.support.escalations(engineer=engineer, limit=limit, cursor=cursor)
     found = [views.EscalationView.of(each) for each in page.items]
-    return views.EscalationPage(escalations=found, cursor=page.cursor, unreadable=shown(page.unreadable))
+    return views.EscalationPage(escalations=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
 
 
 # -- events and feedback ------------------------------------------------------------------------------------------
 
 
 @router.post("/tickets/{ticket_id}/events", status_code=201, tags=["events"], responses=documented(404, 409))
-async def add_event(ticket_id: Id, body: views.NewEvent, desk: Here, caller: Staff) -> views.EventView:
+async def add_event(ticket_id: Id, body: views.NewEvent, here: Here, caller: Staff) -> views.EventView:
     """Add to the timeline of a ticket."""
-    event = await desk.support.add_event(ticket_id, body.event_type, body.details, by=caller.user_id)
+    event = await here.support.add_event(ticket_id, body.event_type, body.details, by=caller.user_id)
     return views.EventView.of(event)
 
 
 @router.get("/tickets/{ticket_id}/events", tags=["events"], responses=documented(400, 404))
 async def events(
     ticket_id: Id,
-    desk: Here,
+    here: Here,
     caller: Anyone,
     since: Since = None,
     until: Until = None,
@@ -221,18 +222,20 @@ async def events(
     cursor: Cursor = None,
 ) -> views.EventPage:
     """The latest events of a ticket; with a range of days, the events of those days in their order."""
-    await _visible(desk.support, ticket_id, caller)
-    page = await desk.support.events(ticket_id, since=since, until=until, limit=limit, cursor=cursor)
+    await _visible(here.support, ticket_id, caller)
+    page = await here.support.events(ticket_id, since=since, until=until, limit=limit, cursor=cursor)
     return views.EventPage(
-        events=[views.EventView.of(each) for each in page.items], cursor=page.cursor, unreadable=shown(page.unreadable)
+        events=[views.EventView.of(each) for each in page.items],
+        cursor=page.cursor,
+        unreadable=unreadable_items(page.unreadable),
     )
 
 
 @router.post("/tickets/{ticket_id}/feedback", status_code=201, tags=["feedback"], responses=documented(400, 404, 409))
-async def give_feedback(ticket_id: Id, body: views.NewFeedback, desk: Here, caller: Helped) -> views.FeedbackView:
+async def give_feedback(ticket_id: Id, body: views.NewFeedback, here: Here, caller: Helped) -> views.FeedbackView:
     """What the ticket's customer thinks of the help of somebody who worked on it; once of each of them."""
-    ticket = await _visible(desk.support, ticket_id, caller)
-    feedback = await desk.support.give_feedback(
+    ticket = await _visible(here.support, ticket_id, caller)
+    feedback = await here.support.give_feedback(
         ticket_id,
         operator_id=body.operator_id,
         rating=body.rating,
@@ -250,86 +253,86 @@ def _may_see(caller: Caller, feedback: Feedback) -> bool:
 
 @router.get("/tickets/{ticket_id}/feedback", tags=["feedback"], responses=documented(400, 404))
 async def feedback(
-    ticket_id: Id, desk: Here, caller: Anyone, limit: Limit = 50, cursor: Cursor = None
+    ticket_id: Id, here: Here, caller: Anyone, limit: Limit = 50, cursor: Cursor = None
 ) -> views.FeedbackPage:
-    """What was thought of the help with a ticket, newest first; an operator sees what is about herself."""
-    await _visible(desk.support, ticket_id, caller)
-    page = await desk.support.feedback(ticket_id, limit=limit, cursor=cursor, wanted=partial(_may_see, caller))
+    """Feedback on a ticket, newest first; operators see what is about themselves."""
+    await _visible(here.support, ticket_id, caller)
+    page = await here.support.feedback(ticket_id, limit=limit, cursor=cursor, wanted=partial(_may_see, caller))
     found = [views.FeedbackView.of(each) for each in page.items]
-    return views.FeedbackPage(feedback=found, cursor=page.cursor, unreadable=shown(page.unreadable))
+    return views.FeedbackPage(feedback=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
 
 
 @router.get("/operators/{operator_id}/feedback", tags=["feedback"], responses=documented(400))
 async def operator_feedback(
-    operator_id: Id, desk: Here, caller: Staff, limit: Limit = 50, cursor: Cursor = None
+    operator_id: Id, here: Here, caller: Staff, limit: Limit = 50, cursor: Cursor = None
 ) -> views.OperatorFeedbackPage:
-    """What was thought of the help of somebody, newest first; an operator sees what is about herself."""
+    """Feedback on an operator, newest first; operators see their own."""
     if not caller.is_in(SERVICES, ADMINS) and caller.user_id != operator_id:
-        raise Forbidden("operators see feedback of their own only")
-    page = await desk.support.feedback_by_operator(operator_id, limit=limit, cursor=cursor)
+        raise Forbidden("operators can only see feedback on their own work")
+    page = await here.support.feedback_by_operator(operator_id, limit=limit, cursor=cursor)
     found = [
         views.OperatorFeedback(
             ticket_id=each.ticket_id, rating=each.rating, was_helpful=getattr(each, "was_helpful", None)
         )
         for each in page.items
     ]
-    return views.OperatorFeedbackPage(feedback=found, cursor=page.cursor, unreadable=shown(page.unreadable))
+    return views.OperatorFeedbackPage(feedback=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
 
 
 # -- sessions and cache -------------------------------------------------------------------------------------------
 
 
 @router.post("/sessions", status_code=201, tags=["sessions"])
-async def begin_session(body: views.NewSession, desk: Here, _: Machine) -> views.SessionView:
-    """Begin a session, of 24 hours unless it is said otherwise."""
-    session = await desk.support.begin_session(body.user_id, timedelta(hours=body.hours))
+async def begin_session(body: views.NewSession, here: Here, _: Machine) -> views.SessionView:
+    """Start a session; it lasts 24 hours by default."""
+    session = await here.support.begin_session(body.user_id, timedelta(hours=body.hours))
     return views.SessionView(**session.model_dump(exclude={"ttl"}))
 
 
 @router.get("/sessions/{session_id}", tags=["sessions"], responses=documented(404))
-async def get_session(session_id: Id, desk: Here, _: Machine) -> views.SessionView:
-    """A session, while it lasts."""
-    return views.SessionView(**(await desk.support.session(session_id)).model_dump(exclude={"ttl"}))
+async def get_session(session_id: Id, here: Here, _: Machine) -> views.SessionView:
+    """A session, until it expires."""
+    return views.SessionView(**(await here.support.session(session_id)).model_dump(exclude={"ttl"}))
 
 
 @router.delete("/sessions/{session_id}", status_code=204, tags=["sessions"], responses=documented(404))
-async def end_session(session_id: Id, desk: Here, _: Machine) -> None:
+async def end_session(session_id: Id, here: Here, _: Machine) -> None:
     """End a session."""
-    await desk.support.end_session(session_id)
+    await here.support.end_session(session_id)
 
 
 @router.put("/cache/{key}", tags=["cache"])
-async def cache(key: Id, body: views.Cached, desk: Here, _: Machine) -> views.Cached:
-    """Keep a result, for 15 minutes unless it is said otherwise."""
-    await desk.support.cache(key, body.data, timedelta(minutes=body.minutes))
+async def cache(key: Id, body: views.Cached, here: Here, _: Machine) -> views.Cached:
+    """Cache a result, for 15 minutes by default."""
+    await here.support.cache(key, body.data, timedelta(minutes=body.minutes))
     return body
 
 
 @router.get("/cache/{key}", tags=["cache"], responses=documented(404))
-async def cached(key: Id, desk: Here, _: Machine) -> Shown:
-    """A result that was kept, while it lasts."""
-    return (await desk.support.cached(key)).value
+async def cached(key: Id, here: Here, _: Machine) -> Shown:
+    """A cached result, until it expires."""
+    return (await here.support.cached(key)).value
 
 
 @router.delete("/cache/{key}", status_code=204, tags=["cache"], responses=documented(404))
-async def forget(key: Id, desk: Here, _: Machine) -> None:
-    """Drop a result."""
-    await desk.support.forget(key)
+async def forget(key: Id, here: Here, _: Machine) -> None:
+    """Delete a cached result."""
+    await here.support.forget(key)
 
 
 # -- metrics ------------------------------------------------------------------------------------------------------
 
 
 @router.get("/metrics", tags=["metrics"])
-async def metrics(desk: Here, _: Staff) -> views.Metrics:
+async def metrics(here: Here, _: Staff) -> views.Metrics:
     """Tickets by status, time to resolution and satisfaction: one batch read."""
-    return views.Metrics.of(await desk.support.dashboard())
+    return views.Metrics.of(await here.support.dashboard())
 
 
 @router.get("/metrics/live", tags=["metrics"], response_class=StreamingResponse)
-async def live(request: Request, desk: Here, _: Staff) -> StreamingResponse:
+async def live(request: Request, here: Here, _: Staff) -> StreamingResponse:
     """The metrics whenever they change, as server-sent events, until the server stops."""
-    changes = _changes(desk.support, runtime_of(request).stopping)
+    changes = _changes(here.support, runtime_of(request).stopping)
     return StreamingResponse(changes, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
@@ -346,15 +349,15 @@ async def _changes(support: Support, stopping: asyncio.Event) -> AsyncIterator[s
 
 
 @router.post("/metrics/rebuild", status_code=202, tags=["metrics"], responses=documented(409))
-async def rebuild(desk: Here, _: Admin) -> views.JobView:
-    """Count everything anew from the table, while writes go on."""
-    return views.JobView.of(desk.begin("rebuild-metrics"))
+async def rebuild(here: Here, _: Admin) -> views.JobView:
+    """Rebuild the metrics from the table, while writes go on."""
+    return views.JobView.of(here.begin("rebuild-metrics"))
 
 
 @router.get("/metrics/rebuild", tags=["metrics"])
-async def rebuild_state(desk: Here, _: Admin) -> views.JobView:
+async def rebuild_state(here: Here, _: Admin) -> views.JobView:
     """How far the rebuild is."""
-    return views.JobView.of(desk.state("rebuild-metrics"))
+    return views.JobView.of(here.state("rebuild-metrics"))
 
 
 # -- upkeep -------------------------------------------------------------------------------------------------------
@@ -363,18 +366,18 @@ Upkeep = Literal["migrate-shards", "collect-orphans", "count-orphans"]
 
 
 @router.post("/upkeep/{job}", status_code=202, tags=["upkeep"], responses=documented(409))
-async def begin_upkeep(job: Upkeep, desk: Here, _: Admin) -> views.JobView:
+async def begin_upkeep(job: Upkeep, here: Here, _: Admin) -> views.JobView:
     """Move tickets to the shards that they belong to, or remove payloads that nothing refers to, or count those."""
-    return views.JobView.of(desk.begin(job))
+    return views.JobView.of(here.begin(job))
 
 
 @router.get("/upkeep/{job}", tags=["upkeep"])
-async def upkeep_state(job: Upkeep, desk: Here, _: Admin) -> views.JobView:
+async def upkeep_state(job: Upkeep, here: Here, _: Admin) -> views.JobView:
     """How far it is, or what it came to."""
-    return views.JobView.of(desk.state(job))
+    return views.JobView.of(here.state(job))
 
 
 @router.get("/unreadable", tags=["upkeep"])
-async def unreadable(desk: Here, _: Admin) -> NoteList:
-    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
-    return NoteList.of(desk.notes)
+async def unreadable(here: Here, _: Admin) -> UnreadableList:
+    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
+    return UnreadableList.of(here.unreadable_log)

@@ -10,22 +10,30 @@ from tablewright.systems.support import maintenance_jobs
 from tablewright.systems.support.maintenance_jobs import Job, JobState, Tell
 from tablewright.systems.support.service import Support
 from tablewright.systems.support.training_export import Export
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 
-class Desk:
+class SupportFacade:
     """The service that routes are given."""
 
     def __init__(
-        self, support: Support, store: Store, notes: Notes, *, settle: float = 0, export: Export | None = None
+        self,
+        support: Support,
+        store: Store,
+        unreadable_log: UnreadableLog,
+        *,
+        settle: float = 0,
+        export: Export | None = None,
     ) -> None:
         """``settle`` is how many seconds the stream may be behind the table; ``export`` goes on in the background."""
         self.support = support
-        self.notes = notes
+        self.unreadable_log = unreadable_log
         self.export = export
         self._store = store
         self._work: Mapping[str, Callable[[Tell], str]] = {
-            "rebuild-metrics": partial(maintenance_jobs.rebuild_metrics, store, settle=settle, notes=notes),
+            "rebuild-metrics": partial(
+                maintenance_jobs.rebuild_metrics, store, settle=settle, unreadable_log=unreadable_log
+            ),
             "migrate-shards": partial(maintenance_jobs.migrate_shards, store),
             "collect-orphans": partial(maintenance_jobs.collect_orphans, store),
             "count-orphans": partial(maintenance_jobs.collect_orphans, store, dry_run=True),

@@ -17,8 +17,8 @@ from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import BlobUsage, CheckpointTable, Consumer, Finding, RebuildProgress, Remedy, Store
 from tablewright.systems.support.metric_counters import COUNTED, count
 from tablewright.systems.support.model import Metric, Ticket, tickets
-from tablewright.systems.support.readable_filter import Sieve
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.support.readable_filter import ReadableFilter
+from tablewright.systems.unreadable_log import UnreadableLog
 
 CONSUMER = "support.metrics"
 
@@ -40,24 +40,24 @@ class Unfinished(Exception):
 
 
 def rebuild_metrics(
-    store: Store, tell: Tell, *, settle: float = 0, alone: bool = False, notes: Notes | None = None
+    store: Store, tell: Tell, *, settle: float = 0, alone: bool = False, unreadable_log: UnreadableLog | None = None
 ) -> str:
     """Count everything anew from the table; ``settle`` is how many seconds the stream may be behind it.
 
     ``alone``: nobody else can be at work, so that leases are those of the dead. What cannot be read counts for nothing,
     and is told of.
     """
-    sieve = Sieve(COUNTED, notes or Notes("support"))
+    readable = ReadableFilter(COUNTED, unreadable_log or UnreadableLog("support"))
 
     def on_progress(progress: RebuildProgress) -> None:
         tell(progress.items, _total(progress.items, progress.estimated))
 
-    consumer = Consumer(store, tickets, count, name=CONSUMER, checkpoints=internal_table, change_filter=sieve)
+    consumer = Consumer(store, tickets, count, name=CONSUMER, checkpoints=internal_table, change_filter=readable)
     if alone:
         consumer.take_over()
     done = consumer.rebuild([Metric], on_progress=on_progress, settle=settle)
-    left_out = f"; {sieve.told}" if sieve.left_out else ""
-    return f"the metrics are counted anew from {done.items} items{left_out}"
+    left_out = f"; {readable.summary}" if readable.left_out else ""
+    return f"the metrics were rebuilt from {done.items} items{left_out}"
 
 
 def _total(done: int, estimated: int) -> int | None:
@@ -88,7 +88,7 @@ def migrate_shards(store: Store, tell: Tell) -> str:
             return f"moved {moved} keys; every ticket is in its shard"
         if all(finding.remedy is Remedy.LEFT for finding in left):
             break
-    raise Unfinished(f"moved {moved} keys, and {len(left)} are left for somebody to look at, such as {left[0]}")
+    raise Unfinished(f"moved {moved} keys; {len(left)} could not be moved and need attention, such as {left[0]}")
 
 
 def collect_orphans(store: Store, tell: Tell, *, dry_run: bool = False) -> str:
@@ -129,7 +129,7 @@ class Job:
         """Start it; Clash if it is running."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
-                raise Clash(f"{self._name} is running already")
+                raise Clash(f"{self._name} is already running")
             self._state = JobState(running=True)
             self._thread = threading.Thread(target=self._run, args=(work,), name=f"support.{self._name}", daemon=True)
             self._thread.start()

@@ -1,34 +1,34 @@
-"""What goes through a table while it is read from its beginning: all that is wanted of it and can be read.
+"""Changes of a table that is read from its beginning: those that are wanted and can be read.
 
-A consumer puts aside what it cannot read, one record at a time (dead letters). A rebuild has nowhere to put anything,
-and would end at the first such item, leaving nothing counted at all. So it leaves them out, and says so.
+A consumer stores what it cannot read as dead letters, one record at a time. A rebuild has no such place, and would end
+at the first unreadable item with nothing counted at all. So it leaves such items out, and says so.
 """
 
 from __future__ import annotations
 
 from tablewright.store import ChangeFilter, RawChange, Unreadable, readable_filter
 from tablewright.systems.support.model import Event, Feedback, Ticket
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 
-class Sieve:
-    """A filter of changes that leaves out what cannot be read, and notes it."""
+class ReadableFilter:
+    """A change filter that leaves out what cannot be read, and logs it."""
 
-    def __init__(self, wanted: ChangeFilter, notes: Notes) -> None:
+    def __init__(self, wanted: ChangeFilter, unreadable_log: UnreadableLog) -> None:
         self._wanted = wanted
         self._readable = readable_filter(Ticket, Event, Feedback, on_unreadable=self._leave_out)
-        self._notes = notes
+        self._unreadable_log = unreadable_log
         self.left_out: set[tuple[str, str]] = set()
 
     def __call__(self, change: RawChange) -> bool:
         return self._wanted(change) and self._readable(change)
 
     def _leave_out(self, error: Unreadable) -> None:
-        self._notes.add(error)
+        self._unreadable_log.add(error)
         self.left_out.add((error.entity, str(error.key)))
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What was left out, in a sentence."""
         entity, key = min(self.left_out)
-        return f"{len(self.left_out)} cannot be read and count for nothing, such as {entity} {key}"
+        return f"{len(self.left_out)} items cannot be read and were left out, such as {entity} {key}"

@@ -43,8 +43,8 @@ from tablewright.systems.support.model import (
     Ticket,
     TicketIdempotency,
 )
-from tablewright.systems.support.ticket_lock import Turns
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.support.ticket_lock import TicketLocks
+from tablewright.systems.unreadable_log import UnreadableLog
 
 _LONGEST_SESSION = timedelta(days=30)
 _LONGEST_CACHED = timedelta(days=1)
@@ -68,11 +68,13 @@ class Dashboard:
 class Support:
     """Tickets, what happened to them, and what was thought of the help."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float], notes: Notes | None = None) -> None:
+    def __init__(
+        self, store: AsyncStore, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
+    ) -> None:
         self._store = store
-        self._reader = AsyncTolerantReader(store, (notes or Notes("support")).add)
+        self._reader = AsyncTolerantReader(store, (unreadable_log or UnreadableLog("support")).add)
         self._clock = clock
-        self._turns = Turns()
+        self._locks = TicketLocks()
         self._idempotency = Idempotency("support", TicketIdempotency)
 
     def now(self) -> datetime:
@@ -116,14 +118,14 @@ class Support:
         """A ticket, without data that is outside of its item."""
         found = await self._store.get(Ticket.summary(ticket_id=ticket_id), consistent=consistent)
         if found is None:
-            raise Missing(f"ticket {ticket_id} is not there")
+            raise Missing(f"there is no ticket {ticket_id}")
         return found
 
     async def data(self, ticket_id: str) -> str:
         """The logs and traces of a ticket."""
         found = await self._store.get(Ticket.by_id(ticket_id=ticket_id))
         if found is None:
-            raise Missing(f"ticket {ticket_id} is not there")
+            raise Missing(f"there is no ticket {ticket_id}")
         return found.data
 
     async def tickets(self, ticket_ids: Sequence[str]) -> TolerantPage[Ticket]:
@@ -161,7 +163,9 @@ class Support:
     async def change_status(self, ticket_id: str, status: Status, *, expected: Status, by: str) -> Ticket:
         """A new status and an event that tells of it, together; refused unless the status is still what was seen."""
         if status is Status.ESCALATED:
-            raise Invalid("a ticket is escalated with a reason and an engineer; see escalations")
+            raise Invalid(
+                "escalate a ticket with POST /tickets/{ticket_id}/escalate, which takes a reason and an engineer"
+            )
         return await self._move(ticket_id, status, expected, {"changed_by": by}, helpers=[by])
 
     async def escalate(
@@ -195,14 +199,14 @@ class Support:
         )
         event = self._event(ticket_id, "status_changed", old_status=expected, new_status=status, details=details)
         try:
-            async with self._turns.of(ticket_id):
+            async with self._locks.of(ticket_id):
                 await self._store.transact(change, Create(event), *_helped(ticket_id, *helpers))
         except Cancelled as cancelled:
             reason = cancelled.reasons[0]
             if isinstance(reason, NotFound):
-                raise Missing(f"ticket {ticket_id} is not there") from None
+                raise Missing(f"there is no ticket {ticket_id}") from None
             if isinstance(reason, ConditionFailed | Conflict):
-                raise Clash(f"ticket {ticket_id} is no longer {expected}; look at it again") from None
+                raise Clash(f"ticket {ticket_id} is no longer {expected}; read it again") from None
             raise
         return await self.ticket(ticket_id, consistent=True)
 
@@ -211,7 +215,7 @@ class Support:
         try:
             return await self._store.update(Ticket.by_id(ticket_id=ticket_id), data=data)
         except NotFound:
-            raise Missing(f"ticket {ticket_id} is not there") from None
+            raise Missing(f"there is no ticket {ticket_id}") from None
 
     async def escalations(
         self, *, engineer: str | None = None, limit: int = 50, cursor: str | None = None
@@ -227,12 +231,12 @@ class Support:
         there = Check(Ticket.by_id(ticket_id=ticket_id))
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                async with self._turns.of(ticket_id):
+                async with self._locks.of(ticket_id):
                     await self._store.transact(there, Create(event), *_helped(ticket_id, by))
                 break
             except Cancelled as cancelled:
                 if isinstance(cancelled.reasons[0], NotFound):
-                    raise Missing(f"ticket {ticket_id} is not there") from None
+                    raise Missing(f"there is no ticket {ticket_id}") from None
                 # Other processes write to it as well, and got through each time.
                 if attempt == _ATTEMPTS or not any(isinstance(each, Conflict) for each in cancelled.reasons):
                     raise
@@ -266,7 +270,7 @@ class Support:
     ) -> Feedback:
         """What the ticket's customer thinks of the help of somebody who worked on it; once of each of them."""
         if by == operator_id:
-            raise Forbidden("nobody gives feedback on their own work")
+            raise Forbidden("you cannot give feedback on your own work")
         feedback = Feedback(
             ticket_id=ticket_id,
             feedback_id=uuid4().hex,
@@ -285,13 +289,13 @@ class Support:
         except Cancelled as cancelled:
             ticket, helper, given = cancelled.reasons
             if isinstance(ticket, NotFound):
-                raise Missing(f"ticket {ticket_id} is not there") from None
+                raise Missing(f"there is no ticket {ticket_id}") from None
             if isinstance(ticket, ConditionFailed):
-                raise Forbidden("what the help was worth is for the ticket's customer to say") from None
+                raise Forbidden("only the ticket's customer can give feedback on it") from None
             if isinstance(helper, NotFound):
                 raise Invalid(f"{operator_id} has not worked on ticket {ticket_id}", field="operator_id") from None
             if isinstance(given, NotUnique):
-                told = f"feedback on the help of {operator_id} with ticket {ticket_id} has been given"
+                told = f"feedback on {operator_id} for ticket {ticket_id} has already been given"
                 raise Clash(told, kind="already-exists") from None
             raise
         return feedback
@@ -318,7 +322,7 @@ class Support:
         """A ticket, its events and its feedback, by one query; and what of it cannot be read."""
         found, unreadable = await self._reader.collect(Case.of_ticket(ticket_id=ticket_id))
         if found is None:
-            raise Missing(f"ticket {ticket_id} is not there")
+            raise Missing(f"there is no ticket {ticket_id}")
         return found, unreadable
 
     def _event(
@@ -355,16 +359,16 @@ class Support:
         """A session that has not expired."""
         found = await self._store.get(Session.by_id(session_id=session_id), consistent=True)
         if found is None:
-            raise Missing(f"session {session_id} is not there, or is over")
+            raise Missing(f"there is no session {session_id}, or it has expired")
         return found
 
     async def end_session(self, session_id: str) -> None:
         if not await self._store.delete(Session.by_id(session_id=session_id)):
-            raise Missing(f"session {session_id} is not there, or is over")
+            raise Missing(f"there is no session {session_id}, or it has expired")
 
     async def cache(self, key: str, value: dict[str, Any], lifetime: timedelta = timedelta(minutes=15)) -> CacheEntry:
         if not timedelta(0) < lifetime <= _LONGEST_CACHED:
-            raise Invalid("something is cached for at most a day", field="minutes")
+            raise Invalid("a cache entry lasts at most a day", field="minutes")
         return await self._store.put(CacheEntry(cache_key=key, value=value, ttl=self.now() + lifetime))
 
     async def cached(self, key: str) -> CacheEntry:

@@ -1,7 +1,8 @@
-"""Turns: of those in this process who write to one ticket, one at a time does.
+"""Locks of tickets: of the writers of one ticket in this process, one at a time writes.
 
-Every event of a ticket counts the same counter up, so of many who write at once one gets through, and all the others
-begin again. In turn, each gets through at its first try. Other processes are met as before: by trying again.
+Every event of a ticket raises the same counter, so of many concurrent writers one gets through, and all the others
+start again. One after the other, each gets through at the first attempt. Writers of other processes conflict as before,
+and try again.
 """
 
 from __future__ import annotations
@@ -13,24 +14,24 @@ from weakref import WeakValueDictionary
 
 from tablewright.runtime.errors import Clash
 
-_WITHIN = 20.0
+_TIMEOUT = 20.0
 
 
-class Turns:
-    """Those who wait, by ticket; nothing is kept of tickets that nobody waits for."""
+class TicketLocks:
+    """A lock for each ticket that somebody waits for; nothing is kept of the others."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
     async def of(self, ticket_id: str) -> AsyncIterator[None]:
-        """Wait for one's turn; Clash if it does not come."""
+        """Hold the lock of a ticket; Clash if it cannot be had in time."""
         lock = self._locks.setdefault(ticket_id, asyncio.Lock())
         try:
-            async with asyncio.timeout(_WITHIN):
+            async with asyncio.timeout(_TIMEOUT):
                 await lock.acquire()
         except TimeoutError:
-            raise Clash(f"too many are writing to ticket {ticket_id}; try again") from None
+            raise Clash(f"too many requests are writing to ticket {ticket_id}; try again") from None
         try:
             yield
         finally:

@@ -52,8 +52,8 @@ from tablewright.store import (
 from tablewright.store import offloaded_sizes as outside
 from tablewright.systems.support.maintenance_jobs import Tell
 from tablewright.systems.support.model import Case, Event, Feedback, Ticket, tickets
-from tablewright.systems.support.readable_filter import Sieve
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.support.readable_filter import ReadableFilter
+from tablewright.systems.unreadable_log import UnreadableLog
 
 Format = Literal["jsonl", "parquet"]
 
@@ -124,17 +124,17 @@ class Export:
         *,
         format: Format = "jsonl",
         identified: bool = False,
-        notes: Notes | None = None,
+        unreadable_log: UnreadableLog | None = None,
     ) -> None:
         """ExportError if the folder has an export of another kind."""
         self._store = store
-        self._notes = notes or Notes("support")
+        self._unreadable_log = unreadable_log or UnreadableLog("support")
         # Tickets that an export of the whole table has left out, as they, or something of theirs, cannot be read.
         self.unreadable: set[str] = set()
         # Changes that an export of what has changed since could not read; they are dead letters.
         self.put_aside = 0
         self._is_whole = False
-        self._sieve = Sieve(EXPORTED, self._notes)
+        self._filter = ReadableFilter(EXPORTED, self._unreadable_log)
         self._now = now
         self._folder = folder
         self._secret = secret
@@ -183,7 +183,7 @@ class Export:
 
     def _wanted(self, change: RawChange) -> bool:
         """Whether a ticket is to be exported for a change; of the whole table, without what cannot be read."""
-        if not self._is_whole or not EXPORTED(change) or self._sieve(change):
+        if not self._is_whole or not EXPORTED(change) or self._filter(change):
             return EXPORTED(change)
         ticket_id = (change.after or change.before or {}).get("ticket_id", {}).get("S")
         if ticket_id is not None:
@@ -230,7 +230,7 @@ class Export:
             tell(progress.items, progress.estimated or None)
 
         self._save(replace(self._note, begun=False))
-        self._is_whole, self._sieve = True, Sieve(EXPORTED, self._notes)
+        self._is_whole, self._filter = True, ReadableFilter(EXPORTED, self._unreadable_log)
         self.unreadable.clear()
         try:
             consumer.rebuild([], on_progress=on_progress, settle=settle)
@@ -268,7 +268,7 @@ class Export:
             if not self._is_whole:
                 # The consumer puts the change aside.
                 raise
-            self._notes.add(error)
+            self._unreadable_log.add(error)
             self.unreadable.add(ticket_id)
             return None
 

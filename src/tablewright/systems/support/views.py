@@ -17,7 +17,7 @@ from tablewright.systems.json_numbers import Whole
 from tablewright.systems.support.maintenance_jobs import JobState
 from tablewright.systems.support.model import Case, Event, Feedback, Priority, Status, Ticket
 from tablewright.systems.support.service import Dashboard
-from tablewright.systems.unreadable_items import UnreadableItem, shown
+from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
 LEFT_OUT: Any = Field(default_factory=list, description="items of the list that cannot be read, and are left out")
 
@@ -41,7 +41,7 @@ class TicketIds(Strict):
 
 class StatusChange(Strict):
     status: Status
-    expected: Status = Field(description="the status that the change is based on; refused if it is another by now")
+    expected: Status = Field(description="the status that the change is based on; refused if it has changed")
 
 
 class Escalation(Strict):
@@ -116,7 +116,11 @@ class TicketPage(TypedDict):
 
 
 def ticket_page(tickets: Iterable[Ticket], unreadable: Iterable[Unreadable], cursor: str | None = None) -> TicketPage:
-    return {"tickets": [ticket_view(ticket) for ticket in tickets], "cursor": cursor, "unreadable": shown(unreadable)}
+    return {
+        "tickets": [ticket_view(ticket) for ticket in tickets],
+        "cursor": cursor,
+        "unreadable": unreadable_items(unreadable),
+    }
 
 
 class EscalationView(BaseModel):
@@ -204,7 +208,7 @@ class CaseView(BaseModel):
             ticket=ticket_view(case.ticket),
             events=[EventView.of(event) for event in case.events],
             feedback=[FeedbackView.of(each) for each in feedback],
-            unreadable=shown(unreadable),
+            unreadable=unreadable_items(unreadable),
         )
 
 
@@ -235,10 +239,10 @@ class Metrics(BaseModel):
 
 class JobView(BaseModel):
     running: bool
-    done: int = Field(description="how much has been gone through")
+    done: int = Field(description="how much is done")
     total: int | None = Field(description="of how much, as far as that is known")
-    outcome: str | None = Field(description="what it came to, once it is over")
-    failed: str | None = Field(description="the kind of error that it ended with")
+    outcome: str | None = Field(description="the result, once it has ended")
+    failed: str | None = Field(description="the error that it ended with")
 
     @classmethod
     def of(cls, state: JobState) -> JobView:

@@ -12,7 +12,7 @@ from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
 from tablewright.systems.tasks.model import Group, Priority, Status, Task, design
 from tablewright.systems.tasks.service import Tasks
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 __all__ = ["system"]
 
@@ -29,7 +29,7 @@ _TASKS = (
 
 
 def _service(runtime: Runtime) -> Tasks:
-    return Tasks(runtime.store, runtime.clock, Notes("tasks", runtime.metrics, runtime.now))
+    return Tasks(runtime.store, runtime.clock, UnreadableLog("tasks", runtime.metrics, runtime.now))
 
 
 def _task_id(task: Task) -> str:
@@ -64,7 +64,7 @@ system = System(
     router,
     service=_service,
     admit=Tasks.admit,
-    consumers=lambda runtime, service: handlers.consumers(runtime, service.notes),
+    consumers=lambda runtime, service: handlers.consumers(runtime, service.unreadable_log),
     demo=_demo,
     demo_users=_USERS,
 )

@@ -17,13 +17,14 @@ from tablewright.runtime.http.problems import documented
 from tablewright.runtime.idempotency import Responder
 from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
 from tablewright.runtime.mail.event_mail import ADDRESS, LONGEST_ADDRESS
+from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
 from tablewright.systems.tasks.service import Tasks
-from tablewright.systems.unreadable_items import NoteList, TellingRouter, UnreadableItem, shown
+from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
-tasks_router = TellingRouter("tasks", tags=["tasks"])
-users_router = TellingRouter("tasks", tags=["users"])
-upkeep_router = TellingRouter("tasks", tags=["upkeep"])
+tasks_router = SystemRouter("tasks", tags=["tasks"])
+users_router = SystemRouter("tasks", tags=["users"])
+upkeep_router = SystemRouter("tasks", tags=["upkeep"])
 
 Service = Annotated[Tasks, Depends(service_of)]
 
@@ -171,7 +172,7 @@ class UserView(TypedDict):
     updatedAt: When
 
 
-_More = Annotated[str | None, Field(description="where the next page begins; none when there are no more")]
+_More = Annotated[str | None, Field(description="for the next page; null when there are no more")]
 
 
 class TaskPage(TypedDict):
@@ -203,14 +204,14 @@ class UserPage(TypedDict):
 
 @tasks_router.post("/tasks", status_code=201, responses=documented(409))
 async def create_task(body: NewTask, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None) -> TaskView:
-    """Create a task. Admins only. Its status is OPEN, and nobody has it yet."""
+    """Create a task. Admins only. Its status is OPEN, and it is assigned to nobody."""
     responder = Responder(_task, admin.user_id, idempotency_key)
     return await tasks.create(body.title, body.description, body.priority, responder, admin=admin)
 
 
 @tasks_router.get("/tasks", responses=documented(400))
 async def list_tasks(
-    status: Annotated[Status, Query(description="the status that they have")],
+    status: Annotated[Status, Query(description="the status to look for")],
     tasks: Service,
     _: Member,
     newest_first: Annotated[bool, Query(alias="newestFirst", description="newest first, not oldest")] = False,
@@ -220,7 +221,7 @@ async def list_tasks(
     """The tasks of a status, in the order of their creation."""
     page = await tasks.by_status(status, newest_first=newest_first, limit=limit, cursor=cursor)
     found = [_task(task) for task in page.items]
-    return {"tasks": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
+    return {"tasks": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
 
 
 @tasks_router.get("/tasks/{taskId}", responses=documented(404, 409))
@@ -234,7 +235,7 @@ async def get_full_task(task_id: TaskId, tasks: Service, _: Member) -> FullTaskV
     """A task with all of its assignments."""
     full, unreadable = await tasks.full(task_id)
     assignments = [_assignment(each) for each in full.assignments]
-    return {**_task(full.task), "assignments": assignments, "unreadable": shown(unreadable)}
+    return {**_task(full.task), "assignments": assignments, "unreadable": unreadable_items(unreadable)}
 
 
 @tasks_router.patch("/tasks/{taskId}", responses=documented(404, 409))
@@ -245,7 +246,7 @@ async def change_task(task_id: TaskId, body: TaskChanges, tasks: Service, admin:
 
 @tasks_router.put("/tasks/{taskId}/status", responses=documented(404, 409))
 async def change_status(task_id: TaskId, body: StatusChange, tasks: Service, caller: Member) -> TaskView:
-    """Move a task on; for those whom it is assigned to, and for Admins.
+    """Change the status of a task. For its assignees, and for Admins.
 
     | from | to |
     |---|---|
@@ -279,15 +280,15 @@ async def assign_task(
 async def list_assignments(
     task_id: TaskId, tasks: Service, _: Member, limit: Limit = 25, cursor: Cursor = None
 ) -> AssignmentPage:
-    """Whom a task is assigned to."""
+    """The assignments of a task."""
     page = await tasks.assignments(task_id, limit=limit, cursor=cursor)
     found = [_assignment(each) for each in page.items]
-    return {"assignments": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
+    return {"assignments": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
 
 
 @tasks_router.delete("/tasks/{taskId}/assignments/{userId}", status_code=204, responses=documented(404))
 async def unassign_task(task_id: TaskId, user_id: UserId, tasks: Service, _: Admin) -> None:
-    """Take a task away from a user. Admins only."""
+    """Remove an assignment. Admins only."""
     await tasks.unassign(task_id, user_id)
 
 
@@ -295,7 +296,7 @@ async def unassign_task(task_id: TaskId, user_id: UserId, tasks: Service, _: Adm
 async def list_tasks_of_user(
     user_id: UserId, tasks: Service, _: Member, limit: Limit = 25, cursor: Cursor = None
 ) -> AssignedTaskPage:
-    """The tasks that are assigned to a user; none for a user whom nobody knows."""
+    """The tasks that are assigned to a user; empty for an unknown user."""
     return await _tasks_of(tasks, user_id, limit, cursor)
 
 
@@ -322,14 +323,14 @@ async def create_user(body: NewUser, tasks: Service, admin: Admin, idempotency_k
 async def list_users(
     tasks: Service,
     _: Admin,
-    status: Annotated[UserStatus, Query(description="the status that they have")] = UserStatus.ACTIVE,
+    status: Annotated[UserStatus, Query(description="the status to look for")] = UserStatus.ACTIVE,
     limit: Limit = 25,
     cursor: Cursor = None,
 ) -> UserPage:
     """The users, by their ids. Admins only."""
     page = await tasks.users(status, limit=limit, cursor=cursor)
     found = [_user(user) for user in page.items]
-    return {"users": found, "cursor": page.cursor, "unreadable": shown(page.unreadable)}
+    return {"users": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
 
 
 @users_router.get("/users/{userId}", responses=documented(404, 409))
@@ -360,15 +361,15 @@ async def deactivate_user(
 async def reactivate_user(
     user_id: UserId, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None
 ) -> UserView:
-    """Let a user who was deactivated back in. Admins only."""
+    """Reactivate a user. Admins only."""
     changes = {"user_status": UserStatus.ACTIVE}
     return await tasks.change_user(user_id, changes, Responder(_user, admin.user_id, idempotency_key))
 
 
 @upkeep_router.get("/unreadable")
-async def unreadable(tasks: Service, _: Admin) -> NoteList:
-    """Items that could not be read since this process began, the latest first: which, what is wrong, how often."""
-    return NoteList.of(tasks.notes)
+async def unreadable(tasks: Service, _: Admin) -> UnreadableList:
+    """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
+    return UnreadableList.of(tasks.unreadable_log)
 
 
 router = APIRouter(routes=[*tasks_router.routes, *users_router.routes, *upkeep_router.routes])
@@ -387,7 +388,7 @@ async def _tasks_of(tasks: Tasks, user_id: str, limit: int, cursor: str | None) 
         }
         for each in found
     ]
-    return {"tasks": views, "cursor": more, "unreadable": shown(unreadable)}
+    return {"tasks": views, "cursor": more, "unreadable": unreadable_items(unreadable)}
 
 
 def _task(task: Task) -> TaskView:

@@ -31,7 +31,7 @@ from tablewright.store import (
 )
 from tablewright.systems.tasks import mail_templates
 from tablewright.systems.tasks.model import Assignment, FullTask, Task, User, UserStatus, task_management
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 SOURCE = "tasks"
 _MAILED = ("TaskAssigned", "TaskStatusUpdated")
@@ -39,15 +39,15 @@ _MAILED = ("TaskAssigned", "TaskStatusUpdated")
 _EVENTS_PER_CHECKPOINT = 10
 
 
-def consumers(runtime: Runtime, notes: Notes | None = None) -> list[ConsumerSpec]:
+def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> list[ConsumerSpec]:
     """The consumers of this system."""
     metrics = runtime.metrics
-    reader = TolerantReader(runtime.blocking, (notes or Notes(SOURCE)).add)
+    reader = TolerantReader(runtime.blocking, (unreadable_log or UnreadableLog(SOURCE)).add)
     publish = publisher(SOURCE, events_of, lambda type_: metrics.of(metrics.events, type_).inc())
 
     def send(changes: Sequence[AnyChange], effects: Effects) -> None:
         for event in events_in(changes):
-            runtime.mailer.settle(event, letters_about(reader, event), effects)
+            runtime.mailer.settle(event, messages_about(reader, event), effects)
 
     return [
         # Half of what a transaction takes: each change gives one event at most.
@@ -82,10 +82,10 @@ def events_of(change: AnyChange) -> Iterator[tuple[str, dict[str, Any]]]:
         )
 
 
-def letters_about(reader: TolerantReader, event: Event) -> Iterator[Message]:
-    """The letters that an event gives rise to, to active users only and to nobody twice.
+def messages_about(reader: TolerantReader, event: Event) -> Iterator[Message]:
+    """The messages about an event, to active users only and to nobody twice.
 
-    Unreadable, after all letters that there can be, if there might be others.
+    Unreadable, after all messages that can be made, if there might be others.
     """
     detail = event.detail
     if event.type == "TaskAssigned":

@@ -47,7 +47,7 @@ from tablewright.systems.tasks.model import (
     User,
     UserStatus,
 )
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
 
@@ -65,11 +65,13 @@ class Assigned:
 class Tasks:
     """Tasks, their assignments, and users."""
 
-    def __init__(self, store: AsyncStore, clock: Callable[[], float], notes: Notes | None = None) -> None:
-        self.notes = notes or Notes("tasks")
+    def __init__(
+        self, store: AsyncStore, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
+    ) -> None:
+        self.unreadable_log = unreadable_log or UnreadableLog("tasks")
         self._store = store
         self._clock = clock
-        self._reader = AsyncTolerantReader(store, self.notes.add)
+        self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._idempotency = Idempotency("tasks")
 
     async def admit(self, caller: Caller) -> Caller:
@@ -77,8 +79,10 @@ class Tasks:
         try:
             profile = await self._store.get(User.by_id(user_id=caller.user_id), consistent=True)
         except Unreadable as error:
-            self.notes.add(error)
-            raise Forbidden("your profile cannot be read, so you have no role here; ask an admin to mend it") from None
+            self.unreadable_log.add(error)
+            raise Forbidden(
+                "your profile cannot be read, so you have no role here; ask an admin to repair it"
+            ) from None
         if profile is None:
             return caller
         if profile.user_status is not UserStatus.ACTIVE:
@@ -152,7 +156,7 @@ class Tasks:
             raise _not_assigned(task_id)
         if status not in FOLLOWING[task.status]:
             allowed = " or ".join(FOLLOWING[task.status])
-            hint = f"it can become {allowed}, not {status}" if allowed else "it stays so"
+            hint = f"it can become {allowed}, not {status}" if allowed else "it cannot be changed"
             raise Clash(f"task {task_id} is {task.status}; {hint}")
         change = Update(task, status=status, updated_by=caller.user_id, expect={"status": task.status})
         checks = [] if is_admin else [Check(lookup)]
@@ -165,7 +169,7 @@ class Tasks:
             if isinstance(changed, NotFound):
                 raise _no_task(task_id) from None
             if isinstance(changed, ConditionFailed):
-                raise Clash(f"somebody else changed the status of task {task_id}; look at it again") from None
+                raise Clash(f"somebody else changed the status of task {task_id}; read it again") from None
             raise
         return task
 
@@ -201,7 +205,7 @@ class Tasks:
                 await self._user(user_id)
                 raise Invalid(f"user {user_id} is deactivated", field="userId") from None
             if isinstance(existing, AlreadyExists):
-                raise Clash(f"task {task_id} is assigned to {user_id} already", kind="already-exists") from None
+                raise Clash(f"task {task_id} is already assigned to {user_id}", kind="already-exists") from None
             if isinstance(task, ConditionFailed):
                 await self.get(task_id, consistent=True)
                 raise _closed(task_id) from None
@@ -214,7 +218,7 @@ class Tasks:
     async def assignments(
         self, task_id: str, *, limit: int = 25, cursor: str | None = None
     ) -> TolerantPage[Assignment]:
-        """Whom a task is assigned to."""
+        """The assignments of a task."""
         page = await self._reader.page(Assignment.of_task(task_id=task_id), limit=limit, cursor=cursor)
         if not page.items and not page.unreadable and cursor is None:
             await self.get(task_id)
@@ -255,7 +259,7 @@ class Tasks:
             request = {"user_id": user_id, "email": email, "groups": sorted(groups)}
             return await self._idempotency.execute(self._store, "user", request, responder, work)
         except AlreadyExists:
-            raise Clash(f"there is a user {user_id} already", kind="already-exists") from None
+            raise Clash(f"user {user_id} already exists", kind="already-exists") from None
 
     async def user(self, user_id: str, *, caller: Caller) -> User:
         """A profile, for its owner and for Admins."""
@@ -310,15 +314,15 @@ class Tasks:
 
 
 def _no_task(task_id: str) -> Missing:
-    return Missing(f"task {task_id} is not there")
+    return Missing(f"there is no task {task_id}")
 
 
 def _no_user(user_id: str) -> Missing:
-    return Missing(f"user {user_id} is not there")
+    return Missing(f"there is no user {user_id}")
 
 
 def _closed(task_id: str) -> Clash:
-    return Clash(f"task {task_id} is closed, and stays as it is")
+    return Clash(f"task {task_id} is closed and cannot be changed")
 
 
 def _not_assigned(task_id: str) -> Forbidden:

@@ -26,11 +26,11 @@ from tablewright.dynamo.expressions.builder import (
     one_of,
     render,
 )
-from tablewright.model import ModelError
+from tablewright.model import ModelError, Template
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.model.items.field_layout import encode_value
 from tablewright.model.keys.fast_keys import AttributeBuilder, attribute_builder
-from tablewright.model.keys.key_template import PAST, Field, Part, Template
+from tablewright.model.keys.key_template import PAST, Field, Part
 from tablewright.store.read.planning.key_range import ItemCheck
 from tablewright.store.read.planning.query_template import AccessPath, BoundedKey, QueryTemplate, ValueBuilder
 

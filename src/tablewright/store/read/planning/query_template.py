@@ -15,13 +15,12 @@ from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item
 from tablewright.dynamo.expressions.builder import Placeholders, render
-from tablewright.model import Entity, Query, schema_of
+from tablewright.model import Entity, Query, Schema, Template, schema_of
 from tablewright.model.declarations import KeyRule
 from tablewright.model.items.field_layout import encode_value
 from tablewright.model.items.field_spec import FieldLocation
 from tablewright.model.keys.fast_keys import AttributeBuilder, build_attributes
-from tablewright.model.keys.key_template import Field, Template
-from tablewright.model.schema import Schema
+from tablewright.model.keys.key_template import Field
 from tablewright.store.context import Context
 from tablewright.store.read.planning.key_range import ItemCheck, KeyRange, key_range
 from tablewright.store.read.planning.read_plan import ReadPlan, ReadTarget

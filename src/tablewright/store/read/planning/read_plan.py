@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tablewright.dynamo import Item
+from tablewright.model import Schema
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.model.schema import Schema
 from tablewright.store.read.planning.key_range import ItemCheck
 
 

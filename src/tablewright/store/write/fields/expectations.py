@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item
-from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, one_of, value_at
-from tablewright.model import ModelError
+from tablewright.dynamo import AttributeValue, Item, value_at
+from tablewright.dynamo.expressions.builder import Condition, any_of, equals, missing, one_of
+from tablewright.model import ModelError, Schema
 from tablewright.model.items.field_layout import invalid_value
-from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.errors import ConditionFailed, StoreError
 from tablewright.store.item_description import describe_item

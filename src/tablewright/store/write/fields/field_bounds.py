@@ -17,18 +17,9 @@ from typing import Any
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
-from tablewright.dynamo import AttributeValue, Item
-from tablewright.dynamo.expressions.builder import (
-    Condition,
-    compare,
-    compare_size,
-    contains,
-    exists,
-    missing,
-    one_of,
-    value_at,
-)
-from tablewright.model.schema import Schema
+from tablewright.dynamo import AttributeValue, Item, value_at
+from tablewright.dynamo.expressions.builder import Condition, compare, compare_size, contains, exists, missing, one_of
+from tablewright.model import Schema
 from tablewright.model.values.attribute_codec import decode, number_text
 from tablewright.store.errors import ConditionFailed, StoreError
 from tablewright.store.item_description import describe_item

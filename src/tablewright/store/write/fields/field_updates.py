@@ -16,9 +16,8 @@ from pydantic import ValidationError
 
 from tablewright.dynamo import AttributeValue, parse_path
 from tablewright.dynamo.expressions.builder import UpdateActions
-from tablewright.model import Entity, ModelError
+from tablewright.model import Entity, ModelError, Schema
 from tablewright.model.items.item_decoding import partial_entity_error
-from tablewright.model.schema import Schema
 from tablewright.model.values.attribute_codec import Encoder, encode
 from tablewright.store.write.fields.field_paths import cached, place_of
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tablewright.model.schema import Schema
+from tablewright.model import Schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tablewright.dynamo.expressions.builder import (
     missing,
     with_expressions,
 )
-from tablewright.model.schema import Schema
+from tablewright.model import Schema
 from tablewright.model.values.attribute_codec import number_text
 from tablewright.store.context import Context
 

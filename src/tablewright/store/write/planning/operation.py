@@ -22,9 +22,8 @@ from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_of, with_expressions
-from tablewright.model import Entity, Lookup, schema_of
+from tablewright.model import Entity, Lookup, Schema, schema_of
 from tablewright.model.items.item_decoding import partial_entity_error
-from tablewright.model.schema import Schema
 from tablewright.store.argument_checks import A_TARGET, AN_ENTITY, wrong_argument
 from tablewright.store.blobs.offload import Offload, Placement
 from tablewright.store.context import Context

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, holds
-from tablewright.model.schema import Schema
+from tablewright.model import Schema
 from tablewright.store.context import Context
 from tablewright.store.errors import StoreError, VersionConflict
 from tablewright.store.item_description import describe_item

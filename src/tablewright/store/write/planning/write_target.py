@@ -6,8 +6,7 @@ from typing import Any
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal, holds
-from tablewright.model import Entity, Lookup, schema_of
-from tablewright.model.schema import Schema
+from tablewright.model import Entity, Lookup, Schema, schema_of
 from tablewright.store.context import Context
 from tablewright.store.errors import ReadRequired
 from tablewright.store.flow.driver import Flow, Request

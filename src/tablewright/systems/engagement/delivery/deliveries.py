@@ -59,7 +59,7 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.scoring.filter_chain import frequency_of, is_quiet, unwanted
 from tablewright.systems.engagement.scoring.prospects import Prospect
-from tablewright.systems.unreadable_items import Notes, told
+from tablewright.systems.unreadable_log import UnreadableLog, describe
 
 _log = logging.getLogger(__name__)
 
@@ -107,11 +107,11 @@ class Deliveries:
         store: Store,
         adapters: Mapping[str, Adapter],
         clock: Callable[[], datetime],
-        notes: Notes | None = None,
+        unreadable_log: UnreadableLog | None = None,
     ) -> None:
         self._store = store
-        self._notes = notes or Notes("engagement")
-        self._reader = TolerantReader(store, self._notes.add)
+        self._unreadable_log = unreadable_log or UnreadableLog("engagement")
+        self._reader = TolerantReader(store, self._unreadable_log.add)
         self._adapters = adapters
         self._clock = clock
 
@@ -185,10 +185,10 @@ class Deliveries:
         try:
             return self._deliver(program, configuration, channel, entry)
         except Unreadable as error:
-            self._notes.add(error)
+            self._unreadable_log.add(error)
             if error.entity == Quota.__name__:
                 # That is nobody's candidate's alone.
-                raise Unavailable(told(error)) from None
+                raise Unavailable(describe(error)) from None
             return _Outcome.UNREADABLE
 
     def _deliver(

@@ -40,23 +40,23 @@ def parsed(text: str) -> Address:
     """An address of the web; ValueError, which says what is wrong with it, if it is none."""
     if not _PRINTABLE(text):
         raise ValueError(
-            "it is plain ASCII without spaces: write a host of other letters as xn--..., and others as %.."
+            "use plain ASCII without spaces: write an international host name as xn--..., and other characters as %.."
         )
     try:
         parts = urlsplit(text)
         host = (parts.hostname or "").lower()
     except ValueError:
-        raise ValueError("its host cannot be read") from None
+        raise ValueError("the host is not valid") from None
     if parts.scheme not in _PORTS or not host or parts.username is not None or parts.password is not None:
-        raise ValueError("it is an address that begins with http:// or https://, without a password in it")
+        raise ValueError("use a URL that starts with http:// or https:// and has no password in it")
     if not (_is_literal(host) if "[" in parts.netloc else _NAME(host)):
-        raise ValueError("its host is neither a name nor an address")
+        raise ValueError("the host is neither a name nor an IP address")
     try:
         port = _PORTS[parts.scheme] if parts.port is None else parts.port
     except ValueError:
         port = 0
     if port == 0:
-        raise ValueError("its port is a number from 1 to 65535")
+        raise ValueError("the port has to be a number from 1 to 65535")
     return Address(parts.scheme, host, port)
 
 

@@ -55,7 +55,9 @@ class Program(Entity, table=programs, naming=camel_case):
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
             told = f"{where}: {first['msg']}" if where else first["msg"]
-            raise Clash(f"program {self.program_id} cannot work as it is stored ({told}): put it again") from None
+            raise Clash(
+                f"program {self.program_id} is not valid any more as it is stored ({told}): put it again"
+            ) from None
 
 
 class ProgramVersion(Entity, table=programs, naming=camel_case):

@@ -53,8 +53,8 @@ class Runner:
         self._runs = runs
         self._deliveries = deliveries
         self._clock = clock
-        self.notes = runs.notes
-        self._reader = TolerantReader(store, self.notes.add)
+        self.unreadable_log = runs.unreadable_log
+        self._reader = TolerantReader(store, self.unreadable_log.add)
         self._leaving = threading.Event()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -84,7 +84,9 @@ class Runner:
         with self._lock:
             self._threads = [thread for thread in self._threads if thread.is_alive()]
             if len(self._threads) >= MOST_AT_ONCE:
-                raise TooMany(f"{MOST_AT_ONCE} runs are going on here; begin the next when one has ended", 10)
+                raise TooMany(
+                    f"{MOST_AT_ONCE} runs are in progress here; start the next when one of them has ended", 10
+                )
 
     def launch(self, held: Held) -> Run:
         """Carry a run out in a thread."""
@@ -122,7 +124,7 @@ class Runner:
                 self.require_room()
                 self.launch(self._runs.take_over(slot))
             except Unreadable as error:
-                self.notes.add(error)
+                self.unreadable_log.add(error)
             except (Clash, Missing, TooMany):
                 continue
             except StoreError:

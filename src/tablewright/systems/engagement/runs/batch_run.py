@@ -1,7 +1,7 @@
 """Batch runs: all customers of a program, a chunk at a time, one run of a program at a time.
 
 Whoever carries a run out holds the program's slot (``ledger``). Candidates are written in transactions together with
-the run's record, a pack of customers at a time (``packs``):
+the run's record, a batch of customers at a time (``batches``):
 
     slot: mine still? ─┐
     record: checkpoint ├─ one transaction ─▶ a customer is behind the checkpoint exactly if its candidate is written
@@ -12,7 +12,7 @@ was not, each of them once. Whoever lost the slot writes nothing more. A run goe
 began with.
 
 Events change candidates meanwhile. A customer whose candidate has changed since it was read is written alone, after a
-wait, as it is by then; one that others keep changing is an error of that customer, and the run goes on.
+wait, as it is by then; one that other requests keep changing is an error of that customer, and the run goes on.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from tablewright.store import (
 from tablewright.systems.engagement.model import Candidate, Checkpoint, ProgramVersion, Run, RunState
 from tablewright.systems.engagement.runs.customer_batches import (
     Planned,
+    batches_of,
     contested,
     distinct,
-    packs_of,
     record_behind,
 )
 from tablewright.systems.engagement.runs.heartbeat import kept
@@ -48,14 +48,14 @@ from tablewright.systems.engagement.runs.run_records import ENDED, LEASE, Held, 
 from tablewright.systems.engagement.scoring.pipeline import Assessment, Pipeline, Plan
 from tablewright.systems.engagement.sources.connectors import Sources
 from tablewright.systems.engagement.sources.row_chunks import Halted, Unreadable
-from tablewright.systems.unreadable_items import told
+from tablewright.systems.unreadable_log import describe
 
 CHUNK = 500
 # Tries to write a customer alone, and the seconds between them: up to 0.02, 0.04, ... and never more than the longest.
 _ATTEMPTS = 10
 _FIRST_WAIT = 0.02
 _LONGEST_WAIT = 0.5
-_CONTESTED = "others keep changing the candidate"
+_CONTESTED = "other requests keep changing the candidate"
 _LOOK_EVERY = 1.0
 
 Told = Callable[[Run], None]
@@ -92,7 +92,7 @@ class Runs(Ledger):
         lease: timedelta = LEASE,
         entropy: random.Random | None = None,
     ) -> None:
-        super().__init__(pipeline.store, clock, pipeline.notes, lease=lease)
+        super().__init__(pipeline.store, clock, pipeline.unreadable_log, lease=lease)
         self._pipeline = pipeline
         self._sources = sources
         self._chunk = chunk
@@ -182,24 +182,24 @@ class Runs(Ledger):
         alone = 0
         while rest:
             size = sizes.pop(0) if sizes else len(rest)
-            for pack in packs_of(self._planned(held.run, plan, rest[:size])):
+            for batch in batches_of(self._planned(held.run, plan, rest[:size])):
                 _leave_if(leaving)
                 try:
-                    self._commit(held, connector, pack)
+                    self._commit(held, connector, batch)
                 except Cancelled as cancelled:
                     _raise_if_ended(cancelled)
                     # Somebody has changed a candidate since it was read: those before it, then it alone, all read anew.
-                    before = contested(cancelled, pack)
+                    before = contested(cancelled, batch)
                     sizes = [before, 1] if before else [1]
-                    alone += len(pack) == 1
+                    alone += len(batch) == 1
                     if alone == _ATTEMPTS:
-                        if not pack[0].operations:
-                            raise Conflict("others keep changing the record of the run") from None
+                        if not batch[0].operations:
+                            raise Conflict("other requests keep changing the record of the run") from None
                         rest[0].error, alone = _CONTESTED, 0
                     leaving.wait(self._random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**alone)))
                     break
                 alone = 0
-                rest = rest[len(pack) :]
+                rest = rest[len(batch) :]
                 tell(held.run)
 
     def _planned(self, run: Run, plan: Plan, assessments: Sequence[Assessment]) -> list[Planned]:
@@ -212,23 +212,23 @@ class Runs(Ledger):
                 continue
             found = next(existing)
             if found is not None and not isinstance(found, Candidate):
-                each.error = told(found)
+                each.error = describe(found)
                 planned.append(Planned(each, []))
                 continue
             operations, candidate = self._pipeline.writes(plan, each, found, run_id=run.run_id)
             planned.append(Planned(each, operations, candidate.rejected))
         return planned
 
-    def _commit(self, held: Held, connector: int, pack: Sequence[Planned]) -> None:
+    def _commit(self, held: Held, connector: int, batch: Sequence[Planned]) -> None:
         run, slot = held.run, held.slot
         self._store.transact(
             Update(slot, expect={"owner": slot.owner}, until=self._clock() + self._lease, taken_over=0),
             Update(
                 run,
                 expect={"state": RunState.RUNNING, "requested": None},
-                **record_behind(run, connector, pack, self._clock()),
+                **record_behind(run, connector, batch, self._clock()),
             ),
-            *(operation for each in pack for operation in each.operations),
+            *(operation for each in batch for operation in each.operations),
         )
 
 

@@ -28,16 +28,16 @@ def check_cron(text: str) -> str:
     try:
         next(CronSim(text, _SOME_DAY))
     except CronSimError as error:
-        raise ValueError(f"it is no cron expression ({error}); one is 0 2 * * *") from None
+        raise ValueError(f"it is not a cron expression ({error}); an example is 0 2 * * *") from None
     except StopIteration:
-        raise ValueError("it is a cron expression that is never due") from None
+        raise ValueError("this cron expression never matches") from None
     return text
 
 
 def check_time_zone(name: str) -> str:
-    """The name; ValueError if it is no time zone."""
+    """The name; ValueError if it is not a time zone."""
     if name not in _zones():
-        raise ValueError("it is no time zone; one is Europe/Rome, and another UTC")
+        raise ValueError("it is not a time zone; examples are Europe/Rome and UTC")
     return name
 
 

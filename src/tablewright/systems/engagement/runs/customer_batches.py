@@ -1,4 +1,4 @@
-"""Customers of a run in packs: as many as one transaction takes, and what the run's record says behind them."""
+"""Customers of a run in batches: as many as one transaction takes, and what the run's record says behind them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Planned:
     is_rejected: bool = False
 
 
-def contested(cancelled: Cancelled, pack: Sequence[Planned]) -> int:
-    """How many of a pack come before the first whose candidate others have changed."""
+def contested(cancelled: Cancelled, batch: Sequence[Planned]) -> int:
+    """How many of a batch come before the first whose candidate others have changed."""
     reasons = iter(cancelled.reasons[2:])
-    for before, each in enumerate(pack):
+    for before, each in enumerate(batch):
         if any(reason is not None for reason in islice(reasons, len(each.operations))):
             return before
     return 0
@@ -48,30 +48,30 @@ def distinct(chunk: Sequence[Prospect]) -> list[Prospect]:
     return list(found.values())
 
 
-def packs_of(planned: Sequence[Planned]) -> Iterator[list[Planned]]:
+def batches_of(planned: Sequence[Planned]) -> Iterator[list[Planned]]:
     """As many customers as a transaction takes, one after the other."""
-    pack: list[Planned] = []
+    batch: list[Planned] = []
     actions = customers = 0
     for each in planned:
         if actions + len(each.operations) > _ACTIONS or customers == _CUSTOMERS:
-            yield pack
-            pack, actions, customers = [], 0, 0
-        pack.append(each)
+            yield batch
+            batch, actions, customers = [], 0, 0
+        batch.append(each)
         actions += len(each.operations)
         customers += bool(each.operations)
-    if pack:
-        yield pack
+    if batch:
+        yield batch
 
 
-def record_behind(run: Run, connector: int, pack: Sequence[Planned], now: datetime) -> dict[str, Any]:
-    """The record of a run behind a pack."""
-    assessed = [each.assessment for each in pack]
+def record_behind(run: Run, connector: int, batch: Sequence[Planned], now: datetime) -> dict[str, Any]:
+    """The record of a run behind a batch."""
+    assessed = [each.assessment for each in batch]
     failed = [each for each in assessed if each.error is not None]
-    rejected = sum(each.is_rejected for each in pack)
+    rejected = sum(each.is_rejected for each in batch)
     before = run.counts
     counts = Counts(
-        read=before.read + len(pack),
-        candidates=before.candidates + len(pack) - len(failed) - rejected,
+        read=before.read + len(batch),
+        candidates=before.candidates + len(batch) - len(failed) - rejected,
         rejected=before.rejected + rejected,
         failed=before.failed + len(failed),
         cached=before.cached + sum(each.cached for each in assessed),

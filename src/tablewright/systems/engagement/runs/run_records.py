@@ -29,7 +29,7 @@ from tablewright.store import (
     Update,
 )
 from tablewright.systems.engagement.model import Program, Run, RunState, Slot
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 LEASE = timedelta(seconds=60)
 # What becomes of a run that was asked to end.
@@ -50,10 +50,12 @@ class Held:
 class Ledger:
     """Begins and ends runs, and keeps their slots."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], notes: Notes, *, lease: timedelta = LEASE) -> None:
-        self.notes = notes
+    def __init__(
+        self, store: Store, clock: Callable[[], datetime], unreadable_log: UnreadableLog, *, lease: timedelta = LEASE
+    ) -> None:
+        self.unreadable_log = unreadable_log
         self._store = store
-        self._reader = TolerantReader(store, notes.add)
+        self._reader = TolerantReader(store, unreadable_log.add)
         self._clock = clock
         self._lease = lease
 
@@ -97,8 +99,8 @@ class Ledger:
         if slot is None:
             return Clash("another run has just ended; try again")
         if slot.until <= self._clock():
-            return Clash(f"run {slot.run_id} was cut short; resume or cancel it", run_id=slot.run_id)
-        return Clash(f"run {slot.run_id} is going on; there is one run of a program at a time", run_id=slot.run_id)
+            return Clash(f"run {slot.run_id} was interrupted; resume or cancel it", run_id=slot.run_id)
+        return Clash(f"run {slot.run_id} is in progress; a program has one run at a time", run_id=slot.run_id)
 
     def resume(self, run: Run) -> Held:
         """Take up a run that was stopped, failed, or cut short; Clash if it is none of these, or the program is off."""
@@ -118,7 +120,7 @@ class Ledger:
             raise Clash(f"run {run.run_id} is {run.state}")
         found = self._store.get(Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id))
         if found is None or found.run_id != run.run_id or found.until > self._clock():
-            raise Clash(f"run {run.run_id} is going on")
+            raise Clash(f"run {run.run_id} is in progress")
         return self.take_over(found)
 
     def take_over(self, slot: Slot) -> Held:
@@ -132,12 +134,12 @@ class Ledger:
                 taken_over=slot.taken_over + 1,
             )
         except (ConditionFailed, NotFound, Conflict):
-            raise Clash(f"run {slot.run_id} is going on") from None
+            raise Clash(f"run {slot.run_id} is in progress") from None
         held = Held(self.get(slot), slot)
         if slot.taken_over > _TAKEN_OVER:
             # Whatever it is that ends processes, it must not end all of them for ever.
-            self.end(held, RunState.FAILED, f"it was cut short {_TAKEN_OVER} times in a row at the same place")
-            raise Clash(f"run {slot.run_id} was cut short too often; look at its record, and resume it")
+            self.end(held, RunState.FAILED, f"it was interrupted {_TAKEN_OVER} times in a row at the same place")
+            raise Clash(f"run {slot.run_id} was interrupted too often; look at its record, and resume it")
         return held
 
     def free_slots(self) -> None:
@@ -177,7 +179,7 @@ class Ledger:
         if isinstance(slot, Slot):
             if slot.run_id == run_id:
                 if slot.until > self._clock():
-                    raise Clash(f"run {run_id} is going on; stop it first")
+                    raise Clash(f"run {run_id} is in progress; stop it first")
                 operations.append(Delete(slot, expect={"owner": slot.owner}))
         elif slot is not None and run is not None:
             # Nobody can hold what cannot be read.
@@ -187,14 +189,14 @@ class Ledger:
         try:
             self._store.transact(*operations)
         except Cancelled:
-            raise Clash(f"run {run_id} has just been taken up") from None
+            raise Clash(f"run {run_id} has just been resumed") from None
 
     def get(self, run: Run | Slot) -> Run:
         found = self._store.get(
             Run.by_id(program_id=run.program_id, marketplace_id=run.marketplace_id, run_id=run.run_id)
         )
         if found is None:
-            raise Missing(f"run {run.run_id} is not there")
+            raise Missing(f"there is no run {run.run_id}")
         return found
 
     def _slot(self, run: Run) -> Slot:

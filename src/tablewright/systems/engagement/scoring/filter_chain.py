@@ -83,7 +83,7 @@ class Chain:
         self._filters: list[tuple[str, Filter]] = []
         for name in chain.filters:
             if name not in _factories:
-                raise Invalid(f"there is no filter {name}; there are {', '.join(registered())}", field="filterChain")
+                raise Invalid(f"unknown filter {name}; the filters are {', '.join(registered())}", field="filterChain")
             self._filters.append((name, _factories[name](chain.settings.get(name, {}))))
 
     def apply(self, prospects: Sequence[Prospect], context: FilterContext) -> list[LeftOut | None]:
@@ -142,7 +142,7 @@ def _frequency(settings: dict[str, Any]) -> Filter:
 @filter_(ELIGIBILITY)
 def _eligibility(settings: dict[str, Any]) -> Filter:
     if set(settings) - {"rule"}:
-        raise Invalid("eligibility takes a rule, and nothing else", field="filterChain")
+        raise Invalid("eligibility has one setting: rule", field="filterChain")
     # Without a rule, everybody is eligible.
     rule = compiled(settings["rule"]) if "rule" in settings else lambda attributes: True
 
@@ -158,7 +158,7 @@ def _eligibility(settings: dict[str, Any]) -> Filter:
 @filter_(PREFERENCE)
 def _preference(settings: dict[str, Any]) -> Filter:
     if settings:
-        raise Invalid("preference takes no settings", field="filterChain")
+        raise Invalid("preference has no settings", field="filterChain")
 
     def left_out(prospects: Sequence[Prospect], context: FilterContext) -> list[str | None]:
         lookups = [Preferences.of_customer(customer_id=each.customer_id) for each in prospects]

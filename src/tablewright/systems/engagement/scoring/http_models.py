@@ -168,4 +168,4 @@ def _number(text: str) -> Decimal | str:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")

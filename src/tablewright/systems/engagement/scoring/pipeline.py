@@ -28,7 +28,7 @@ from tablewright.systems.engagement.model import (
 from tablewright.systems.engagement.scoring.filter_chain import MANUAL, Chain, FilterContext, LeftOut
 from tablewright.systems.engagement.scoring.prospects import Prospect, Unfit, checked
 from tablewright.systems.engagement.scoring.scores import Scorer, combined
-from tablewright.systems.unreadable_items import Notes, told
+from tablewright.systems.unreadable_log import UnreadableLog, describe
 
 _MOST_CONTEXT = 20
 
@@ -60,10 +60,12 @@ class Assessment:
 class Pipeline:
     """Assesses prospects."""
 
-    def __init__(self, store: Store, scorer: Scorer, clock: Callable[[], datetime], notes: Notes | None = None) -> None:
+    def __init__(
+        self, store: Store, scorer: Scorer, clock: Callable[[], datetime], unreadable_log: UnreadableLog | None = None
+    ) -> None:
         self.store = store
-        self.notes = notes or Notes("engagement")
-        self._reader = TolerantReader(store, self.notes.add)
+        self.unreadable_log = unreadable_log or UnreadableLog("engagement")
+        self._reader = TolerantReader(store, self.unreadable_log.add)
         self._scorer = scorer
         self._clock = clock
 
@@ -94,8 +96,8 @@ class Pipeline:
             verdicts = plan.chain.apply([each.prospect for each in assessments], context)
         except Unreadable as error:
             if len(assessments) == 1:
-                self.notes.add(error)
-                assessments[0].error = told(error)
+                self.unreadable_log.add(error)
+                assessments[0].error = describe(error)
                 return
             half = len(assessments) // 2
             self._filter(plan, assessments[:half], context)

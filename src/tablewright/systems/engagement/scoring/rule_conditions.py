@@ -43,7 +43,7 @@ class _Compiler:
     def rule(self, rule: Any, depth: int) -> Rule:
         self._parts += 1
         if depth > _DEEPEST or self._parts > _MOST_PARTS:
-            raise Invalid(f"a rule has at most {_MOST_PARTS} parts, {_DEEPEST} deep")
+            raise Invalid(f"a rule has at most {_MOST_PARTS} parts, nested at most {_DEEPEST} deep")
         if not isinstance(rule, dict):
             raise Invalid("a rule is an object: all, any, not, or attribute with op and value")
         names = set(rule)
@@ -69,14 +69,14 @@ class _Compiler:
                 raise Invalid("exists takes no value")
             return lambda attributes: attributes.get(name) is not None
         if set(rule) != {"attribute", "op", "value"}:
-            raise Invalid(f"{operator} takes a value, and nothing else")
+            raise Invalid(f"{operator} takes a value and nothing else")
         value = rule["value"]
         if operator == "in":
             if not isinstance(value, list) or len(value) > _LONGEST_LIST or not all(map(_is_plain, value)):
-                raise Invalid(f"in takes a list of at most {_LONGEST_LIST} texts, numbers and booleans")
+                raise Invalid(f"in takes a list of at most {_LONGEST_LIST} strings, numbers and booleans")
             return lambda attributes: any(_equal(attributes.get(name), member) for member in value)
         if not _is_plain(value):
-            raise Invalid(f"{operator} takes a text, a number or a boolean")
+            raise Invalid(f"{operator} takes a string, a number or a boolean")
         if operator == "eq":
             return lambda attributes: _equal(attributes.get(name), value)
         if operator == "ne":
@@ -84,7 +84,7 @@ class _Compiler:
         if operator == "contains":
             return lambda attributes: _contains(attributes.get(name), value)
         if _kind(value) == "boolean":
-            raise Invalid(f"{operator} compares numbers or texts")
+            raise Invalid(f"{operator} compares numbers or strings")
         return _ordered(name, _ORDERED[operator], value)
 
 

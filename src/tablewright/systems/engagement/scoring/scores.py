@@ -28,7 +28,7 @@ from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.model import ModelScore, Score
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.sources.row_chunks import Halted
-from tablewright.systems.unreadable_items import Notes
+from tablewright.systems.unreadable_log import UnreadableLog
 
 _log = logging.getLogger(__name__)
 
@@ -92,9 +92,11 @@ class Scores:
 class Scorer:
     """Scores prospects."""
 
-    def __init__(self, store: Store, remote: Remote, clock: Callable[[], datetime], notes: Notes | None = None) -> None:
+    def __init__(
+        self, store: Store, remote: Remote, clock: Callable[[], datetime], unreadable_log: UnreadableLog | None = None
+    ) -> None:
         self._store = store
-        self._reader = TolerantReader(store, (notes or Notes("engagement")).add)
+        self._reader = TolerantReader(store, (unreadable_log or UnreadableLog("engagement")).add)
         self._remote = remote
         self._clock = clock
 
@@ -102,9 +104,7 @@ class Scorer:
         """Invalid, if there is no such model."""
         if model.endpoint is None and model.model_id not in _functions:
             known = ", ".join(registered())
-            raise Invalid(
-                f"there is no model {model.model_id} here: register it, or give an endpoint; there are {known}"
-            )
+            raise Invalid(f"unknown model {model.model_id}: register it, or give an endpoint; registered are {known}")
 
     def score(
         self,
@@ -204,11 +204,11 @@ class Scorer:
 def _checked(model: ScoringModel, answer: Any, now: datetime) -> ModelScore:
     """An answer as a score; ValueError if it is none."""
     if answer is None:
-        raise ValueError("it has no answer")
+        raise ValueError("it has no score")
     scored = answer if isinstance(answer, Scored) else Scored(answer)
     value = _number(scored.value)
     if not model.minimum <= value <= model.maximum:
-        raise ValueError("a score out of its range")
+        raise ValueError("a score outside of its range")
     confidence = None if scored.confidence is None else _number(scored.confidence)
     if confidence is not None and not 0 <= confidence <= 1:
         raise ValueError("a confidence that is not between 0 and 1")
@@ -217,15 +217,15 @@ def _checked(model: ScoringModel, answer: Any, now: datetime) -> ModelScore:
 
 def _number(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise ValueError("a score that is no number")
+        raise ValueError("a score that is not a number")
     try:
         # A float of another library shows itself in other words.
         number = _ROUNDING.create_decimal(repr(float(value)) if isinstance(value, float) else value)
     except ArithmeticError:
         # None, or one so great that there is no place for it.
-        raise ValueError("a score that is no number") from None
+        raise ValueError("a score that is not a number") from None
     if not number.is_finite():
-        raise ValueError("a score that is no number")
+        raise ValueError("a score that is not a number")
     return number if number.copy_abs() >= _LEAST else Decimal(0)
 
 

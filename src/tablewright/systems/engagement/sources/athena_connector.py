@@ -80,7 +80,7 @@ class AthenaRows:
                 raise Unreadable(f"Athena: {found['State'].lower()}: {found.get('StateChangeReason', '')[:200]}")
             if time.monotonic() > end:
                 self._stop(execution)
-                raise Unreadable(f"Athena took longer than the {self._within:g} seconds that it has (source_seconds)")
+                raise Unreadable(f"Athena took longer than {self._within:g} seconds (source_seconds)")
             if self._halted():
                 self._stop(execution)
                 raise Halted

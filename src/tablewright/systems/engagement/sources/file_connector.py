@@ -164,16 +164,16 @@ class _Process:
             self._send(request)
             answered, *answer = self._received()
         except (EOFError, BrokenPipeError):
-            told = "its query ended the process that it ran in: it needs more memory, or more time, than it has"
+            told = "the process of its query ended: the query needs more memory or more time than it may use"
             raise self._why(Unreadable(told)) from None
         except pickle.UnpicklingError:
-            raise Unreadable("its rows cannot be read here") from None
+            raise Unreadable("its rows cannot be read") from None
         finally:
             self._until = None
         if answered:
             return answer[0]
         kind, text = answer
-        raise Unreadable(self._told(text) if kind == "duckdb" else f"its rows cannot be read here: {kind}")
+        raise Unreadable(self._told(text) if kind == "duckdb" else f"its rows cannot be read: {kind}")
 
     def _why(self, otherwise: Exception) -> Exception:
         """What the process was killed for, unless it ended by itself."""
@@ -204,7 +204,7 @@ class _Process:
             if until is None or self._broken_off is not None:
                 continue
             if time.monotonic() > until:
-                told = f"its query took longer than the {self._within:g} seconds that it has (source_seconds)"
+                told = f"its query took longer than {self._within:g} seconds (source_seconds)"
                 self._broken_off = Unreadable(told)
             elif self._halted():
                 self._broken_off = Halted()

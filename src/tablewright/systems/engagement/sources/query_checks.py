@@ -63,15 +63,15 @@ def check_query(query: str, tables: Collection[str]) -> None:
             case "TABLE_FUNCTION":
                 function = str(node.get("function", {}).get("function_name", "")).casefold()
                 if function not in _ROWS:
-                    raise ValueError(f"it reads the tables that are listed, not {function}(...)")
+                    raise ValueError(f"it may only read the tables that are listed, not {function}(...)")
             case "FUNCTION":
                 function = str(node.get("function_name", "")).casefold()
                 if function in _TELLING or function.startswith(_OWN):
-                    raise ValueError(f"{function}(...) tells of more than the tables that are listed")
+                    raise ValueError(f"{function}(...) shows more than the tables that are listed")
             case "SHOW_REF":
                 raise ValueError(_ONE_SELECT)
             case "VALUE_PARAMETER":
-                raise ValueError("nobody gives values for its ? or $")
+                raise ValueError("parameters (? and $) are not supported")
 
 
 def _parsed(connection: Any, query: str) -> Any:
@@ -79,11 +79,11 @@ def _parsed(connection: Any, query: str) -> Any:
     try:
         tree = json.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
     if tree["error"]:
         if tree.get("error_type") == "not implemented":
             raise ValueError(_ONE_SELECT)
-        raise ValueError(f"it cannot be read: {str(tree['error_message']).splitlines()[0][:300]}")
+        raise ValueError(f"it cannot be parsed: {str(tree['error_message']).splitlines()[0][:300]}")
     if len(tree["statements"]) != 1:
         raise ValueError(_ONE_SELECT)
     return tree
@@ -114,9 +114,9 @@ def _nodes(tree: Any, tables: frozenset[str]) -> Iterator[tuple[dict[str, Any], 
 
 def _check_name(name: str) -> None:
     if not _NAME(name):
-        raise ValueError(f"{name} is no name for a part of it: letters, digits and _")
+        raise ValueError(f"{name} is not a valid name: use letters, digits and _")
     if name.casefold().startswith(_OWN):
-        raise ValueError(f"{name} is no name for a part of it: DuckDB has tables of its own that begin so")
+        raise ValueError(f"{name} is not a valid name: the names of DuckDB's own tables start like this")
 
 
 def _entries(node: dict[str, Any]) -> list[Any]:
@@ -131,4 +131,4 @@ def _check_table(node: dict[str, Any], known: Collection[str], tables: Collectio
     if name.casefold() not in known or node.get("schema_name") or node.get("catalog_name"):
         path = [node.get("catalog_name"), node.get("schema_name"), name]
         told = ".".join(str(part) for part in path if part)
-        raise ValueError(f"{told} is not among its tables, which are {', '.join(sorted(tables))}")
+        raise ValueError(f"{told} is not one of its tables, which are {', '.join(sorted(tables))}")

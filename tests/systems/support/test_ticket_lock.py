@@ -15,7 +15,7 @@ from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.systems.support import ticket_lock
 from tablewright.systems.support.model import design
 from tablewright.systems.support.service import Support
-from tablewright.systems.support.ticket_lock import Turns
+from tablewright.systems.support.ticket_lock import TicketLocks
 
 
 @pytest.mark.requirement("SU5", "SU17")
@@ -39,7 +39,7 @@ def test_writers_of_several_processes_all_get_in() -> None:
 
 def test_nothing_is_kept_of_tickets_that_nobody_waits_for() -> None:
     async def work() -> None:
-        made = Turns()
+        made = TicketLocks()
         async with made.of("t-1"), made.of("t-2"):
             assert len(made._locks) == 2
         assert len(made._locks) == 0
@@ -47,13 +47,13 @@ def test_nothing_is_kept_of_tickets_that_nobody_waits_for() -> None:
     asyncio.run(work())
 
 
-def test_a_turn_that_does_not_come_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ticket_lock, "_WITHIN", 0.01)
+def test_a_lock_that_cannot_be_had_in_time_is_a_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ticket_lock, "_TIMEOUT", 0.01)
 
     async def work() -> None:
-        made = Turns()
+        made = TicketLocks()
         async with made.of("t-1"):
-            with pytest.raises(Clash, match="too many are writing to ticket t-1"):
+            with pytest.raises(Clash, match="too many requests are writing to ticket t-1"):
                 async with made.of("t-1"):
                     raise AssertionError("it is not its turn")
 

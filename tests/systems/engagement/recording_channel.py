@@ -1,0 +1,29 @@
+"""A channel that records what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tablewright.systems.engagement.configuration import Channel
+from tablewright.systems.engagement.delivery.channels import Message
+
+
+class Post:
+    """A channel that keeps what it is given, or does what it is told instead."""
+
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+        self.instead: Callable[[Message], str | None] = lambda message: None
+
+    def check(self, channel: Channel) -> None:
+        pass
+
+    def send(self, message: Message) -> str | None:
+        refusal = self.instead(message)
+        if refusal is None:
+            self.sent.append(message)
+        return refusal
+
+    @property
+    def customers(self) -> list[tuple[str, str]]:
+        return [(each.channel.channel_id, each.candidate.customer_id) for each in self.sent]
