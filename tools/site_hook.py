@@ -242,7 +242,7 @@ def _overview(module: PublicModule, rooms: dict[str, list[str]]) -> str:
     lines = [f"# {_short(module.name)}", "", *_introduction(module)]
     for room, names in rooms.items():
         page = posixpath.relpath(_room_uri(module, room), posixpath.dirname(_uri(module)))
-        links = ", ".join(f"[`{name}`][{module.name}.{name}]" for name in names)
+        links = ", ".join(f"[`{name}`][{_identifier(module, name)}]" for name in names)
         lines += [f"**[{room}]({page})**", "", links, ""]
     return "\n".join(lines)
 
@@ -252,7 +252,7 @@ def _entries(module: PublicModule, names: list[str], level: int) -> list[str]:
     lines: list[str] = []
     for name in names:
         if f"{module.name}.{name}" not in modules:
-            lines += [f"::: {module.name}.{name}", "    options:", f"      heading_level: {level}"]
+            lines += [f"::: {_identifier(module, name)}", "    options:", f"      heading_level: {level}"]
             # What a public base has is on its own entry; what an internal one has is nowhere else.
             if bases(module.origins[name], name) - set(module.names):
                 lines.append("      inherited_members: true")
@@ -273,6 +273,12 @@ def _introduction(module: PublicModule) -> list[str]:
         is_prose = not re.search(r"^ |\S {2,}\S", paragraph, re.MULTILINE)
         lines += [paragraph, ""] if is_prose else ["```text", dedent(paragraph), "```", ""]
     return lines
+
+
+def _identifier(module: PublicModule, name: str) -> str:
+    """What mkdocstrings finds a name by: by its own module, where the package has a module of that name, too."""
+    path = f"{module.name}.{name}"
+    return f"{module.origins[name]}.{name}" if path == module.origins[name] else path
 
 
 def _rooms(module: PublicModule) -> dict[str, list[str]]:
