@@ -13,7 +13,7 @@ What cannot be read is left out of lists, and is changed by nobody (Unreadable).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -55,6 +55,13 @@ _NOT_CLOSED = [status for status in Status if status is not Status.CLOSED]
 
 
 @dataclass(frozen=True, slots=True)
+class Admitted(Caller):
+    """A caller with the groups that count here; whether there is a profile need not be read again."""
+
+    has_profile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Assigned:
     """A task, and how it came to somebody."""
 
@@ -74,7 +81,7 @@ class Tasks:
         self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._idempotency = Idempotency("tasks")
 
-    async def admit(self, caller: Caller) -> Caller:
+    async def admit(self, caller: Caller) -> Admitted:
         """The caller with the groups that count here; Forbidden for one who was deactivated."""
         try:
             profile = await self._store.get(User.by_id(user_id=caller.user_id), consistent=True)
@@ -84,10 +91,10 @@ class Tasks:
                 "your profile cannot be read, so you have no role here; ask an admin to repair it"
             ) from None
         if profile is None:
-            return caller
+            return Admitted(caller.user_id, caller.email, caller.groups)
         if profile.user_status is not UserStatus.ACTIVE:
             raise Forbidden("your account is deactivated; ask an admin")
-        return replace(caller, groups=caller.groups & profile.groups)
+        return Admitted(caller.user_id, caller.email, caller.groups & profile.groups, has_profile=True)
 
     # -- tasks --------------------------------------------------------------------------------------------------
 
@@ -300,11 +307,10 @@ class Tasks:
         return datetime.fromtimestamp(int(self._clock() * 1000) / 1000, UTC)
 
     async def _remember(self, admin: Caller) -> None:
-        """Give an admin whom only the token tells of a profile, so that mail about the task finds its way."""
+        """Create the profile of an admin who has none, so that mail about the task can be sent."""
         if admin.email is None or not is_address(admin.email):
             return
-        # One that is not seen yet is there all the same when it is to be created.
-        if await self._store.get(User.by_id(user_id=admin.user_id)) is not None:
+        if isinstance(admin, Admitted) and admin.has_profile:
             return
         groups = frozenset(Group(group) for group in admin.groups if group in set(Group))
         try:
