@@ -17,7 +17,8 @@ RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
 SITE := $(VENV)/.site-installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-WORKERS ?= 2
+# One more than there are cores at least: a fifth of the time a test waits, for a disk, a process or a lease.
+WORKERS ?= 3
 DATA ?= ./data
 PORT ?= 8080
 PART ?=

@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
     from tablewright.cli.service_commands import open_runtime, read_settings
 
     settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
-    from tablewright.runtime.errors import ServiceProblem
+    from tablewright.runtime import ServiceProblem
     from tablewright.store import StoreError
     from tablewright.systems import load
     from tablewright.systems.engagement.platform import Platform

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageError, port
 
 if TYPE_CHECKING:
-    from tablewright.runtime.settings import Settings
-    from tablewright.runtime.system import Runtime
+    from tablewright.runtime import Runtime, Settings
 
 _GROUPS = ("Admins", "Members", "Services", "Customers", "Operators", "Engineers")
 
@@ -59,7 +58,8 @@ def read_settings(**given: Any) -> Settings:
     try:
         from pydantic import ValidationError
 
-        from tablewright.runtime.settings import CONFIG, PREFIX, Settings, SettingsError
+        from tablewright.runtime import Settings, SettingsError
+        from tablewright.runtime.settings import CONFIG, PREFIX
     except ModuleNotFoundError as error:
         raise UsageError(f"the systems need {error.name}: pip install 'tablewright[systems]'") from None
     try:
@@ -79,8 +79,7 @@ def read_settings(**given: Any) -> Settings:
 def open_runtime(settings: Settings, systems: Any) -> Runtime:
     """Open the runtime that the systems run on."""
     from tablewright.engine import DamagedError, StorageError
-    from tablewright.runtime.settings import SettingsError
-    from tablewright.runtime.system import Runtime
+    from tablewright.runtime import Runtime, SettingsError
 
     try:
         return Runtime.open(settings, systems)
@@ -109,9 +108,9 @@ def _up(options: argparse.Namespace) -> int:
         log_level="WARNING" if sys.stderr.isatty() and "TABLEWRIGHT_LOG_LEVEL" not in os.environ else None,
     )
     from tablewright.cli.progress import StepProgress
+    from tablewright.runtime import SettingsError
     from tablewright.runtime.http.serve import serve
     from tablewright.runtime.logs import set_up
-    from tablewright.runtime.settings import SettingsError
     from tablewright.store import StoreError
     from tablewright.systems import NAMES, load
 
@@ -143,9 +142,10 @@ def _token(options: argparse.Namespace) -> int:
         raise UsageError("--hours must be more than 0 and at most 8760")
     from datetime import timedelta
 
+    from tablewright.runtime import SettingsError
     from tablewright.runtime.identity.local_issuer import LocalIssuer
     from tablewright.runtime.identity.tokens import is_user_id
-    from tablewright.runtime.settings import Secrets, SettingsError
+    from tablewright.runtime.settings import Secrets
 
     if not is_user_id(options.user):
         raise UsageError("--user must be text of at most 255 bytes")
@@ -169,7 +169,7 @@ def _token(options: argparse.Namespace) -> int:
 
 def _config(options: argparse.Namespace) -> int:
     settings = read_settings()
-    from tablewright.runtime.settings import Settings
+    from tablewright.runtime import Settings
 
     values = settings.model_dump(mode="json")
     if options.json:

@@ -16,8 +16,7 @@ from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
 
 if TYPE_CHECKING:
     from tablewright.cli.progress import StepProgress
-    from tablewright.runtime.settings import Settings
-    from tablewright.runtime.system import Runtime
+    from tablewright.runtime import Runtime, Settings
     from tablewright.systems.support.maintenance_jobs import Tell
 
 _POLL_EVERY = 0.3
@@ -190,8 +189,8 @@ def _asked(settings: Settings, options: argparse.Namespace, job: str, steps: Ste
 def _own_token(settings: Settings) -> str:
     from datetime import timedelta
 
+    from tablewright.runtime import ADMINS
     from tablewright.runtime.identity.local_issuer import LocalIssuer
-    from tablewright.runtime.identity.tokens import ADMINS
     from tablewright.runtime.settings import Secrets
 
     if settings.mode == "production" or settings.issuer is not None:

@@ -13,6 +13,12 @@ from urllib.parse import urlsplit
 
 from tablewright.store import Unavailable
 
+# What other packages use.
+__all__ = [
+    "client",
+    "transient",
+]
+
 # Together less than half a minute, so that whoever holds a claim meanwhile keeps it.
 _CONNECT_TIMEOUT = 5
 _READ_TIMEOUT = 8

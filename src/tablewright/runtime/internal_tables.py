@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from tablewright.model import GlobalIndex, Table
 
+# What other packages use.
+__all__ = [
+    "events_table",
+    "internal_table",
+]
+
 events_table = Table(
     "tablewright-events",
     "PK",

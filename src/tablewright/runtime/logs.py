@@ -15,6 +15,11 @@ from typing import TextIO
 
 import orjson
 
+# What other packages use.
+__all__ = [
+    "set_up",
+]
+
 # What a record may carry beside its message: ``log.info("...", extra={"status": 200})``
 FIELDS = (
     "request_id",

@@ -31,6 +31,13 @@ from pydantic_settings import (
 from tablewright.design import table_name
 from tablewright.model import Table
 
+# What other packages use.
+__all__ = [
+    "CONFIG",
+    "PREFIX",
+    "Secrets",
+]
+
 PREFIX = "TABLEWRIGHT_"
 CONFIG = "tablewright.toml"
 _SECRETS = "secrets.json"

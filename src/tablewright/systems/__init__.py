@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from tablewright.runtime.system import System
+from tablewright.runtime import System
+
+__all__ = ["NAMES", "load"]
 
 NAMES = ("servicedesk", "support", "engagement", "calls", "tasks")
 

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from tablewright.runtime.errors import Clash
+from tablewright.runtime import Clash
 from tablewright.store import Unreadable
 from tablewright.systems.unreadable_log import UnreadableLog
 

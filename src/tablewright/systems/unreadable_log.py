@@ -17,7 +17,7 @@ from threading import Lock
 from prometheus_client import Counter
 from typing_extensions import TypedDict
 
-from tablewright.runtime.metrics import Metrics
+from tablewright.runtime import Metrics
 from tablewright.store import Unreadable
 
 __all__ = ["UnreadableEntry", "UnreadableItem", "UnreadableLog", "describe", "unreadable_items"]

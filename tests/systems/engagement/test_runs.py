@@ -308,7 +308,7 @@ def test_an_event_concerns_every_program_that_reacts_however_many_there_are(
     store.create(others[-1])
     refused = machine.post("/events", json=event)
     assert refused.status_code == 409
-    assert f"more than {MOST_PROGRAMS} programs: say with programId" in refused.json()["detail"]
+    assert f"more than {MOST_PROGRAMS} programs: name one of them with programId" in refused.json()["detail"]
     assert machine.post("/events", json={**event, "programId": "last"}).status_code == 200
 
 

@@ -31,6 +31,12 @@ from tablewright.store import (
     typed_changes,
 )
 
+# What other packages use.
+__all__ = [
+    "events_in",
+    "published",
+]
+
 KEPT_FOR = timedelta(days=30)
 # The most digits that a sequence number has.
 _DIGITS = 40

@@ -12,6 +12,16 @@ from pydantic import AfterValidator, Field, PlainSerializer
 
 from tablewright.model.values.attribute_codec import encode
 
+# What other packages use.
+__all__ = [
+    "SEEN",
+    "JsonObject",
+    "Shown",
+    "Text",
+    "in_json",
+    "storable",
+]
+
 # DynamoDB takes 32 levels; a few are the item's own.
 _DEEPEST = 24
 _MOST_MEMBERS = 100

@@ -11,6 +11,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+# What other packages use.
+__all__ = [
+    "Id",
+    "is_id",
+    "not_dots",
+]
+
 LONGEST = 200
 # Without control characters.
 _STEP = r"^[^\x00-\x1f\x7f-\x9f/]+$"

@@ -26,6 +26,11 @@ from tablewright.runtime.settings import SettingsError
 from tablewright.runtime.system import Runtime, System
 from tablewright.store import Aspect
 
+# What other packages use.
+__all__ = [
+    "serve",
+]
+
 _DEMO_MARKER = "demo"
 _GRACE = 15
 _MOST_CONNECTIONS = 2000

@@ -18,6 +18,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from tablewright.runtime.identity.tokens import Keys, parse_keys
 from tablewright.runtime.settings import Secrets, SettingsError
 
+# What other packages use.
+__all__ = [
+    "LocalIssuer",
+]
+
 ISSUER = "urn:tablewright:local"
 AUDIENCE = "tablewright"
 LIFETIME = timedelta(hours=12)

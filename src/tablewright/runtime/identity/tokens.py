@@ -25,6 +25,11 @@ import jwt
 
 from tablewright.runtime.errors import Forbidden, Unauthenticated, Unready
 
+# What other packages use.
+__all__ = [
+    "is_user_id",
+]
+
 ADMINS = "Admins"
 """The group of those who may do everything."""
 MEMBERS = "Members"

@@ -32,6 +32,13 @@ from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail.mail_transport import SENT_WITHIN, Deferred, Refused, Transport
 from tablewright.store import AlreadyExists, ConditionFailed, Effects, NotFound, Put, Store, Unavailable
 
+# What other packages use.
+__all__ = [
+    "ADDRESS",
+    "LONGEST_ADDRESS",
+    "is_address",
+]
+
 # An address that can stand in a header as it is: words and dots between them, no comments, no quotes, no lists, nothing
 # outside of ASCII; and no question mark, so that nothing can be taken for an encoded word.
 _WORD = r"[A-Za-z0-9!#$%&'*+/=^_`{|}~-]+"

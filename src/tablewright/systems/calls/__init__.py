@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tablewright.runtime.errors import Missing
+from tablewright.runtime import ADMINS, CUSTOMERS, MEMBERS, DemoUser, Missing, OnProgress, Runtime, System
 from tablewright.runtime.idempotency import UNKEYED
-from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, MEMBERS
-from tablewright.runtime.system import DemoUser, OnProgress, Runtime, System
 from tablewright.systems.calls.api import router
 from tablewright.systems.calls.model import Status, design
 from tablewright.systems.calls.service import Calls

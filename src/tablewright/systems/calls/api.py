@@ -19,11 +19,21 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from tablewright.runtime.errors import Forbidden
-from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
-from tablewright.runtime.http.problems import documented
-from tablewright.runtime.idempotency import Responder
-from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, MEMBERS, SERVICES, Caller
+from tablewright.runtime import (
+    ADMINS,
+    CUSTOMERS,
+    MEMBERS,
+    SERVICES,
+    Caller,
+    Cursor,
+    Forbidden,
+    IdempotencyKey,
+    Limit,
+    Responder,
+    allow,
+    documented,
+    service_of,
+)
 from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import MOST_VERSIONS, Call, Status
 from tablewright.systems.calls.service import Bounds, Calls

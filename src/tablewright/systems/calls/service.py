@@ -19,8 +19,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tablewright.runtime.errors import Clash, Forbidden, Missing
-from tablewright.runtime.idempotency import Idempotency, Responder
+from tablewright.runtime import Clash, Forbidden, Idempotency, Missing, Responder
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,

@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from tablewright.runtime.errors import Clash
-from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES
-from tablewright.runtime.system import Background, DemoUser, OnProgress, Runtime, System
+from tablewright.runtime import ADMINS, MEMBERS, SERVICES, Background, Clash, DemoUser, OnProgress, Runtime, System
 from tablewright.systems.engagement.api import router
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import Run, design

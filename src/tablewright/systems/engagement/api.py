@@ -12,10 +12,19 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
-from tablewright.runtime.http.problems import documented
-from tablewright.runtime.idempotency import Responder
-from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES, Caller
+from tablewright.runtime import (
+    ADMINS,
+    MEMBERS,
+    SERVICES,
+    Caller,
+    Cursor,
+    IdempotencyKey,
+    Limit,
+    Responder,
+    allow,
+    documented,
+    service_of,
+)
 from tablewright.systems.engagement import views
 from tablewright.systems.engagement.configuration import Name
 from tablewright.systems.engagement.model import Program, Subject

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
-from tablewright.runtime.errors import Clash, Invalid
-from tablewright.runtime.idempotency import Idempotency, Responder
-from tablewright.runtime.system import Runtime
+from tablewright.runtime import Clash, Idempotency, Invalid, Responder, Runtime
 from tablewright.store import Cancelled, Outcome, TolerantReader
 from tablewright.systems.engagement.configuration import Configuration, FilesConnector
 from tablewright.systems.engagement.delivery.channels import adapters
@@ -25,6 +23,11 @@ from tablewright.systems.engagement.scoring.scores import Scorer
 from tablewright.systems.engagement.service import Engagement
 from tablewright.systems.engagement.sources.connectors import Sources
 from tablewright.systems.unreadable_log import UnreadableLog
+
+# What other packages use.
+__all__ = [
+    "Platform",
+]
 
 R = TypeVar("R")
 

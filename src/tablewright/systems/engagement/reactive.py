@@ -16,8 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tablewright.runtime.errors import Clash, Invalid
-from tablewright.runtime.idempotency import Idempotency, Responder
+from tablewright.runtime import Clash, Idempotency, Invalid, Responder
 from tablewright.store import (
     AlreadyExists,
     Cancelled,

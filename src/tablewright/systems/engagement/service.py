@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
-from tablewright.runtime.errors import Clash, Missing
+from tablewright.runtime import Clash, Missing
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from tablewright.runtime.idempotency import UNKEYED, Responder
-from tablewright.runtime.identity.tokens import MEMBERS, SERVICES
-from tablewright.runtime.system import DemoUser, OnProgress, Runtime, System
+from tablewright.runtime import MEMBERS, SERVICES, DemoUser, OnProgress, Responder, Runtime, System
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.model import Status, design
 from tablewright.systems.servicedesk.service import ServiceDesk, Written

@@ -12,11 +12,20 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
 from tablewright.model.values.attribute_codec import time_text
-from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime import (
+    ADMINS,
+    MEMBERS,
+    SERVICES,
+    Caller,
+    Cursor,
+    IdempotencyKey,
+    Limit,
+    Responder,
+    allow,
+    documented,
+    service_of,
+)
 from tablewright.runtime.http.json_values import SEEN
-from tablewright.runtime.http.problems import documented
-from tablewright.runtime.idempotency import Responder
-from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, SERVICES, Caller
 from tablewright.systems.servicedesk.model import Comment, Status, Ticket
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
 from tablewright.systems.system_router import SystemRouter, UnreadableList

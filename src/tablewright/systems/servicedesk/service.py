@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import UUID, uuid4
 
-from tablewright.runtime.errors import Clash, Missing, TooLarge
-from tablewright.runtime.idempotency import Idempotency, Responder
+from tablewright.runtime import Clash, Idempotency, Missing, Responder, TooLarge
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,

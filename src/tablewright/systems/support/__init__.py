@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from tablewright.runtime.consumer_threads import ConsumerSpec
-from tablewright.runtime.idempotency import Responder
-from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS
-from tablewright.runtime.system import Background, DemoUser, OnProgress, Runtime, System
+from tablewright.runtime import (
+    ADMINS,
+    CUSTOMERS,
+    Background,
+    ConsumerSpec,
+    DemoUser,
+    OnProgress,
+    Responder,
+    Runtime,
+    System,
+)
 from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
 from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector

@@ -18,13 +18,25 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query, Request
 from starlette.responses import StreamingResponse
 
-from tablewright.runtime.errors import Forbidden, Invalid, Missing
-from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, runtime_of, service_of
+from tablewright.runtime import (
+    ADMINS,
+    CUSTOMERS,
+    SERVICES,
+    Caller,
+    Cursor,
+    Forbidden,
+    IdempotencyKey,
+    Invalid,
+    Limit,
+    Missing,
+    Responder,
+    allow,
+    documented,
+    runtime_of,
+    service_of,
+)
 from tablewright.runtime.http.json_values import Shown
 from tablewright.runtime.http.path_ids import Id, is_id
-from tablewright.runtime.http.problems import documented
-from tablewright.runtime.idempotency import Responder
-from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, SERVICES, Caller
 from tablewright.store import Unreadable
 from tablewright.systems.support import views
 from tablewright.systems.support.facade import SupportFacade

@@ -12,13 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from tablewright.runtime.errors import Clash
+from tablewright.runtime import Clash
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import BlobUsage, CheckpointTable, Consumer, Finding, RebuildProgress, Remedy, Store
 from tablewright.systems.support.metric_counters import COUNTED, count
 from tablewright.systems.support.model import Metric, Ticket, tickets
 from tablewright.systems.support.readable_filter import ReadableFilter
 from tablewright.systems.unreadable_log import UnreadableLog
+
+# What other packages use.
+__all__ = [
+    "Tell",
+]
 
 CONSUMER = "support.metrics"
 

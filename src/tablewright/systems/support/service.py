@@ -9,8 +9,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tablewright.runtime.errors import Clash, Forbidden, Invalid, Missing
-from tablewright.runtime.idempotency import Idempotency, Responder
+from tablewright.runtime import Clash, Forbidden, Idempotency, Invalid, Missing, Responder
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
-from tablewright.runtime.errors import Clash
+from tablewright.runtime import Clash
 
 _TIMEOUT = 20.0
 

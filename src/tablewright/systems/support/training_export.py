@@ -32,9 +32,9 @@ from uuid import uuid4
 
 import orjson
 
+from tablewright.runtime import SettingsError
 from tablewright.runtime.http.json_values import in_json
 from tablewright.runtime.internal_tables import internal_table
-from tablewright.runtime.system import SettingsError
 from tablewright.store import (
     AnyChange,
     Change,
@@ -54,6 +54,12 @@ from tablewright.systems.support.maintenance_jobs import Tell
 from tablewright.systems.support.model import Case, Event, Feedback, Ticket, tickets
 from tablewright.systems.support.readable_filter import ReadableFilter
 from tablewright.systems.unreadable_log import UnreadableLog
+
+# What other packages use.
+__all__ = [
+    "Export",
+    "ExportError",
+]
 
 Format = Literal["jsonl", "parquet"]
 

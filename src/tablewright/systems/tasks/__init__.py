@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from tablewright.runtime.errors import Clash
-from tablewright.runtime.idempotency import UNKEYED, Responder
-from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
-from tablewright.runtime.system import DemoUser, OnProgress, Runtime, System
+from tablewright.runtime import ADMINS, MEMBERS, Caller, Clash, DemoUser, OnProgress, Responder, Runtime, System
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
 from tablewright.systems.tasks.model import Group, Priority, Status, Task, design

@@ -10,12 +10,20 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
-from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, service_of
+from tablewright.runtime import (
+    ADMINS,
+    MEMBERS,
+    Caller,
+    Cursor,
+    IdempotencyKey,
+    Limit,
+    Responder,
+    allow,
+    documented,
+    service_of,
+)
 from tablewright.runtime.http.json_values import SEEN
 from tablewright.runtime.http.path_ids import not_dots
-from tablewright.runtime.http.problems import documented
-from tablewright.runtime.idempotency import Responder
-from tablewright.runtime.identity.tokens import ADMINS, MEMBERS, Caller
 from tablewright.runtime.mail.event_mail import ADDRESS, LONGEST_ADDRESS
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus

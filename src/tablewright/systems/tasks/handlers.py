@@ -15,11 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tablewright.runtime.consumer_threads import ConsumerSpec
-from tablewright.runtime.events.event_log import Event, events_in, published, publisher
+from tablewright.runtime import ConsumerSpec, Event, Message, Runtime, publisher
+from tablewright.runtime.events.event_log import events_in, published
 from tablewright.runtime.internal_tables import events_table
-from tablewright.runtime.mail.event_mail import Message
-from tablewright.runtime.system import Runtime
 from tablewright.store import (
     AnyChange,
     Change,

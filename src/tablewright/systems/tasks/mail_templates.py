@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablewright.runtime.mail.event_mail import Message
+from tablewright.runtime import Message
 from tablewright.systems.tasks.model import Status, Task, User
 
 _HAPPENED = {

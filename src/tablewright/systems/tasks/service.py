@@ -18,9 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tablewright.runtime.errors import Clash, Forbidden, Invalid, Missing
-from tablewright.runtime.idempotency import Idempotency, Responder
-from tablewright.runtime.identity.tokens import ADMINS, Caller
+from tablewright.runtime import ADMINS, Caller, Clash, Forbidden, Idempotency, Invalid, Missing, Responder
 from tablewright.runtime.mail.event_mail import is_address
 from tablewright.store import (
     AlreadyExists,

@@ -25,8 +25,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from tablewright.runtime.errors import Invalid
-from tablewright.runtime.events.event_log import Event
+from tablewright.runtime import Event, Invalid
 from tablewright.runtime.mail import event_mail
 from tablewright.store import Store, Unavailable
 from tablewright.systems.engagement.configuration import EMAIL, WEBHOOK, Channel, Web

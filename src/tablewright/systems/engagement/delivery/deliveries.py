@@ -25,7 +25,7 @@ from typing import Any
 from uuid import uuid4
 
 from tablewright.model import Lookup
-from tablewright.runtime.errors import Clash
+from tablewright.runtime import Clash
 from tablewright.store import (
     AlreadyExists,
     Cancelled,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from tablewright.model import AttributeName, Entity, Get, Keys, Query, Version, camel_case
-from tablewright.runtime.errors import Clash
+from tablewright.runtime import Clash
 from tablewright.systems.engagement.configuration import Channel, Configuration, Connector, FilterChain, ScoringModel
 from tablewright.systems.engagement.entities.engagement_tables import MOST_CHANNELS, programs
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from tablewright.runtime.errors import Clash, Invalid, Missing, TooMany
+from tablewright.runtime import Clash, Invalid, Missing, TooMany
 from tablewright.store import (
     Cancelled,
     ConditionFailed,

@@ -25,7 +25,7 @@ from contextlib import closing
 from datetime import datetime, timedelta
 from threading import Event
 
-from tablewright.runtime.errors import Invalid
+from tablewright.runtime import Invalid
 from tablewright.store import (
     AlreadyExists,
     Cancelled,

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 from uuid import uuid4
 
-from tablewright.runtime.errors import Clash, Missing
+from tablewright.runtime import Clash, Missing
 from tablewright.store import (
     AlreadyExists,
     Cancelled,

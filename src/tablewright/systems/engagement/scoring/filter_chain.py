@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tablewright.runtime.errors import Invalid
+from tablewright.runtime import Invalid
 from tablewright.store import Store
 from tablewright.systems.engagement.configuration import FilterChain
 from tablewright.systems.engagement.model import CONTACT_DAYS, MOST_CONTACTS, Contacts, Preferences, QuietHours

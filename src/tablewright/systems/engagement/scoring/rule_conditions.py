@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from tablewright.runtime.errors import Invalid
+from tablewright.runtime import Invalid
 
 Rule = Callable[[Mapping[str, Any]], bool]
 

@@ -22,7 +22,7 @@ from datetime import datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any, Protocol
 
-from tablewright.runtime.errors import Invalid
+from tablewright.runtime import Invalid
 from tablewright.store import Store, TolerantReader
 from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.model import ModelScore, Score

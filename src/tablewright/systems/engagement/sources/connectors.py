@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tablewright.runtime.errors import Invalid
+from tablewright.runtime import Invalid
 from tablewright.systems.engagement.configuration import AthenaConnector, Connector, FilesConnector
 from tablewright.systems.engagement.model import Checkpoint, Subject
 from tablewright.systems.engagement.scoring.prospects import (

@@ -13,6 +13,9 @@ from typing import Any
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import Scored, model
 
+# What other packages use.
+__all__ = ["write_customers"]
+
 COLUMNS = (
     "customer_id",
     "first_name",
