@@ -14,9 +14,8 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, NotRequired
 
 from fastapi import Depends, Path, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, with_config
+from pydantic import BaseModel, ConfigDict, Field, with_config
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from tablewright.runtime import (
@@ -37,6 +36,7 @@ from tablewright.runtime import (
 from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import MOST_VERSIONS, Call, Status
 from tablewright.systems.calls.service import Bounds, Calls
+from tablewright.systems.json_numbers import Whole
 from tablewright.systems.key_times import EPOCH, LAST_MILLIS
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
@@ -53,15 +53,7 @@ _LONGEST_ID = 128
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-def _whole(value: Any) -> Any:
-    """JSON's numbers only: 1 and 1.0, but neither true nor a text."""
-    if isinstance(value, bool | str):
-        raise PydanticCustomError("int_type", "Input should be a valid integer")
-    return value
-
-
 Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID, pattern=_ID)]
-Whole = Annotated[int, BeforeValidator(_whole)]
 Millis = Annotated[Whole, Field(ge=0, le=LAST_MILLIS)]
 BasedOn = Annotated[
     Whole,
