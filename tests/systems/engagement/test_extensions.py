@@ -15,8 +15,8 @@ from tests.systems.harness import serving
 
 MODULE = """
 from tablewright.runtime.errors import Invalid
-from tablewright.systems.engagement.filters import filter_
-from tablewright.systems.engagement.scoring import Scored, model
+from tablewright.systems.engagement.scoring.filter_chain import filter_
+from tablewright.systems.engagement.scoring.scores import Scored, model
 
 
 @model("length-of-name")

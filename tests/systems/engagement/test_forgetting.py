@@ -72,6 +72,6 @@ def test_one_that_somebody_takes_up_meanwhile_is_not_forgotten(workshop: Worksho
 
     taken_up: list[object] = []
     store = workshop.store_on(Faster(workshop.engine, owned=False))
-    with pytest.raises(Clash, match="taken up"):
+    with pytest.raises(Clash, match="just been resumed"):
         workshop.runs(store).forget("p", "US", run.run_id)
     assert workshop.runs().get(run).state is RunState.RUNNING

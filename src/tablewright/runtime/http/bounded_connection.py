@@ -165,6 +165,12 @@ class BoundedConnection(HttpToolsProtocol):
 
     # -- the response ----------------------------------------------------------------------------------
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.pipeline:
+            # Requests that wait for their turn are answered before more of them are read.
+            self.flow.pause_reading()
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._watch(self.transport.get_write_buffer_size())
