@@ -10,7 +10,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.store import BlobUsage, FolderBlobStore, InvalidCursor, MemoryBlobStore, OrphanReport, Store
-from tablewright.store.blobs.blob_references import made
+from tablewright.store.blobs.blob_references import make_blob
 from tablewright.store.blobs.blob_store import new_name
 from tablewright.store.write.put import put
 from tests.clocks import Clock
@@ -79,7 +79,7 @@ def test_what_is_put_over_an_expired_item_leaves_its_blob_to_the_collection(shel
 def test_a_collection_shows_its_progress_and_can_be_resumed(shelf: Shelf, clock: Clock) -> None:
     for number in range(230):
         owner = {"PK": {"S": "FOLDER#f"}, "SK": {"S": f"PAPER#{number}"}}
-        blob = made(new_name(shelf.name, "Paper", clock()), shelf.name, owner, "body", {"S": "text"})
+        blob = make_blob(new_name(shelf.name, "Paper", clock()), shelf.name, owner, "body", {"S": "text"})
         shelf.blobs.put(blob.reference.blob, blob.data)
     shelf.store.put(Paper(folder="f", paper_id="1", body=A))
     clock.now += DAY.total_seconds()

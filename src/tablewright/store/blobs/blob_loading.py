@@ -14,7 +14,7 @@ from tablewright.model.items.item_decoding import unknown_attributes
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.blobs.blob_references import (
     Reference,
-    lacking,
+    missing_references,
     references,
     value_in,
 )
@@ -26,6 +26,7 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.item_description import describe_item
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_visible
+from tablewright.store.write.planning.item_conditions import is_older
 
 # How often an item is read again because what it referred to has been superseded.
 _ATTEMPTS = 8
@@ -46,17 +47,17 @@ def at_hand(entity: Entity) -> Values:
     return found
 
 
-def loaded(
+def load_blobs(
     context: Context, table: Table, items: Sequence[Item], values: Values | None = None
 ) -> Flow[list[Item | None]]:
     """Items with the values of their blobs; as they are now where they have changed, None where they are gone."""
     result: list[Item | None] = list(items)
-    waiting = {number: item for number, item in enumerate(items) if lacking(item)}
+    waiting = {number: item for number, item in enumerate(items) if missing_references(item)}
     known = dict(values or {})
     for _ in range(_ATTEMPTS):
         if not waiting:
             return result
-        wanted = {found.blob: found for item in waiting.values() for found in lacking(item).values()}
+        wanted = {found.blob: found for item in waiting.values() for found in missing_references(item).values()}
         known |= yield from _read(context, [name for name in wanted if name not in known])
         superseded = {}
         for number, item in waiting.items():
@@ -68,7 +69,7 @@ def loaded(
     raise Conflict(f"{table.name}: others keep changing what is read")
 
 
-def still_shown(
+def load_visible(
     context: Context, schemas: Sequence[Schema], items: Sequence[Item], key: Sequence[str]
 ) -> Flow[list[Item | None]]:
     """Items that a read has found, with the values of their blobs.
@@ -76,7 +77,7 @@ def still_shown(
     None for those that have changed meanwhile and are not what was asked for any more: they are gone, have expired, or
     are elsewhere by the attributes of a key.
     """
-    found = yield from loaded(context, schemas[0].table, items)
+    found = yield from load_blobs(context, schemas[0].table, items)
     now = context.clock()
 
     def is_shown(before: Item, item: Item) -> bool:
@@ -91,14 +92,9 @@ def still_shown(
 
 def whole_if_older(context: Context, schema: Schema, item: Item | None) -> Flow[Item | None]:
     """An item, with all its values if it has an older schema version, since its upgrades may look at them."""
-    if (
-        item is None
-        or schema.upgrades is None
-        or schema.schema_version_of(item) == schema.upgrades.schema_version
-        or not lacking(item)
-    ):
+    if item is None or not is_older(schema, item) or not missing_references(item):
         return item
-    (whole,) = yield from loaded(context, schema.table, [item])
+    (whole,) = yield from load_blobs(context, schema.table, [item])
     if whole is None:
         raise Conflict(f"{schema.entity.__name__} {describe_item(schema, item)}: others keep changing the item")
     return whole
@@ -114,7 +110,7 @@ def _read(context: Context, names: Sequence[str]) -> Flow[dict[str, Any]]:
 def _filled(table: Table, item: Item, known: Mapping[str, Any]) -> Item | None:
     """An item with its values; None if a blob of them is not there."""
     filled = dict(item)
-    for attribute, reference in lacking(item).items():
+    for attribute, reference in missing_references(item).items():
         found = known.get(reference.blob)
         if found is None:
             return None
@@ -141,10 +137,10 @@ def _again(
     waiting = {}
     for (number, before), now in zip(superseded.items(), items, strict=True):
         result[number] = now
-        if now is None or not lacking(now):
+        if now is None or not missing_references(now):
             continue
-        missing = lacking(before)
-        for attribute, reference in lacking(now).items():
+        missing = missing_references(before)
+        for attribute, reference in missing_references(now).items():
             if reference.blob not in known and missing.get(attribute) == reference:
                 raise _lost(table, now, attribute, reference, f"is not in {context.blob_store()!r}")
         waiting[number] = now

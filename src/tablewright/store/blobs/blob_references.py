@@ -88,7 +88,7 @@ def references(item: Mapping[str, AttributeValue]) -> dict[str, Reference]:
     return found
 
 
-def lacking(item: Mapping[str, AttributeValue]) -> dict[str, Reference]:
+def missing_references(item: Mapping[str, AttributeValue]) -> dict[str, Reference]:
     """The references of values that are not in the item."""
     if BLOB_REFERENCES not in item:
         return {}
@@ -109,7 +109,7 @@ def stored_references(found: Mapping[str, Reference]) -> AttributeValue:
     return {"M": {attribute: reference.stored() for attribute, reference in found.items()}}
 
 
-def stripped(item: Item) -> Item:
+def without_blob_values(item: Item) -> Item:
     """An item as it is stored, given one that has been filled with the values of its blobs."""
     offloaded = references(item)
     return {name: value for name, value in item.items() if name not in offloaded} if offloaded else item
@@ -155,7 +155,7 @@ class Blob:
     data: bytes
 
 
-def made(name: str, table: str, key: Item, attribute: str, value: AttributeValue) -> Blob:
+def make_blob(name: str, table: str, key: Item, attribute: str, value: AttributeValue) -> Blob:
     """The blob of a value."""
     ((kind, _),) = value.items()
     content = content_of(value)

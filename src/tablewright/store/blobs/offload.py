@@ -6,7 +6,7 @@ Wherever a write stops, what is referred to is there. What may remain is a blob 
 collected (``orphan_blobs``). A blob is deleted only by who knows that nothing refers to it, and that nothing will:
 
 * after a commit, what the item referred to before: known because the write was made under the condition that it did;
-* after a refusal, what was written for it, unless an answer got lost on the way, so that it may have been committed.
+* after a refusal, what was written for it, unless a response was lost, so that it may have been committed.
 
 Both are for tidiness: if they fail, the write has succeeded, or failed, all the same.
 """
@@ -19,14 +19,14 @@ from typing import Any, TypeVar
 
 import orjson
 
-from tablewright.dynamo import AttributeValue, Item, item_size
+from tablewright.dynamo import MAX_ITEM_SIZE, AttributeValue, Item, item_size
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
 from tablewright.model import Entity, ModelError, Schema
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store.blobs.blob_references import (
     Blob,
     Reference,
-    made,
+    make_blob,
     references,
     remember,
     stored_references,
@@ -40,11 +40,9 @@ from tablewright.store.errors import LimitExceeded, ServiceError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.flow.retry import is_undone, retrying
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.planning.item_conditions import has_version, version_of
+from tablewright.store.write.planning.item_conditions import version_condition, version_of
 
 T = TypeVar("T")
-
-_MOST_OF_ITEM = 400 * 1024
 
 
 @dataclass(slots=True)
@@ -92,15 +90,15 @@ class Offload:
 
     # -- planning -----------------------------------------------------------------------------------------------
 
-    def place(self, schema: Schema, item: Item, before: Mapping[str, Reference], *, same: bool = True) -> Placement:
-        """Place the values of a whole item, given those that it had; it may have them still if it is the ``same`` item.
+    def place(self, schema: Schema, item: Item, before: Mapping[str, Reference], *, reuse: bool = True) -> Placement:
+        """Place the values of a whole item, given those that it had; their blobs may be reused if it is the same item.
 
         An item that had them under another key takes them along in new blobs.
         """
         plain = with_references(item, {})
         placed = Placement({})
-        for attribute in self._going(schema, plain):
-            known = before.get(attribute) if same else None
+        for attribute in self._to_offload(schema, plain):
+            known = before.get(attribute) if reuse else None
             self._put(placed, schema, item, attribute, plain[attribute], known)
         placed.item = placed.stored(plain)
         placed.superseded = _superseded(before, placed.references)
@@ -117,12 +115,12 @@ class Offload:
         kept = {name: found for name, found in before.items() if name not in changed and name not in basis}
         placed = Placement(dict(kept))
         stored = with_references(after, kept)
-        for attribute in self._going(schema, stored):
+        for attribute in self._to_offload(schema, stored):
             value = stored[attribute]
             if attribute not in changed:
                 vouched = schema.version is not None
                 placed.conditions.append(
-                    has_version(schema, version_of(schema, basis)) if vouched else equals(attribute, value)
+                    version_condition(schema, version_of(schema, basis)) if vouched else equals(attribute, value)
                 )
             actions.sets.pop(attribute, None)
             actions.removes.append(attribute)
@@ -137,10 +135,10 @@ class Offload:
         placed.superseded = _superseded(before, placed.references)
         return placed
 
-    def _going(self, schema: Schema, item: Item) -> list[str]:
+    def _to_offload(self, schema: Schema, item: Item) -> list[str]:
         context = self._context
         if context.blobs is None:
-            if item_size(item) > _MOST_OF_ITEM:
+            if item_size(item) > MAX_ITEM_SIZE:
                 fields = " and ".join(spec.name for spec in schema.large)
                 raise LimitExceeded(
                     f"{schema.entity.__name__} {describe_item(schema, item)}: the item would be larger than 400 KB, "
@@ -167,7 +165,7 @@ class Offload:
         context = self._context
         key = {name: item[name] for name in schema.table.key}
         table = context.name_of(schema.table)
-        blob = made(new_name(table, schema.type_name, context.clock()), table, key, attribute, value)
+        blob = make_blob(new_name(table, schema.type_name, context.clock()), table, key, attribute, value)
         identity = orjson.dumps([table, key, attribute, blob.reference.sha256], option=orjson.OPT_SORT_KEYS)
         # A write that is planned again has written it already.
         blob = self._made.setdefault(identity, blob)
@@ -177,7 +175,7 @@ class Offload:
 
     # -- carrying out -------------------------------------------------------------------------------------------
 
-    def is_concerned(self, placed: Sequence[Placement]) -> bool:
+    def has_work(self, placed: Sequence[Placement]) -> bool:
         """Whether there is anything to write, or to tidy up."""
         return bool(self._written) or any(each.fresh or each.superseded for each in placed)
 
@@ -190,7 +188,7 @@ class Offload:
             self._written.update(dict.fromkeys(name for name, _ in contents))
             yield from retrying(self._context, put_blobs(self._context.blob_store(), contents))
 
-    def watched(self, commit: Flow[T]) -> Flow[T]:
+    def track_outcome(self, commit: Flow[T]) -> Flow[T]:
         """A commit, of which we want to know whether it may have happened although it is said that it has not."""
         try:
             step = next(commit)

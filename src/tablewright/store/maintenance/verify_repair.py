@@ -24,8 +24,8 @@ from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, com
 from tablewright.model import Entity, Schema, Table
 from tablewright.model.items.field_spec import FieldSpec
 from tablewright.store.argument_checks import A_SCOPE, is_entity_class, wrong_argument
-from tablewright.store.blobs.blob_loading import loaded
-from tablewright.store.blobs.blob_references import lacking, stripped
+from tablewright.store.blobs.blob_loading import load_blobs
+from tablewright.store.blobs.blob_references import missing_references, without_blob_values
 from tablewright.store.blobs.blob_requests import head_blobs
 from tablewright.store.blobs.offload import Offload
 from tablewright.store.context import Context
@@ -36,11 +36,11 @@ from tablewright.store.item_description import describe_item
 from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report, compared
 from tablewright.store.maintenance.repair_pass import ATTEMPTS, Changed, RepairPass, has_changed
 from tablewright.store.maintenance.unique_repair import guards_of, strays
-from tablewright.store.maintenance.write_back import upgrading
+from tablewright.store.maintenance.write_back import plan_upgrade
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.cursor import seal, unseal
 from tablewright.store.read.visibility import is_expired
-from tablewright.store.write.move import move, unchanged
+from tablewright.store.write.move import plan_move, unchanged_conditions
 from tablewright.store.write.planning.item_conditions import is_older
 from tablewright.store.write.planning.operation import Attempt, WritePlan, action
 from tablewright.store.write.planning.preconditions import Precondition
@@ -183,22 +183,22 @@ class _Verification(RepairPass):
 
         An upgrade may look at them, and an item that moves takes them along.
         """
-        if not lacking(item):
+        if not missing_references(item):
             return item, *compared(schema, item)
         if not is_older(schema, item):
             findings, wanted = compared(schema, item)
             if wanted is None or not self.repairs or self.key(item) == self.key(wanted):
                 return item, findings, wanted
-        (whole,) = yield from loaded(self.context, self.table, [item])
-        return (item, [], None) if whole is None else (stripped(whole), *compared(schema, whole))
+        (whole,) = yield from load_blobs(self.context, self.table, [item])
+        return (item, [], None) if whole is None else (without_blob_values(whole), *compared(schema, whole))
 
     def _repair_plan(self, schema: Schema, item: Item, wanted: Item) -> WritePlan:
         if self.key(item) != self.key(wanted):
             attempt = Attempt(self.context, Offload(self.context))
-            return move(attempt, schema, item, wanted, self.unchanged(*unchanged(schema, item)))
+            return plan_move(attempt, schema, item, wanted, self.unchanged(*unchanged_conditions(schema, item)))
         if schema.schema_version_of(item) != schema.schema_version_of(wanted):
             # Its guards are looked at with all the others.
-            return upgrading(self.context, schema, item, wanted, has_changed)
+            return plan_upgrade(self.context, schema, item, wanted, has_changed)
         differing = [name for name in {**item, **wanted} if item.get(name) != wanted.get(name)]
         actions = UpdateActions(
             sets={name: wanted[name] for name in differing if name in wanted},
@@ -245,7 +245,7 @@ class _Verification(RepairPass):
     def _blobs_of(self, items: Sequence[tuple[Schema, Item]]) -> Flow[None]:
         """Check that the blobs that items refer to are there."""
         blobs = self.context.blobs
-        wanted = [(schema, item, found.blob) for schema, item in items for found in lacking(item).values()]
+        wanted = [(schema, item, found.blob) for schema, item in items for found in missing_references(item).values()]
         if blobs is None or not wanted:
             return
         response = yield from retrying(self.context, head_blobs(blobs, [blob for *_, blob in wanted], 1))
@@ -254,7 +254,7 @@ class _Verification(RepairPass):
                 continue
             try:
                 # It may have been superseded just now.
-                yield from loaded(self.context, self.table, [item])
+                yield from load_blobs(self.context, self.table, [item])
             except BlobLost as lost:
                 self.report([_lost(schema, item, lost)], Remedy.LEFT)
 

@@ -19,7 +19,7 @@ from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, exists
 from tablewright.model import Schema
 from tablewright.model.declarations import BLOB_REFERENCES
-from tablewright.store.blobs.blob_references import lacking, references, stripped
+from tablewright.store.blobs.blob_references import missing_references, references, without_blob_values
 from tablewright.store.blobs.offload import Offload
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, ServiceError, StoreError
@@ -36,7 +36,7 @@ T = TypeVar("T")
 _OF_THE_ITEM = "ValidationException"
 
 
-def upgrading(
+def plan_upgrade(
     context: Context,
     schema: Schema,
     stored: Item,
@@ -78,7 +78,7 @@ def written_back(context: Context, schemas: Sequence[Schema], items: Sequence[It
     known: dict[int, Item] = {}
     for number, item in enumerate(items):
         schema = next((schema for schema in schemas if len(schemas) == 1 or schema.matches(item)), None)
-        if schema is None or not schema.needs_write_back(item) or lacking(item):
+        if schema is None or not schema.needs_write_back(item) or missing_references(item):
             # The upgrades may look at large values, so that without them there is nothing to go by.
             continue
         if id(item) not in known:
@@ -99,12 +99,12 @@ def _write_back(context: Context, schema: Schema, item: Item) -> Flow[Item]:
     _, wanted = compared(schema, item)
     if wanted is None or any(wanted[name] != item[name] for name in schema.table.key):
         return item
-    stored = stripped(item)
+    stored = without_blob_values(item)
     key = {name: item[name] for name in schema.table.key}
     name = "write_back"
     try:
         guards = guard_changes(schema, stored, key, wanted, key)
-        plan = upgrading(context, schema, stored, wanted, lambda _: _Changed(), guards)
+        plan = plan_upgrade(context, schema, stored, wanted, lambda _: _Changed(), guards)
         yield from execute_all(context, [Planned(schema, name, plan)], f"{schema.entity.__name__}.{name}")
     except Cancelled as cancelled:
         failed = next((reason for reason in cancelled.reasons if isinstance(reason, ServiceError)), None)

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from tablewright.dynamo import Item
 from tablewright.model import Entity, Lookup, ModelError, Schema, schema_of
 from tablewright.store.argument_checks import A_GET, wrong_argument
-from tablewright.store.blobs.blob_loading import still_shown
-from tablewright.store.blobs.blob_references import lacking
+from tablewright.store.blobs.blob_loading import load_visible
+from tablewright.store.blobs.blob_references import missing_references
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
@@ -60,7 +60,7 @@ def _complete(context: Context, lookup: Lookup[E], item: Item, key: Sequence[str
     schema = schema_of(lookup.entity)
     found: Item | None = item
     if schema.large and lookup.load_large:
-        (found,) = yield from still_shown(context, [schema], [item], key)
+        (found,) = yield from load_visible(context, [schema], [item], key)
     if found is not None and schema.writes_back:
         (found,) = yield from written_back(context, [schema], [found])
     return None if found is None else entity_of(schema, found)
@@ -90,10 +90,10 @@ def get_many(context: Context, lookups: Sequence[Lookup[E]], *, consistent: bool
         item, schema = items[number], schema_of(lookup.entity)
         if item is not None and is_visible(schema, item, now):
             found.setdefault(schema, {})[number] = item
-            if lookup.load_large and lacking(item):
+            if lookup.load_large and missing_references(item):
                 offloaded.setdefault(schema, []).append(number)
     for schema, numbers in offloaded.items():
-        loaded = yield from still_shown(context, [schema], [found[schema].pop(number) for number in numbers], ())
+        loaded = yield from load_visible(context, [schema], [found[schema].pop(number) for number in numbers], ())
         found[schema].update((number, item) for number, item in zip(numbers, loaded, strict=True) if item is not None)
     entities: list[E | None] = [None] * len(lookups)
     for schema, by_number in found.items():

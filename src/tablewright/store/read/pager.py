@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tablewright.dynamo import Item
-from tablewright.store.blobs.blob_loading import still_shown
-from tablewright.store.blobs.blob_references import lacking
+from tablewright.store.blobs.blob_loading import load_visible
+from tablewright.store.blobs.blob_references import missing_references
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
@@ -103,7 +103,7 @@ class Pager(ABC):
         """
         plan, target, context = self.plan, self.target, self._context
         if target.loads_blobs:
-            found = yield from still_shown(context, target.schemas, items, plan.stable_key)
+            found = yield from load_visible(context, target.schemas, items, plan.stable_key)
             items = [item for item in found if item is not None and plan.accepts(item)]
         return (yield from written_back(context, target.schemas, items)) if target.writes_back else items
 
@@ -330,4 +330,4 @@ class _ReshardPager(Pager):
 
 def _blob_bytes(item: Item) -> int:
     """The size of an item's blobs."""
-    return sum(reference.size for reference in lacking(item).values())
+    return sum(reference.size for reference in missing_references(item).values())

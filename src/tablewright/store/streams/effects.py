@@ -27,7 +27,7 @@ from tablewright.store.errors import AlreadyExists, StoreError
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.fields.field_bounds import bounds
 from tablewright.store.write.fields.field_updates import FieldUpdates, to_operand
-from tablewright.store.write.planning.item_conditions import has_expired, if_live, is_own
+from tablewright.store.write.planning.item_conditions import expired_condition, live_item, own_conditions
 from tablewright.store.write.planning.operation import Attempt, Operation, Planning, WritePlan, action
 from tablewright.store.write.planning.preconditions import Precondition, refusal_of
 from tablewright.store.write.planning.write_target import key_of_lookup
@@ -110,8 +110,8 @@ class _Addition(Operation):
         if schema.version is not None:
             actions.adds[schema.version.attribute] = {"N": "1"}
         table, found = context.name_of(schema.table), attempt.found
-        bounded, expired = bounds(schema, FieldUpdates(add=self.amounts), self.key), has_expired(context, schema)
-        if found is not None and found.item is not None and if_live(context, schema, found.item) is None:
+        bounded, expired = bounds(schema, FieldUpdates(add=self.amounts), self.key), expired_condition(context, schema)
+        if found is not None and found.item is not None and live_item(context, schema, found.item) is None:
             # What is of another entity has been refused. This has expired: it is replaced, and nothing is added to it.
             error = refusal_of(bounded, None)
             if error is not None:
@@ -122,7 +122,7 @@ class _Addition(Operation):
         def of_another(_: Item) -> StoreError:
             return AlreadyExists(schema.entity.__name__, describe_item(schema, self.key))
 
-        preconditions = [Precondition(condition, of_another) for condition in is_own(schema)]
+        preconditions = [Precondition(condition, of_another) for condition in own_conditions(schema)]
         if expired is not None:
             preconditions.append(Precondition(~expired))
         preconditions += bounded

@@ -23,7 +23,7 @@ from tablewright.store.read.batch_get import batch_get
 from tablewright.store.write.planning.commit import in_words
 from tablewright.store.write.planning.operation import schema_for
 from tablewright.store.write.planning.write_target import key_in, key_of_lookup
-from tablewright.store.write.put import assigned, brought_up_to_date
+from tablewright.store.write.put import brought_up_to_date, managed_values
 
 MOST_AT_ONCE = 25
 
@@ -43,7 +43,7 @@ def write_many(
     names: dict[str, None] = {}
     for entity in entities:
         schema = _writable(entity)
-        values = assigned(context, schema, entity)
+        values = managed_values(context, schema, entity)
         item = schema.encode(entity, values)
         assignments.append((entity, values))
         names[f"{schema.entity.__name__}.write_many"] = None
@@ -95,7 +95,7 @@ def _placed(
         if "DeleteRequest" in write:
             placed[identity] = Placement({}, superseded=[reference.blob for reference in before.values()])
             continue
-        placed[identity] = offload.place(schema, write["PutRequest"]["Item"], before, same=False)
+        placed[identity] = offload.place(schema, write["PutRequest"]["Item"], before, reuse=False)
         writes[identity] = table, {"PutRequest": {"Item": placed[identity].item}}
     yield from offload.upload(placed.values())
     return placed

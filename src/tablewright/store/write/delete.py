@@ -19,7 +19,13 @@ from tablewright.store.flow.driver import Flow, Response
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.fields.expectations import Expectations
 from tablewright.store.write.planning.executor import execute
-from tablewright.store.write.planning.item_conditions import if_live, is_live, is_of_another, is_older, is_own
+from tablewright.store.write.planning.item_conditions import (
+    is_of_another,
+    is_older,
+    live_conditions,
+    live_item,
+    own_conditions,
+)
 from tablewright.store.write.planning.operation import (
     Attempt,
     Operation,
@@ -79,7 +85,7 @@ class Delete(Operation):
             error = refusal_of(preconditions, None if whole is None else schema.upgrade(whole))
             if error is not None:
                 raise error
-            preconditions = assumptions([*is_live(context, schema), *all_equal(stored)])
+            preconditions = assumptions([*live_conditions(context, schema), *all_equal(stored)])
         if schema.unique:
             preconditions += assumptions([exists(schema.table.partition), *all_equal(guarded_values(schema, stored))])
         placement, before = None, stored
@@ -91,7 +97,7 @@ class Delete(Operation):
         def result(response: Response) -> bool:
             # A transaction returns no item, but was made under the condition that there is one.
             old = response.get("Attributes", before if schema.unique else None)
-            return if_live(context, schema, old) is not None
+            return live_item(context, schema, old) is not None
 
         body = {"TableName": context.name_of(schema.table), "Key": key}
         guards = guard_changes(schema, schema.upgrade(before), key, None, key) if schema.unique else []
@@ -123,7 +129,7 @@ class Delete(Operation):
         if self.expect.given:
             preconditions = live_preconditions(context, schema, gone)
         else:
-            preconditions = [Precondition(condition, gone) for condition in is_own(schema)]
+            preconditions = [Precondition(condition, gone) for condition in own_conditions(schema)]
         preconditions += match_preconditions(target, gone)
         if expected:
             preconditions.append(version_precondition(schema, expected, key))

@@ -19,14 +19,14 @@ from tablewright.model import Schema
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.errors import AlreadyExists
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.planning.item_conditions import has_version, if_free, is_free, version_of
+from tablewright.store.write.planning.item_conditions import free_condition, free_members, version_condition, version_of
 from tablewright.store.write.planning.operation import Action, Attempt, WritePlan, action
 from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.planning.write_target import key_in
 from tablewright.store.write.unique_values import guard_changes
 
 
-def move(
+def plan_move(
     attempt: Attempt,
     schema: Schema,
     before: Item,
@@ -36,28 +36,29 @@ def move(
 ) -> WritePlan:
     """The plan that takes an item from one key to another, if the preconditions hold of it.
 
-    ``before`` is the item as it is stored, ``after`` the new one with its large values; ``result`` is given the latter.
+    ``before`` is the item in the current schema version, with its references; ``after`` is the new one with its large
+    values, which ``result`` is given.
     """
     name = attempt.context.name_of(schema.table)
     old_key, new_key = key_in(schema, before), key_in(schema, after)
-    placement = attempt.offload.place(schema, after, references(before), same=False) if schema.large else None
+    placement = attempt.offload.place(schema, after, references(before), reuse=False) if schema.large else None
     stored = after if placement is None else placement.item
     whole = after if placement is None else placement.whole(after)
     free = Precondition(
-        is_free(attempt.context, schema),
+        free_condition(attempt.context, schema),
         lambda _: AlreadyExists(schema.entity.__name__, describe_item(schema, new_key)),
     )
     actions = [
         action("Delete", {"TableName": name, "Key": old_key}, preconditions),
-        Action("Put", {"TableName": name, "Item": stored, **if_free(attempt.context, schema)}, [free]),
+        Action("Put", {"TableName": name, "Item": stored, **free_members(attempt.context, schema)}, [free]),
     ]
     guards = guard_changes(schema, before, old_key, after, new_key)
     return WritePlan(actions, guards, lambda _: result(whole), placement)
 
 
-def unchanged(schema: Schema, before: Item) -> list[Condition]:
+def unchanged_conditions(schema: Schema, before: Item) -> list[Condition]:
     """The conditions that an item is still the same in all its fields."""
     if schema.version is not None:
-        return [has_version(schema, version_of(schema, before))]
+        return [version_condition(schema, version_of(schema, before))]
     names = dict.fromkeys([*schema.by_attribute, *before])
     return all_equal({name: before.get(name) for name in names if name not in schema.key_rules})

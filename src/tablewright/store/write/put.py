@@ -31,16 +31,16 @@ from tablewright.store.write.fields.field_paths import place_of
 from tablewright.store.write.planning.commit import CONDITION_FAILED, in_words
 from tablewright.store.write.planning.executor import execute
 from tablewright.store.write.planning.item_conditions import (
-    has_expired,
-    has_version,
-    if_free,
-    if_live,
-    if_replaceable,
-    is_free,
-    is_live,
+    expired_condition,
+    free_condition,
+    free_members,
     is_of_another,
-    is_own,
-    is_replaceable,
+    live_conditions,
+    live_item,
+    own_conditions,
+    replaceable_condition,
+    replaceable_members,
+    version_condition,
     version_of,
 )
 from tablewright.store.write.planning.operation import (
@@ -63,7 +63,7 @@ E = TypeVar("E", bound=Entity)
 # -- what the store sets --------------------------------------------------------------------------------------------
 
 
-def assigned(
+def managed_values(
     context: Context, schema: Schema, entity: Entity, numbers: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
     """The fields that the store sets when an entity is written, with their values."""
@@ -149,15 +149,15 @@ class Create(Operation):
         def refusal(_: Item) -> StoreError:
             return AlreadyExists(schema.entity.__name__, describe_item(schema, schema.encode(self.entity, numbers)))
 
-        free = Precondition(is_free(attempt.context, schema), refusal)
-        return creation(attempt, schema, self.entity, numbers, free)
+        free = Precondition(free_condition(attempt.context, schema), refusal)
+        return plan_creation(attempt, schema, self.entity, numbers, free)
 
 
-def creation(
+def plan_creation(
     attempt: Attempt, schema: Schema, entity: Entity, numbers: Mapping[str, int], free: Precondition
 ) -> WritePlan:
     """The plan that stores a new item, if its key is free."""
-    values = assigned(attempt.context, schema, entity, numbers)
+    values = managed_values(attempt.context, schema, entity, numbers)
     item = schema.encode(entity, values)
     key = key_in(schema, item)
     placement = None
@@ -167,7 +167,7 @@ def creation(
     body = {
         "TableName": attempt.context.name_of(schema.table),
         "Item": item,
-        **if_free(attempt.context, schema),
+        **free_members(attempt.context, schema),
     }
     guards = guard_changes(schema, None, key, item, key)
     return whole_item_plan(Action("Put", body, [free]), guards, entity, values, placement)
@@ -188,19 +188,19 @@ class Put(Operation):
     def plan(self, attempt: Attempt) -> Planning:
         context, schema, entity, found = attempt.context, self.schema, self.entity, attempt.found
         numbers = (yield number_draws(schema, entity)) if schema.numbered else {}
-        values = assigned(context, schema, entity, numbers)
+        values = managed_values(context, schema, entity, numbers)
         item = schema.encode(entity, values)
         key = key_in(schema, item)
         expected = version_read(schema, entity)
         # What is replaced, as far as is known: what was read has a key, and most likely the same unique values.
         before = schema.encode(entity) if expected else None
         if found is not None:
-            before = if_live(context, schema, found.item)
+            before = live_item(context, schema, found.item)
 
         def refusal(found: Item) -> StoreError | None:
             if not expected and is_of_another(schema, found):
                 return AlreadyExists(schema.entity.__name__, describe_item(schema, key))
-            live = if_live(context, schema, found)
+            live = live_item(context, schema, found)
             if expected is None or (live is None and not expected):
                 return None
             current = live is not None and version_of(schema, live) == expected
@@ -222,17 +222,17 @@ class Put(Operation):
         """What may be stored: an item of this version and with these unique values; or none, or any of the entity."""
         schema = self.schema
         if schema.unique and before is None:
-            return [is_free(context, schema)]
-        version = [] if expected is None else [has_version(schema, expected)]
+            return [free_condition(context, schema)]
+        version = [] if expected is None else [version_condition(schema, expected)]
         if schema.unique and before is not None:
-            return [*version, *is_live(context, schema), *all_equal(guarded_values(schema, before))]
+            return [*version, *live_conditions(context, schema), *all_equal(guarded_values(schema, before))]
         if expected:
-            return [*version, *is_live(context, schema)]
+            return [*version, *live_conditions(context, schema)]
         if expected == 0:
-            expired, fresh = has_expired(context, schema), all_of([*version, *is_own(schema)])
+            expired, fresh = expired_condition(context, schema), all_of([*version, *own_conditions(schema)])
             assert fresh is not None
             return [fresh if expired is None else fresh | expired]
-        replaceable = is_replaceable(context, schema)
+        replaceable = replaceable_condition(context, schema)
         return [] if replaceable is None else [replaceable]
 
 
@@ -245,7 +245,7 @@ def put(context: Context, entity: E) -> Flow[E]:
     schema = schema_for(entity, "put", AN_ENTITY)
     if schema.version is not None or _concerns_others(schema):
         return execute(context, Put(entity))
-    return _written(context, schema, entity, "put", if_replaceable(context, schema))
+    return _written(context, schema, entity, "put", replaceable_members(context, schema))
 
 
 def create(context: Context, entity: E) -> Flow[E]:
@@ -253,7 +253,7 @@ def create(context: Context, entity: E) -> Flow[E]:
     schema = schema_for(entity, "create", AN_ENTITY)
     if _concerns_others(schema):
         return execute(context, Create(entity))
-    return _written(context, schema, entity, "create", if_free(context, schema))
+    return _written(context, schema, entity, "create", free_members(context, schema))
 
 
 def _concerns_others(schema: Schema) -> bool:
@@ -263,7 +263,7 @@ def _concerns_others(schema: Schema) -> bool:
 
 def _written(context: Context, schema: Schema, entity: E, name: str, condition: Mapping[str, Any]) -> Flow[E]:
     """Write an item by one request, which needs no plan: it assumes nothing that could be out of date."""
-    values = assigned(context, schema, entity)
+    values = managed_values(context, schema, entity)
     item = schema.encode(entity, values)
     body = {"TableName": context.name_of(schema.table), "Item": item, **condition}
     try:

@@ -27,7 +27,7 @@ from tablewright.store.flow.driver import Flow
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.fields.expectations import Expectations
 from tablewright.store.write.planning.executor import execute_all
-from tablewright.store.write.planning.item_conditions import if_free, is_free, is_live, is_older
+from tablewright.store.write.planning.item_conditions import free_condition, free_members, is_older, live_conditions
 from tablewright.store.write.planning.operation import (
     Action,
     Attempt,
@@ -93,7 +93,7 @@ class Check(Operation):
             error = refusal_of(preconditions, upgraded)
             if error is not None:
                 raise error
-            preconditions = assumptions([*is_live(context, schema), *all_equal(stored)])
+            preconditions = assumptions([*live_conditions(context, schema), *all_equal(stored)])
         body = {"TableName": context.name_of(schema.table), "Key": key}
         return WritePlan([action("ConditionCheck", body, preconditions)])
 
@@ -104,7 +104,7 @@ class Check(Operation):
         if self.expect.given:
             preconditions = live_preconditions(context, self.schema, absent)
         else:
-            preconditions = [Precondition(condition, absent) for condition in is_live(context, self.schema)]
+            preconditions = [Precondition(condition, absent) for condition in live_conditions(context, self.schema)]
         preconditions += match_preconditions(self.target, absent)
         version = version_read(self.schema, self.target)
         if version is not None:
@@ -131,12 +131,12 @@ class Absent(Operation):
         yield from ()
         context, schema = attempt.context, self.schema
         key = key_of_lookup(self.lookup)
-        body = {"TableName": context.name_of(schema.table), "Key": key, **if_free(context, schema)}
+        body = {"TableName": context.name_of(schema.table), "Key": key, **free_members(context, schema)}
 
         def refusal(_: Item) -> StoreError:
             return AlreadyExists(schema.entity.__name__, describe_item(schema, key))
 
-        return WritePlan([Action("ConditionCheck", body, [Precondition(is_free(context, schema), refusal)])])
+        return WritePlan([Action("ConditionCheck", body, [Precondition(free_condition(context, schema), refusal)])])
 
 
 def transact(context: Context, *operations: Operation) -> Flow[None]:

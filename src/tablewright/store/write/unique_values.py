@@ -20,7 +20,7 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.context import Context
 from tablewright.store.errors import NotUnique
-from tablewright.store.write.planning.item_conditions import has_expired, is_older
+from tablewright.store.write.planning.item_conditions import expired_condition, is_older
 
 # The primary key of the item that has the value.
 OWNER = "owner"
@@ -63,7 +63,7 @@ class GuardChange:
 
     def _condition(self, context: Context) -> Condition:
         allowed: list[Condition] = [missing(OWNER)]
-        expired = has_expired(context, self.schema)
+        expired = expired_condition(context, self.schema)
         if expired is not None:
             allowed.append(expired)
         owners = [owner for owner in (self.before, self.after) if owner is not None]

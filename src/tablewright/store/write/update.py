@@ -22,8 +22,8 @@ from tablewright.dynamo import DynamoError, Item, non_null_at
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal
 from tablewright.model import Entity, Lookup, ModelError, Schema
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
-from tablewright.store.blobs.blob_loading import Values, at_hand, loaded
-from tablewright.store.blobs.blob_references import lacking, references, stripped
+from tablewright.store.blobs.blob_loading import Values, at_hand, load_blobs
+from tablewright.store.blobs.blob_references import missing_references, references, without_blob_values
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Response
@@ -33,10 +33,10 @@ from tablewright.store.write.fields.expectations import Expectations
 from tablewright.store.write.fields.field_bounds import field_preconditions
 from tablewright.store.write.fields.field_paths import place_of
 from tablewright.store.write.fields.field_updates import FieldUpdates, to_actions
-from tablewright.store.write.move import move, unchanged
+from tablewright.store.write.move import plan_move, unchanged_conditions
 from tablewright.store.write.planning.attribute_dependencies import Dependencies, dependencies
 from tablewright.store.write.planning.executor import execute
-from tablewright.store.write.planning.item_conditions import is_live, is_older
+from tablewright.store.write.planning.item_conditions import is_older, live_conditions
 from tablewright.store.write.planning.operation import (
     Attempt,
     Draws,
@@ -172,8 +172,8 @@ class Update(Operation):
                 if schema.large:
                     stored, whole = yield from self._whole(context, stored)
                     after = self._after(whole, draft.actions)
-                preconditions = [*self._preconditions(context, key), *assumptions(unchanged(schema, stored))]
-                return move(attempt, schema, stored, after, preconditions, self._result)
+                preconditions = [*self._preconditions(context, key), *assumptions(unchanged_conditions(schema, stored))]
+                return plan_move(attempt, schema, stored, after, preconditions, self._result)
         return self._in_place(attempt, draft)
 
     # -- what is changed, and what has to be known for it -------------------------------------------------------
@@ -240,7 +240,7 @@ class Update(Operation):
         schema = self.schema
         item = schema.encode(entity)
         if schema.large:
-            item = stripped(item)
+            item = without_blob_values(item)
         reads = bool(draft.changed & dependencies(schema).identity) or bool(schema.large)
         if schema.version is not None or context.strict or not reads:
             return item
@@ -302,12 +302,12 @@ class Update(Operation):
 
     def _whole(self, context: Context, stored: Item) -> Flow[tuple[Item, Item]]:
         """An item as it is stored, and with its large values."""
-        if not self.schema.large or not lacking(stored):
+        if not self.schema.large or not missing_references(stored):
             return stored, stored
-        (whole,) = yield from loaded(context, self.schema.table, [stored], self._values())
+        (whole,) = yield from load_blobs(context, self.schema.table, [stored], self._values())
         if whole is None:
             raise NotFound(self.schema.entity.__name__, describe_item(self.schema, stored))
-        return stripped(whole), whole
+        return without_blob_values(whole), whole
 
     def _values(self) -> Values:
         return at_hand(self.target) if isinstance(self.target, Entity) else {}
@@ -399,7 +399,7 @@ class Update(Operation):
             if attributes is None or (not wanted and isinstance(self.target, Lookup)):
                 return None
             known = {**self._values(), **(placement.values if placement is not None else {})}
-            (item,) = yield from loaded(context, schema.table, [attributes], known)
+            (item,) = yield from load_blobs(context, schema.table, [attributes], known)
             if item is None:
                 raise NotFound(schema.entity.__name__, describe_item(schema, key))
             return self._result(item)
@@ -419,9 +419,9 @@ class Update(Operation):
         if error is not None:
             raise error
         after = self._after(before, actions)
-        same = assumptions([*is_live(context, schema), *all_equal(stored)])
+        same = assumptions([*live_conditions(context, schema), *all_equal(stored)])
         if key_in(schema, after) != key:
-            return move(attempt, schema, before, after, same, self._result)
+            return plan_move(attempt, schema, before, after, same, self._result)
         placement = attempt.offload.place(schema, after, references(stored)) if schema.large else None
         item = after if placement is None else placement.item
         result = after if placement is None else placement.whole(after)

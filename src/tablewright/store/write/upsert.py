@@ -14,11 +14,11 @@ from tablewright.store.flow.driver import Flow
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.fields.field_updates import FieldUpdates
 from tablewright.store.write.planning.executor import execute
-from tablewright.store.write.planning.item_conditions import if_live, is_free, is_of_another, version_of
+from tablewright.store.write.planning.item_conditions import free_condition, is_of_another, live_item, version_of
 from tablewright.store.write.planning.operation import Attempt, Operation, Planning, schema_for
 from tablewright.store.write.planning.preconditions import Precondition, version_conflict
 from tablewright.store.write.planning.write_target import version_read
-from tablewright.store.write.put import assigned, creation, number_draws
+from tablewright.store.write.put import managed_values, number_draws, plan_creation
 from tablewright.store.write.update import Update
 
 E = TypeVar("E", bound=Entity)
@@ -46,24 +46,26 @@ class Upsert(Operation):
     def plan(self, attempt: Attempt) -> Planning:
         schema = self.schema
         numbers = (yield number_draws(schema, self.entity)) if schema.numbered else {}
-        if attempt.found is not None and if_live(attempt.context, schema, attempt.found.item) is not None:
+        if attempt.found is not None and live_item(attempt.context, schema, attempt.found.item) is not None:
             return (yield from self._update(attempt.context).planned(attempt, draws=False))
-        free = Precondition(is_free(attempt.context, schema), lambda found: self._refusal(attempt.context, found))
-        return creation(attempt, schema, self.entity, numbers, free)
+        free = Precondition(
+            free_condition(attempt.context, schema), lambda found: self._refusal(attempt.context, found)
+        )
+        return plan_creation(attempt, schema, self.entity, numbers, free)
 
     def _refusal(self, context: Context, found: Item) -> StoreError | None:
         """Why the item that is there is not to be set; None: it is."""
         schema = self.schema
         if is_of_another(schema, found):
             return AlreadyExists(schema.entity.__name__, describe_item(schema, found))
-        live, version = if_live(context, schema, found), version_read(schema, self.entity)
+        live, version = live_item(context, schema, found), version_read(schema, self.entity)
         if live is None or not version or version_of(schema, live) == version:
             return None
         return version_conflict(schema, live, version, live)
 
     def _update(self, context: Context) -> Update:
         schema = self.schema
-        values = {**self.entity.__dict__, **assigned(context, schema, self.entity)}
+        values = {**self.entity.__dict__, **managed_values(context, schema, self.entity)}
         # A number is given at creation, and stays.
         managed = {spec.name for spec in (schema.version, schema.updated, *schema.numbered) if spec is not None}
         if schema.created is not None and getattr(self.entity, schema.created.name) is None:

@@ -7,7 +7,7 @@ TaskAssigned        taskId, userId, assignedBy
 TaskStatusUpdated   taskId, oldStatus, newStatus, updatedBy
 
 A change of an item that cannot be read is put aside as a dead letter. So is an event whose mail needs such an item,
-once everybody else has got theirs; when it is handled again, after the item was mended, the others get nothing twice.
+once everybody else has got theirs; when it is handled again, after the item was repaired, the others get nothing twice.
 """
 
 from __future__ import annotations

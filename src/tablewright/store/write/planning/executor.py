@@ -43,7 +43,7 @@ from tablewright.store.write.unique_values import GuardChange
 # How often a write is planned before it is given up.
 ATTEMPTS = 12
 # From so many on, waits do not grow: each time somebody else has got through, so there is nothing to wait out.
-_LONGEST_WAIT = 4
+_MAX_BACKOFF_STEP = 4
 
 # What a plan may find out by itself to stand in the way.
 _REFUSALS = (NotFound, ConditionFailed, Conflict)
@@ -79,16 +79,16 @@ def _execute(context: Context, operations: Sequence[Operation], pattern: str, of
     sequences = Sequences()
     for number in range(ATTEMPTS):
         if number > 1:
-            yield backoff(context, min(number - 1, _LONGEST_WAIT))
+            yield backoff(context, min(number - 1, _MAX_BACKOFF_STEP))
         numbering = _Numbering(operations, sequences)
-        plans = yield from numbering.planned(context, attempts, pattern)
+        plans = yield from numbering.plan_all(context, attempts, pattern)
         if len(plans) > 1:
             _check_once(operations, plans)
         placements = [plan.placement for plan in plans if plan.placement is not None]
         beside = numbering.actions
-        if offload.is_concerned(placements):
+        if offload.has_work(placements):
             yield from offload.upload(placements)
-            response, refused = yield from offload.watched(commit(context, plans, pattern, beside))
+            response, refused = yield from offload.track_outcome(commit(context, plans, pattern, beside))
             if response is not None:
                 yield from offload.committed(placements)
         else:
@@ -143,7 +143,7 @@ class _Numbering:
     def actions(self) -> list[Action]:
         return [action for _, action in self._raises]
 
-    def planned(self, context: Context, attempts: Sequence[Attempt], pattern: str) -> Flow[list[WritePlan]]:
+    def plan_all(self, context: Context, attempts: Sequence[Attempt], pattern: str) -> Flow[list[WritePlan]]:
         """Plan all operations; those that need numbers wait until it is known what all of them draw."""
         if len(attempts) == 1 and not self._operations[0].schema.numbered:
             try:
@@ -158,21 +158,21 @@ class _Numbering:
                 if not operation.schema.numbered:
                     plans.append((yield from cast("Flow[WritePlan]", planning)))
                     continue
-                step = yield from _advanced(planning, None)
+                step = yield from _advance(planning, None)
                 plans.append(None if isinstance(step, Draws) else step)
                 self.draws[current] = step.draws if isinstance(step, Draws) else ()
             if None in plans:
-                numbers = yield from self._drawn(context, pattern)
+                numbers = yield from self._draw_numbers(context, pattern)
                 for current, planning in enumerate(plannings):
                     if plans[current] is None:
-                        step = yield from _advanced(planning, numbers[current])
+                        step = yield from _advance(planning, numbers[current])
                         assert isinstance(step, WritePlan)
                         plans[current] = step
         except _REFUSALS as error:
             raise Cancelled([error if number == current else None for number in range(len(plannings))]) from None
         return [plan for plan in plans if plan is not None]
 
-    def _drawn(self, context: Context, pattern: str) -> Flow[list[dict[str, int]]]:
+    def _draw_numbers(self, context: Context, pattern: str) -> Flow[list[dict[str, int]]]:
         """The numbers of each operation, by field; and the actions that raise the sequences."""
 
         def is_new(draw: Draw) -> bool:
@@ -190,7 +190,7 @@ class _Numbering:
         ]
         return numbers
 
-    def outrun(self, refused: Sequence[Refused]) -> bool:
+    def note_raised(self, refused: Sequence[Refused]) -> bool:
         """Whether others have drawn from a sequence meanwhile; notes how far it is."""
         found = False
         for each in refused:
@@ -201,7 +201,7 @@ class _Numbering:
         return found
 
 
-def _advanced(planning: Planning, value: Any) -> Flow[Draws | WritePlan]:
+def _advance(planning: Planning, value: Any) -> Flow[Draws | WritePlan]:
     """Run a planning up to the numbers that it asks for, or to its end."""
     try:
         step = planning.send(value)
@@ -221,7 +221,7 @@ def _advanced(planning: Planning, value: Any) -> Flow[Draws | WritePlan]:
 def _reasons(numbering: _Numbering, refused: Sequence[Refused], attempts: Sequence[Attempt]) -> list[StoreError | None]:
     """The error of each operation; attempts are given what was found of those that can be planned again."""
     reasons: list[StoreError | None] = [None] * len(attempts)
-    outrun = numbering.outrun(refused)
+    outrun = numbering.note_raised(refused)
     for each in refused:
         own = isinstance(each.by, Action) and not each.by.internal
         if outrun and own and any(draw.given is None for draw in numbering.draws[each.plan]):

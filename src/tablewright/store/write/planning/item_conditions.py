@@ -28,49 +28,49 @@ from tablewright.store.context import Context
 # -- expiry and entity ----------------------------------------------------------------------------------------------
 
 
-def has_expired(context: Context, schema: Schema) -> Condition | None:
+def expired_condition(context: Context, schema: Schema) -> Condition | None:
     """The item has expired; None when items of the entity never do."""
     if schema.expiry is None:
         return None
     return compare(schema.expiry.attribute, "<=", {"N": number_text(context.clock())})
 
 
-def is_own(schema: Schema) -> list[Condition]:
+def own_conditions(schema: Schema) -> list[Condition]:
     """The item, if there is one, is of the entity; nothing where the table has no type attribute."""
-    return [] if schema.table.type_attribute is None else [_is_own(schema)]
+    return [] if schema.table.type_attribute is None else [_own_condition(schema)]
 
 
 @lru_cache(maxsize=1024)
-def _is_own(schema: Schema) -> Condition:
+def _own_condition(schema: Schema) -> Condition:
     attribute = str(schema.table.type_attribute)
     return missing(attribute) | equals(attribute, {"S": schema.type_name})
 
 
-def is_live(context: Context, schema: Schema) -> list[Condition]:
+def live_conditions(context: Context, schema: Schema) -> list[Condition]:
     """The item exists, is of the entity, and has not expired."""
-    expired = has_expired(context, schema)
+    expired = expired_condition(context, schema)
     # Not "expires later": that would be false of an item that never expires.
-    return [exists(schema.table.partition), *is_own(schema), *([] if expired is None else [~expired])]
+    return [exists(schema.table.partition), *own_conditions(schema), *([] if expired is None else [~expired])]
 
 
-def is_free(context: Context, schema: Schema) -> Condition:
+def free_condition(context: Context, schema: Schema) -> Condition:
     """There is no item, or one that has expired."""
-    expired = has_expired(context, schema)
+    expired = expired_condition(context, schema)
     absent = missing(schema.table.partition)
     return absent if expired is None else absent | expired
 
 
-def is_replaceable(context: Context, schema: Schema) -> Condition | None:
+def replaceable_condition(context: Context, schema: Schema) -> Condition | None:
     """There is no item, one of the entity, or one that has expired; None where no other entity can have the key."""
     if not schema.key_collisions:
         return None
-    expired, own = has_expired(context, schema), _is_own(schema)
+    expired, own = expired_condition(context, schema), _own_condition(schema)
     return own if expired is None else own | expired
 
 
-def if_free(context: Context, schema: Schema) -> Mapping[str, Any]:
-    """``is_free`` as the members of a request, which are the same for all items of an entity but for the time."""
-    members = _if_free(schema)
+def free_members(context: Context, schema: Schema) -> Mapping[str, Any]:
+    """``free_condition`` as members of a request, the same for all items of an entity but for the time."""
+    members = _free_members(schema)
     if schema.expiry is None:
         return members
     now = {"N": number_text(context.clock())}
@@ -78,37 +78,39 @@ def if_free(context: Context, schema: Schema) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=1024)
-def _if_free(schema: Schema) -> Mapping[str, Any]:
-    return with_expressions({}, is_free(Context(clock=lambda: 0), schema))
+def _free_members(schema: Schema) -> Mapping[str, Any]:
+    return with_expressions({}, free_condition(Context(clock=lambda: 0), schema))
 
 
-def if_replaceable(context: Context, schema: Schema) -> Mapping[str, Any]:
-    """``is_replaceable`` as the members of a request; none where nothing has to hold."""
+def replaceable_members(context: Context, schema: Schema) -> Mapping[str, Any]:
+    """``replaceable_condition`` as the members of a request; none where nothing has to hold."""
     if not schema.key_collisions:
         return {}
-    return _if_own(schema) if schema.expiry is None else with_expressions({}, is_replaceable(context, schema))
+    return (
+        _own_members(schema) if schema.expiry is None else with_expressions({}, replaceable_condition(context, schema))
+    )
 
 
 @lru_cache(maxsize=1024)
-def _if_own(schema: Schema) -> Mapping[str, Any]:
-    return with_expressions({}, _is_own(schema))
+def _own_members(schema: Schema) -> Mapping[str, Any]:
+    return with_expressions({}, _own_condition(schema))
 
 
-def if_live(context: Context, schema: Schema, item: Item | None) -> Item | None:
+def live_item(context: Context, schema: Schema, item: Item | None) -> Item | None:
     """The item, if it is of the entity and has not expired."""
-    live = all_of(is_live(context, schema))
+    live = all_of(live_conditions(context, schema))
     return item if item is not None and live is not None and holds(live, item) else None
 
 
 def is_of_another(schema: Schema, item: Item | None) -> bool:
     """Whether an item is of another entity than its key may be of."""
-    return item is not None and not all(holds(condition, item) for condition in is_own(schema))
+    return item is not None and not all(holds(condition, item) for condition in own_conditions(schema))
 
 
 # -- schema versions ------------------------------------------------------------------------------------------------
 
 
-def is_current(schema: Schema) -> list[Condition]:
+def current_conditions(schema: Schema) -> list[Condition]:
     """The item has the schema version in which its attributes mean what the declaration says."""
     upgrades = schema.upgrades
     return [] if upgrades is None else [equals(upgrades.attribute, {"N": str(upgrades.schema_version)})]
@@ -122,7 +124,7 @@ def is_older(schema: Schema, item: Item) -> bool:
 # -- versions -------------------------------------------------------------------------------------------------------
 
 
-def has_version(schema: Schema, expected: int) -> Condition:
+def version_condition(schema: Schema, expected: int) -> Condition:
     assert schema.version is not None
     attribute = schema.version.attribute
     if expected == 0:

@@ -5,6 +5,14 @@
 
 The service checks the conditions of an action as one. When it refuses, it returns the item, and the first precondition
 that does not hold of it says why. So their order is the order in which errors are reported.
+
+    absent, of another entity, expired     NotFound; VersionConflict if a version was read
+    found by an index, and changed since   the same
+    of another version                     VersionConflict
+    ``expect``, a bound of a field         ConditionFailed
+    the key to put at is taken             AlreadyExists
+    a unique value is taken                NotUnique (by its guard, see ``unique_values``)
+    an assumption is out of date           planned again; after many attempts, Conflict
 """
 
 from __future__ import annotations
@@ -19,10 +27,10 @@ from tablewright.store.context import Context
 from tablewright.store.errors import StoreError, VersionConflict
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.planning.item_conditions import (
-    has_version,
-    is_current,
-    is_live,
-    is_own,
+    current_conditions,
+    live_conditions,
+    own_conditions,
+    version_condition,
     version_of,
 )
 
@@ -57,10 +65,10 @@ def live_preconditions(context: Context, schema: Schema, refusal: Refusal) -> li
     That it is current is assumed, and comes before anything else that depends on its attributes: an older item is
     planned again, and looked at as what its upgrades make of it.
     """
-    there, *rest = is_live(context, schema)
-    own = len(is_own(schema))
+    there, *rest = live_conditions(context, schema)
+    own = len(own_conditions(schema))
     preconditions = [Precondition(condition, refusal) for condition in (there, *rest[:own])]
-    preconditions += [Precondition(condition) for condition in is_current(schema)]
+    preconditions += [Precondition(condition) for condition in current_conditions(schema)]
     return preconditions + [Precondition(condition, refusal) for condition in rest[own:]]
 
 
@@ -73,5 +81,5 @@ def version_conflict(schema: Schema, item: Item | None, expected: int, key: Item
 def version_precondition(schema: Schema, expected: int, key: Item) -> Precondition:
     """The item has the version that was read."""
     return Precondition(
-        has_version(schema, expected), lambda item: version_conflict(schema, item or None, expected, key)
+        version_condition(schema, expected), lambda item: version_conflict(schema, item or None, expected, key)
     )

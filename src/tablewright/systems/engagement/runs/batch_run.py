@@ -1,7 +1,7 @@
 """Batch runs: all customers of a program, a chunk at a time, one run of a program at a time.
 
-Whoever carries a run out holds the program's slot (``ledger``). Candidates are written in transactions together with
-the run's record, a batch of customers at a time (``batches``):
+Whoever carries a run out holds the program's slot (``run_records``). Candidates are written in transactions together
+with the run's record, a batch of customers at a time (``customer_batches``):
 
     slot: mine still? ─┐
     record: checkpoint ├─ one transaction ─▶ a customer is behind the checkpoint exactly if its candidate is written

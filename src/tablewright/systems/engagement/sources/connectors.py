@@ -4,8 +4,8 @@ Rows come in the order of customer and subject, as text, so that a run that was 
 it has dealt with, whatever order the source has. Two rows of one customer and subject are one customer: the first of
 them counts. Memory is bounded by the chunk, and by what DuckDB may use to sort (it goes to disk beyond).
 
-    files    DuckDB over CSV and Parquet in the folder of sources: see ``files``
-    athena   Amazon Athena, by configuration: see ``athena``
+    files    DuckDB over CSV and Parquet in the folder of sources: see ``file_connector``
+    athena   Amazon Athena, by configuration: see ``athena_connector``
 """
 
 from __future__ import annotations
