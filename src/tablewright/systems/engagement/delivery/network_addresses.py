@@ -81,7 +81,9 @@ def is_public(address: str) -> bool:
     inner = [found.sixtofour, *(found.teredo or ())]
     if (int(found) >> 32) & 0xFFFFFFFF in _ISATAP:
         inner.append(_last_four(found))
-    is_given = found in _UNICAST and found not in _EXAMPLES and found.is_global
+    # Newer versions of Python call no 6to4 address global; it is what the address inside of it is.
+    is_global = found.is_global or found.sixtofour is not None
+    is_given = found in _UNICAST and found not in _EXAMPLES and is_global
     return is_given and all(each is None or is_public(str(each)) for each in inner)
 
 
