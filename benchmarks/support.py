@@ -24,7 +24,7 @@ from benchmarks.services import CONNECTIONS, rendered, running, token
 PART = "support"
 # More than any connection sends in a round, so that no key comes twice.
 _KEYS = 1_500
-_LONGEST_LAG = 120.0
+_MAX_LAG = 120.0
 # Longer than a batch waits for more.
 _QUIET = 7.0
 
@@ -82,8 +82,8 @@ def _lag(client: httpx.Client, wanted: int, ended: float) -> float:
     """Seconds from the end of the load until nothing more was counted, which takes a batch's window to tell."""
     counted, last = -1, ended
     while (now := time.monotonic()) - last < _QUIET or counted < wanted:
-        if now - ended > _LONGEST_LAG:
-            raise RuntimeError(f"the metrics are more than {_LONGEST_LAG:.0f} s behind")
+        if now - ended > _MAX_LAG:
+            raise RuntimeError(f"the metrics are more than {_MAX_LAG:.0f} s behind")
         found = _counted(client)
         if found != counted:
             counted, last = found, time.monotonic()

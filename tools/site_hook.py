@@ -82,7 +82,7 @@ IFRAME_WORKER = Script(
 CACHE = ROOT / "build" / "site-cache"
 
 # A package with more names than this has a page for each of its rooms.
-_MOST_NAMES = 50
+_MAX_NAMES = 50
 _LINK = re.compile(r"(?P<before>\]\()(?P<target>(?!https?://|mailto:|#)[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 _TITLED = re.compile(r"<!-- file: (\S+) -->\n+```(\w+)\n")
@@ -295,7 +295,7 @@ def _rooms(module: PublicModule) -> dict[str, list[str]]:
 
 
 def _is_split(module: PublicModule) -> bool:
-    return len(module.names) > _MOST_NAMES
+    return len(module.names) > _MAX_NAMES
 
 
 def _short(name: str) -> str:

@@ -39,9 +39,9 @@ E = TypeVar("E", bound=Entity)
 _FIRST_TIME = datetime(2026, 1, 15, 9, 30, tzinfo=UTC)
 _DEFAULT_LIFETIME = timedelta(days=30)
 # How deep models are nested before optional members are left out: one may contain itself.
-_DEEPEST = 4
-_MOST_CANDIDATES = 40
-_MOST_ATTEMPTS = 200
+_MAX_DEPTH = 4
+_MAX_CANDIDATES = 40
+_MAX_ATTEMPTS = 200
 
 
 def sample(entity: type[E], n: int = 0) -> E:
@@ -87,9 +87,9 @@ def _model(model: type[M], n: int, depth: int, state: Mapping[str, Any] = Mappin
         key = _key(model, name, info)
         preferred = [state[name]] if name in state else []
         candidates = chain(preferred, _candidates_for(name, info, n, position, depth))
-        tried[key] = islice(candidates, _MOST_CANDIDATES)
+        tried[key] = islice(candidates, _MAX_CANDIDATES)
         values[key] = next(tried[key])
-    for _ in range(_MOST_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         try:
             return model.model_validate(values)
         except ValidationError as error:
@@ -141,7 +141,7 @@ def _candidates_for(name: str, info: FieldInfo, n: int, position: int, depth: in
         # The first sample is as it is by default, the others differ.
         choices = list(_of(info.annotation, info.metadata, name, 0, position, depth))
         yield choices[(choices.index(default) + n) % len(choices)] if default in choices else default
-    elif depth < _DEEPEST and _is_empty(default):
+    elif depth < _MAX_DEPTH and _is_empty(default):
         yield from chain(_of(info.annotation, info.metadata, name, n, position, depth), [default])
     yield default
 
@@ -165,11 +165,11 @@ def _of(annotation: Any, metadata: Sequence[Any], name: str, n: int, position: i
         yield from _of(arguments[0], (*metadata, *arguments[1:]), name, n, position, depth)
     elif origin is Union or origin is UnionType:
         wanted = [argument for argument in arguments if argument is not NoneType]
-        for argument in wanted if depth < _DEEPEST else ():
+        for argument in wanted if depth < _MAX_DEPTH else ():
             yield from _of(argument, metadata, name, n, position, depth)
         if NoneType in arguments:
             yield None
-        elif depth >= _DEEPEST:
+        elif depth >= _MAX_DEPTH:
             yield from _of(wanted[0], metadata, name, n, position, depth)
     elif origin is Literal:
         yield from (arguments[(n + each) % len(arguments)] for each in range(len(arguments)))
@@ -187,7 +187,7 @@ def _several(kind: type, arguments: Sequence[Any], name: str, n: int, position: 
     """Containers with one member, or empty ones for recursive types."""
     singular = name.removesuffix("s") or name
     if issubclass(kind, Mapping):
-        members = _of(arguments[1], (), singular, n, position, depth + 1) if depth < _DEEPEST else iter(())
+        members = _of(arguments[1], (), singular, n, position, depth + 1) if depth < _MAX_DEPTH else iter(())
         # A key may have to be of a certain form as well, so some are tried with the first member.
         keys = list(islice(_of(arguments[0], (), "key", n, position, depth + 1), 4))
         for number, member in enumerate(members):
@@ -196,7 +196,7 @@ def _several(kind: type, arguments: Sequence[Any], name: str, n: int, position: 
     elif issubclass(kind, tuple) and not (len(arguments) == 2 and arguments[1] is ...):
         yield tuple(next(_of(argument, (), singular, n, position, depth + 1)) for argument in arguments)
     elif issubclass(kind, Sequence | AbstractSet):
-        members = _of(arguments[0], (), singular, n, position, depth + 1) if depth < _DEEPEST else iter(())
+        members = _of(arguments[0], (), singular, n, position, depth + 1) if depth < _MAX_DEPTH else iter(())
         container: Any = list if issubclass(kind, Sequence) else set
         yield from (container([member]) for member in members)
         yield container()

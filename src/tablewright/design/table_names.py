@@ -27,7 +27,7 @@ __all__ = [
 _ENVIRONMENTS = ("poc", "dev", "development", "test", "qa", "uat", "staging", "stage", "demo", "preprod", "prod")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z]+){1,3}-[0-9]{1,2}")
-_LONGEST_NAME = 255
+_MAX_NAME_LENGTH = 255
 
 
 def environment_of(name: str) -> str:
@@ -47,9 +47,9 @@ def table_name(table: Table, environment: str | None) -> str:
     if environment is None or environment == environment_of(table.name):
         return table.name
     name = f"{environment}-{bare_name(table.name)}"
-    if len(name) > _LONGEST_NAME:
+    if len(name) > _MAX_NAME_LENGTH:
         raise DesignError(
-            f"a table name has at most {_LONGEST_NAME} characters, and {name} is longer; shorten one part"
+            f"a table name has at most {_MAX_NAME_LENGTH} characters, and {name} is longer; shorten one part"
         )
     return name
 

@@ -34,7 +34,7 @@ from tablewright.engine.verify_folder import VerifyReport, verify
 _IN_A_ROW = 64
 # Iterations of the event loop: a request may take two from its arrival to its write; nobody waits for more than 16.
 _QUIET_ITERATIONS = 2
-_MOST_ITERATIONS = 16
+_MAX_ITERATIONS = 16
 
 
 class Engine:
@@ -140,7 +140,7 @@ class Engine:
 
         storage, quiet = self._storage, 0
         try:
-            for _ in range(_MOST_ITERATIONS):
+            for _ in range(_MAX_ITERATIONS):
                 writes = storage.writes
                 await asyncio.sleep(0)
                 quiet = quiet + 1 if storage.writes == writes else 0

@@ -29,7 +29,7 @@ from tablewright.engine.ttl import time_to_live
 _TOKEN_INTERVAL = 60.0
 _TOKENS_AT_ONCE = 500
 _FIRST_BACK_OFF = 1.0
-_LONGEST_BACK_OFF = 60.0
+_MAX_BACK_OFF = 60.0
 _NEVER = float("inf")
 
 _log = logging.getLogger("tablewright.engine")
@@ -112,7 +112,7 @@ class Maintenance:
                     pause, busy = self._take(step)
                     failures[number] = 0
                 except Exception:
-                    pause = min(_FIRST_BACK_OFF * 2.0 ** failures[number], _LONGEST_BACK_OFF)
+                    pause = min(_FIRST_BACK_OFF * 2.0 ** failures[number], _MAX_BACK_OFF)
                     busy = 0.0
                     failures[number] = min(failures[number] + 1, 10)
                     _log.exception("background work failed; the next attempt is in %.0f s", pause)

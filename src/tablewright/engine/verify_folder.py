@@ -21,7 +21,7 @@ from tablewright.engine.database import Database, Row, expiry
 from tablewright.engine.tables.table_schema import Index, Table
 from tablewright.engine.ttl.time_to_live import is_complete
 
-_MOST_PROBLEMS = 100
+_MAX_PROBLEMS = 100
 _ROWS = re.compile(r"(items|index|expiries|history|backup)_[\d_]+")
 
 
@@ -43,7 +43,7 @@ class VerifyReport:
         return not self.problems
 
     def found(self, problem: str) -> None:
-        if len(self.problems) < _MOST_PROBLEMS:
+        if len(self.problems) < _MAX_PROBLEMS:
             self.problems.append(problem)
 
 

@@ -33,9 +33,9 @@ from tablewright.model.schema import Schema, schemas_of
 from tablewright.model.table import Table
 
 # Far beyond what anybody has; a larger figure is a mistake, and would make all that is computed from it useless.
-_MOST_A_SECOND = 10**9
-_MOST_ITEMS = 10**15
-_MOST_BYTES = 10**9
+_MAX_PER_SECOND = 10**9
+_MAX_ITEMS = 10**15
+_MAX_BYTES = 10**9
 
 Action = Literal["create", "put", "update", "delete"]
 Event = Literal["INSERT", "MODIFY", "REMOVE"]
@@ -178,9 +178,9 @@ class Traffic:
     hottest: float | None = None
 
     def __post_init__(self) -> None:
-        _check_figure("Traffic(per_second=...)", self.per_second, _MOST_A_SECOND)
+        _check_figure("Traffic(per_second=...)", self.per_second, _MAX_PER_SECOND)
         if self.peak is not None:
-            _check_figure("Traffic(peak=...)", self.peak, _MOST_A_SECOND)
+            _check_figure("Traffic(peak=...)", self.peak, _MAX_PER_SECOND)
             if self.peak < self.per_second:
                 raise ModelError(
                     f"the peak cannot be less than the average: {self.peak} is less than {self.per_second}"
@@ -199,11 +199,11 @@ class Volume:
     distinct: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_figure("Volume(items=...)", self.items, _MOST_ITEMS, whole=True)
-        _check_figure("Volume(size=...)", self.size, _MOST_BYTES, whole=True)
+        _check_figure("Volume(items=...)", self.items, _MAX_ITEMS, whole=True)
+        _check_figure("Volume(size=...)", self.size, _MAX_BYTES, whole=True)
         for attribute, number in self.distinct.items():
             place = f"Volume(distinct={{{attribute!r}: ...}})"
-            _check_figure(place, number, _MOST_ITEMS, whole=True)
+            _check_figure(place, number, _MAX_ITEMS, whole=True)
             if number == 0:
                 raise ModelError(f"{place} must be at least 1; omit it if it is not known")
 
@@ -228,7 +228,7 @@ class CostClaim:
         for name in ("units", "write_price", "read_price", "write_hour_price", "read_hour_price"):
             figure = getattr(self, name)
             if figure is not None:
-                _check_figure(f"CostClaim({name}=...)", figure, _MOST_A_SECOND)
+                _check_figure(f"CostClaim({name}=...)", figure, _MAX_PER_SECOND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,6 +355,6 @@ def _check_item_write(place: str, item_write: ItemWrite) -> None:
                 f"key attributes are {', '.join(schema.table.key_attributes)}"
             )
         Template(template)
-    _check_figure(f"{place}: count", item_write.count, _MOST_ITEMS, whole=True)
+    _check_figure(f"{place}: count", item_write.count, _MAX_ITEMS, whole=True)
     if item_write.count == 0:
         raise ModelError(f"{place}: count is the largest number of items that are written, so it must be at least 1")

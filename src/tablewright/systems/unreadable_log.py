@@ -22,7 +22,7 @@ from tablewright.store import Unreadable
 
 __all__ = ["UnreadableEntry", "UnreadableItem", "UnreadableLog", "describe", "unreadable_items"]
 
-_MOST_ENTRIES = 1_000
+_MAX_ENTRIES = 1_000
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class UnreadableLog:
                 self._entries[key] = UnreadableEntry(error, now, now)
             else:
                 self._entries[key] = replace(known, error=error, latest=now, times=known.times + 1)
-            if len(self._entries) > _MOST_ENTRIES:
+            if len(self._entries) > _MAX_ENTRIES:
                 self._entries.popitem(last=False)
         if self._counter is not None:
             self._counter.labels(error.entity).inc()

@@ -35,7 +35,7 @@ from tablewright.wire.messages import Request
 
 ALGORITHM: Final = "AWS4-HMAC-SHA256"
 _SKEW_SECONDS: Final = 15 * 60
-_LONGEST_PRESIGNED_SECONDS: Final = 7 * 24 * 3600
+_MAX_PRESIGNED_SECONDS: Final = 7 * 24 * 3600
 _SERVICE: Final = "dynamodb"
 _TERMINATOR: Final = "aws4_request"
 # The server accepts every region; what cannot be the name of one is refused.
@@ -250,10 +250,10 @@ class Verifier:
         valid_seconds = _SKEW_SECONDS
         if signature.expires is not None:
             expires = int(signature.expires) if re.fullmatch("[0-9]{1,6}", signature.expires) else 0
-            if not 1 <= expires <= _LONGEST_PRESIGNED_SECONDS:
+            if not 1 <= expires <= _MAX_PRESIGNED_SECONDS:
                 raise IncompleteSignatureException(
                     "X-Amz-Expires must be a number of seconds between 1 and"
-                    f" {_LONGEST_PRESIGNED_SECONDS}, got '{signature.expires}'."
+                    f" {_MAX_PRESIGNED_SECONDS}, got '{signature.expires}'."
                 )
             valid_seconds = expires
         text, now_text = date.strftime(_BASIC_ISO_8601), now.strftime(_BASIC_ISO_8601)

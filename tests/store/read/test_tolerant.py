@@ -91,7 +91,7 @@ def test_pages_are_full_and_together_have_everything_once(
     errors: list[Unreadable] = []
     cursor = None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tolerant, "MOST_READ", most)
+        patch.setattr(tolerant, "MAX_ITEMS_READ", most)
         while True:
             page = reader.page(Post.of_thread(thread_id=thread_id), limit=limit, cursor=cursor)
             looked_at = len(page.items) + len(page.unreadable)
@@ -160,7 +160,7 @@ def test_a_collection_lacks_members_but_not_the_one_that_has_to_be_there(
     store.backend.call(Request("PutItem", body))
     with pytest.raises(Unreadable, match="Thread"):
         reader.collect(Whole.of_id(thread_id="t-1"))
-    monkeypatch.setattr(tolerant, "MOST_PAGES", 0)
+    monkeypatch.setattr(tolerant, "MAX_PAGES", 0)
     with pytest.raises(LimitExceeded, match="query its members in pages instead"):
         reader.collect(Whole.of_id(thread_id="t-1"))
 

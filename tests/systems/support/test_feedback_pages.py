@@ -69,7 +69,7 @@ def test_a_page_of_nothing_ends_the_list_and_reads_so_much_at_most(
     fill(served, ticket_id, ["op_me", *(f"op_{number}" for number in range(60))])
     nobody = served.client("op_nobody", "Operators", path="/support")
     assert pages(nobody, ticket_id, 5) == [[]]
-    monkeypatch.setattr(tolerant, "MOST_READ", 25)
+    monkeypatch.setattr(tolerant, "MAX_ITEMS_READ", 25)
     mine = served.client("op_me", "Operators", path="/support")
     # 61 are looked at, 25 for each page; who asks on gets there.
     assert pages(mine, ticket_id, 5) == [[], [], ["00000"]]

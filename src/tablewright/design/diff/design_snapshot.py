@@ -49,7 +49,7 @@ EMPTY_SNAPSHOT: Snapshot = {
 
 _FORMAT = 2
 _MARK = "tablewright-snapshot"
-_MOST_BYTES = 64 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 
 
 def snapshot_text(designs: Iterable[Design]) -> str:
@@ -61,7 +61,7 @@ def snapshot_text(designs: Iterable[Design]) -> str:
 def read_snapshots(path: Path) -> list[Snapshot]:
     """The snapshots in a file."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > _MAX_BYTES:
             raise DesignError(f"{path} is too large to be a snapshot")
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:

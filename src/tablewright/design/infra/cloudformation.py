@@ -23,8 +23,8 @@ __all__ = ["cloudformation_template"]
 
 _FORMAT = "2010-09-09"
 # Limits of CloudFormation for one template.
-_MOST_RESOURCES = 500
-_MOST_OUTPUTS = 200
+_MAX_RESOURCES = 500
+_MAX_OUTPUTS = 200
 _NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
@@ -53,7 +53,7 @@ def cloudformation_template(
 
 
 def _check_limits(design: Design, resources: int, outputs: int) -> None:
-    for many, most, what in ((resources, _MOST_RESOURCES, "resources"), (outputs, _MOST_OUTPUTS, "outputs")):
+    for many, most, what in ((resources, _MAX_RESOURCES, "resources"), (outputs, _MAX_OUTPUTS, "outputs")):
         if many > most:
             raise DesignError(
                 f"the template of {design.name} would have {many:,} {what}, and CloudFormation allows {most}; split "

@@ -13,7 +13,7 @@ _LABEL = 320
 _ROW = 26
 _FONT = 'font-family="system-ui, sans-serif" font-size="13" fill="currentColor"'
 # Characters that fit beside the bars.
-_MOST_CHARACTERS = 38
+_MAX_CHARACTERS = 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +45,4 @@ def bar_chart(title: str, bars: Sequence[Bar]) -> str:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= _MOST_CHARACTERS else label[: _MOST_CHARACTERS - 1] + "…"
+    return label if len(label) <= _MAX_CHARACTERS else label[: _MAX_CHARACTERS - 1] + "…"

@@ -31,7 +31,7 @@ _CAPITALS = re.compile(r"[A-Z][A-Z_-]*")
 # Words in a sort key that do not name an entity.
 _PLAIN_WORDS = frozenset(["metadata", "meta", "info", "profile", "details", "data", "root", "item"])
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
-_SHORTEST_WORD = 3
+_MIN_WORD_LENGTH = 3
 # Numbers of one width with at least so many digits are assumed to be zero-padded.
 _WIDE = 10
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -151,7 +151,7 @@ def _overlap(table: TableFile, one: EntityDraft, other: EntityDraft) -> bool:
 
 def _is_called_after_table(table: TableFile, draft: EntityDraft, *, merged: bool) -> bool:
     """Whether the only entity of a table is better named after the table."""
-    return merged or table.TableName.endswith("s") or len(draft.name) < _SHORTEST_WORD
+    return merged or table.TableName.endswith("s") or len(draft.name) < _MIN_WORD_LENGTH
 
 
 # -- key templates ----------------------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ from tablewright.dynamo import Item
 
 __all__ = ["ModelFile", "TableFile", "parse", "read"]
 
-_MOST_BYTES = 64 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 _TAGS = frozenset(["S", "N", "B", "SS", "NS", "BS", "M", "L", "BOOL", "NULL"])
-_DEEPEST = 40
+_MAX_DEPTH = 40
 # Names of tables and indexes, by DynamoDB's rules.
 _NAME = r"^[a-zA-Z0-9_.-]{3,255}$"
 
@@ -70,7 +70,7 @@ def _check_value(name: str, value: Any, depth: int) -> None:
     ((tag, content),) = value.items()
     if tag not in _TAGS:
         raise ValueError(f"{name} has the type {tag!r}, which DynamoDB does not have")
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise ValueError(f"{name} is nested too deeply")
     members: Sequence[Any] = ()
     if tag == "M" and isinstance(content, dict):
@@ -161,9 +161,9 @@ class ModelFile(BaseModel):
 def read(path: Path) -> ModelFile:
     """The data model in a file."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > _MAX_BYTES:
             raise DesignError(
-                f"{path} is larger than {_MOST_BYTES // 1024 // 1024} MB; export it with fewer sample items"
+                f"{path} is larger than {_MAX_BYTES // 1024 // 1024} MB; export it with fewer sample items"
             )
         content = json.loads(path.read_text("utf-8-sig"))
     except OSError as error:

@@ -25,7 +25,7 @@ _KEY = re.compile(r"[#:][A-Za-z0-9_]+", re.ASCII)
 _MAX_KEY_BYTES = 255
 # Keys that were found to be well formed, because applications use the same few all the time.
 _WELL_FORMED: dict[str, set[str]] = {"#": set(), ":": set()}
-_MOST_KNOWN = 4096
+_MAX_KNOWN = 4096
 
 # Expressions, and the older parameters that do not mix with them, in the order messages list them.
 _PARAMETERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -146,9 +146,9 @@ def _check_keys(parameter: str, sigil: str, keys: Collection[str]) -> None:
         if type(key) is not str or len(key) > _MAX_KEY_BYTES or key[:1] != sigil or not _KEY.fullmatch(key):
             text_size(key)  # raises when it is no text at all
             raise ValidationException(f"{parameter} contains invalid key: {_key_problem(key)}")
-    if len(known) + len(keys) > _MOST_KNOWN:
+    if len(known) + len(keys) > _MAX_KNOWN:
         known.clear()
-    known.update(keys if len(keys) <= _MOST_KNOWN else ())
+    known.update(keys if len(keys) <= _MAX_KNOWN else ())
 
 
 def _key_problem(key: str) -> str:

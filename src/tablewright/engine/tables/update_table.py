@@ -56,7 +56,7 @@ from tablewright.engine.tables.throughput import (
 )
 from tablewright.engine.tables.update_table_checks import check_update, without_empty
 
-_MOST_INDEX_UPDATES = 5
+_MAX_INDEX_UPDATES = 5
 _MAX_CAPACITY = 1_000_000_000_000
 _ONE_AT_A_TIME = "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table"
 
@@ -161,7 +161,7 @@ def _global_indexes(description: Mapping[str, Any]) -> dict[str, dict[str, Any]]
 
 def _change_indexes(change: _Change) -> None:
     updates = change.request.get("GlobalSecondaryIndexUpdates", ())
-    if len(updates) > _MOST_INDEX_UPDATES or sum("Update" not in update for update in updates) > 1:
+    if len(updates) > _MAX_INDEX_UPDATES or sum("Update" not in update for update in updates) > 1:
         raise LimitExceededException(_ONE_AT_A_TIME)
     for update in updates:
         if "Update" in update:

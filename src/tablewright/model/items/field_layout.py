@@ -32,7 +32,7 @@ from tablewright.model.values.coercion import UNTYPED, coercion_for
 __all__ = ["FieldLayout", "encode_value", "invalid_value"]
 
 # There is no end of paths into a map.
-_MOST_LOCATIONS = 1000
+_MAX_LOCATIONS = 1000
 
 
 class FieldLayout:
@@ -99,7 +99,7 @@ class FieldLayout:
         """The location for a name that a caller uses, which is cached."""
         path = name if name in self.fields else name.replace("__", ".")
         location = self.locate(path, self.entity.__name__)
-        if len(self._locations) < _MOST_LOCATIONS:
+        if len(self._locations) < _MAX_LOCATIONS:
             self._locations[name] = location
         return location
 

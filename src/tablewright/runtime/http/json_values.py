@@ -23,14 +23,14 @@ __all__ = [
 ]
 
 # DynamoDB takes 32 levels; a few are the item's own.
-_DEEPEST = 24
-_MOST_MEMBERS = 100
+_MAX_DEPTH = 24
+_MAX_MEMBERS = 100
 
 
 def storable(value: dict[str, Any]) -> dict[str, Any]:
     """The same object; ValueError, with the reason, if an item cannot hold it."""
     level: list[Any] = [value]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         objects = [each for each in level if isinstance(each, dict)]
         if any("" in each for each in objects):
             raise ValueError("it has an empty name")
@@ -41,7 +41,7 @@ def storable(value: dict[str, Any]) -> dict[str, Any]:
         if not level:
             encode(value)
             return value
-    raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+    raise ValueError(f"it is nested more than {_MAX_DEPTH} levels deep")
 
 
 def in_json(value: Any) -> Any:
@@ -78,7 +78,7 @@ SEEN = r"[^\s\x00-\x1f\x7f]"
 Text = Annotated[str, AfterValidator(_text)]
 """Text of any length."""
 
-JsonObject = Annotated[dict[str, Any], Field(max_length=_MOST_MEMBERS), AfterValidator(storable)]
+JsonObject = Annotated[dict[str, Any], Field(max_length=_MAX_MEMBERS), AfterValidator(storable)]
 """An object that an item can hold; another one is rejected, by its field."""
 
 Shown = Annotated[dict[str, Any], PlainSerializer(in_json, return_type=dict[str, Any], when_used="json")]

@@ -18,7 +18,7 @@ __all__ = [
     "not_dots",
 ]
 
-LONGEST = 200
+MAX_ID_LENGTH = 200
 # Without control characters.
 _STEP = r"^[^\x00-\x1f\x7f-\x9f/]+$"
 _WAYS = (".", "..")
@@ -34,10 +34,10 @@ def not_dots(text: str) -> str:
 
 # An id in a request, of any length: its field bounds that.
 Step = Annotated[str, Field(pattern=_STEP), AfterValidator(not_dots)]
-Id = Annotated[Step, Field(min_length=1, max_length=LONGEST)]
+Id = Annotated[Step, Field(min_length=1, max_length=MAX_ID_LENGTH)]
 """An id in a request; one that cannot be a segment of a URL is rejected, by its field."""
 
 
-def is_id(text: str, longest: int = LONGEST) -> bool:
+def is_id(text: str, max_length: int = MAX_ID_LENGTH) -> bool:
     """Whether a text from elsewhere is valid as an id."""
-    return len(text) <= longest and text not in _WAYS and _is_step(text) is not None
+    return len(text) <= max_length and text not in _WAYS and _is_step(text) is not None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tablewright.runtime.errors import TooMany
 
 # Callers that are remembered; the least recent one is forgotten first, with a full bucket.
-_MOST_CALLERS = 10_000
+_MAX_CALLERS = 10_000
 
 
 class RateLimit:
@@ -29,7 +29,7 @@ class RateLimit:
         tokens = min(self._burst, tokens + (now - at) * self._rate)
         allowed = tokens >= 1
         self._buckets[caller] = tokens - 1 if allowed else tokens, now
-        if len(self._buckets) > _MOST_CALLERS:
+        if len(self._buckets) > _MAX_CALLERS:
             self._buckets.popitem(last=False)
         if not allowed:
             wait = (1 - tokens) / self._rate

@@ -33,7 +33,7 @@ __all__ = [
 
 _DEMO_MARKER = "demo"
 _GRACE = 15
-_MOST_CONNECTIONS = 2000
+_MAX_CONNECTIONS = 2000
 
 
 class ProgressDisplay(Protocol):
@@ -82,7 +82,7 @@ async def _serve(runtime: Runtime, systems: Sequence[System], demo: bool, steps:
             http=bounded(ConnectionLimits()),
             ws="auto",
             ws_max_size=settings.max_body,
-            limit_concurrency=_MOST_CONNECTIONS,
+            limit_concurrency=_MAX_CONNECTIONS,
             log_config=None,
             access_log=False,
             lifespan="on",

@@ -46,11 +46,11 @@ _ASK_AGAIN_AFTER = 30.0
 # As long as there is no key at all.
 _ASK_FIRST_AFTER = 1.0
 _FETCH_TIMEOUT = 5.0
-_LARGEST_TOKEN = 8192
-_LARGEST_KEY_SET = 100_000
-_MOST_REMEMBERED = 4096
+_MAX_TOKEN_LENGTH = 8192
+_MAX_KEY_SET_BYTES = 100_000
+_MAX_REMEMBERED = 4096
 # As OpenID Connect bounds it; keys of items are made from it.
-_LONGEST_USER_ID = 255
+_MAX_USER_ID_LENGTH = 255
 _LAST_TIME = 2**40
 _NO_KEYS = "tokens cannot be verified at the moment: the keys of their issuer cannot be fetched"
 
@@ -74,7 +74,7 @@ class Caller:
 def is_user_id(text: str) -> bool:
     """Whether a text is valid as a user id: not empty, and short enough for a key."""
     try:
-        return 0 < len(text.encode()) <= _LONGEST_USER_ID
+        return 0 < len(text.encode()) <= _MAX_USER_ID_LENGTH
     except UnicodeEncodeError:
         return False
 
@@ -97,7 +97,7 @@ def keys_at(url: str) -> FetchKeys:
             ):
                 response = await client.get(url)
                 response.raise_for_status()
-                if len(response.content) > _LARGEST_KEY_SET:
+                if len(response.content) > _MAX_KEY_SET_BYTES:
                     raise ValueError("too many keys")
                 return parse_keys(response.json())
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError) as error:
@@ -153,7 +153,7 @@ class Verifier:
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
             raise Unauthenticated("send a bearer token in the Authorization header")
-        if len(token) > _LARGEST_TOKEN:
+        if len(token) > _MAX_TOKEN_LENGTH:
             raise Unauthenticated("the token is too long")
         digest = sha256(token.encode("utf-8", "replace")).digest()
         known = self._verified.get(digest)
@@ -165,7 +165,7 @@ class Verifier:
         key_id, claims = await self._claims(token)
         caller = self._caller(claims)
         self._verified[digest] = float(claims["exp"]) + _LEEWAY, key_id, caller
-        if len(self._verified) > _MOST_REMEMBERED:
+        if len(self._verified) > _MAX_REMEMBERED:
             self._verified.popitem(last=False)
         return caller
 

@@ -35,7 +35,7 @@ from tablewright.store import AlreadyExists, ConditionFailed, Effects, NotFound,
 # What other packages use.
 __all__ = [
     "ADDRESS",
-    "LONGEST_ADDRESS",
+    "MAX_ADDRESS_LENGTH",
     "is_address",
 ]
 
@@ -43,14 +43,14 @@ __all__ = [
 # outside of ASCII; and no question mark, so that nothing can be taken for an encoded word.
 _WORD = r"[A-Za-z0-9!#$%&'*+/=^_`{|}~-]+"
 ADDRESS = rf"^{_WORD}(\.{_WORD})*@[A-Za-z0-9-]{{1,63}}(\.[A-Za-z0-9-]{{1,63}})*$"
-LONGEST_ADDRESS = 254
+MAX_ADDRESS_LENGTH = 254
 
 # No message may have them, and servers refuse one that does.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 # Twice as long as a message may take, because clocks differ.
 _CLAIM_LASTS = timedelta(seconds=2 * SENT_WITHIN)
-_LONGEST_SUBJECT = 200
+_MAX_SUBJECT_LENGTH = 200
 # How long all mail waits for one mailbox: longer than greylisting takes.
 _WAITS_FOR_MAILBOX = timedelta(minutes=30)
 
@@ -212,7 +212,7 @@ def sender_from(text: str) -> Address:
 
 
 def is_address(text: str) -> bool:
-    return len(text) <= LONGEST_ADDRESS and re.fullmatch(ADDRESS, text) is not None
+    return len(text) <= MAX_ADDRESS_LENGTH and re.fullmatch(ADDRESS, text) is not None
 
 
 def digest(recipient: str) -> str:
@@ -226,4 +226,4 @@ def _line(text: str) -> str:
     And no encoded word (``=?utf-8?q?...?=``), which would be decoded when the header is written, with any line in it.
     """
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split()).replace("=?", "= ?")
-    return line if len(line) <= _LONGEST_SUBJECT else line[: _LONGEST_SUBJECT - 1] + "…"
+    return line if len(line) <= _MAX_SUBJECT_LENGTH else line[: _MAX_SUBJECT_LENGTH - 1] + "…"

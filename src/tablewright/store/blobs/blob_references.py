@@ -35,7 +35,7 @@ from tablewright.model.items.item_decoding import keep_unknown_attributes, unkno
 _MAGIC = b"TBWL"
 _LENGTH = 4
 # A key has up to 3 KB, and may be written as \uXXXX; what is longer is no header.
-MOST_OF_HEADER = 64 * 1024
+MAX_HEADER_BYTES = 64 * 1024
 # What the map of references takes up by itself.
 _FIRST_ROOM = len(BLOB_REFERENCES) + 3
 # Twelve digits of size are a terabyte.

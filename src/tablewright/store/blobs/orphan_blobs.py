@@ -19,7 +19,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from tablewright.model import Entity, ModelError, Table, schema_of
-from tablewright.store.blobs.blob_references import MOST_OF_HEADER, owner_in, references
+from tablewright.store.blobs.blob_references import MAX_HEADER_BYTES, owner_in, references
 from tablewright.store.blobs.blob_requests import delete_blobs, head_blobs, list_blobs
 from tablewright.store.blobs.blob_store import (
     UNFINISHED,
@@ -152,7 +152,7 @@ def _owners(context: Context, blobs: BlobStore, names: Sequence[str]) -> Flow[li
     if not names:
         return []
     owners: dict[str, dict[str, Any] | None] = {}
-    for length in (_HEAD, MOST_OF_HEADER):
+    for length in (_HEAD, MAX_HEADER_BYTES):
         wanted = [name for name in names if owners.get(name, {}) == {}]
         if wanted:
             response = yield from retrying(context, head_blobs(blobs, wanted, length))

@@ -24,7 +24,7 @@ _TEMPORARY = {
 }
 
 _CONNECT_SECONDS, _READ_SECONDS = 5, 60
-_MOST_KEYS_PER_REQUEST = 1000
+_MAX_KEYS_PER_REQUEST = 1000
 
 
 class S3BlobStore:
@@ -76,7 +76,7 @@ class S3BlobStore:
         self._call("delete_object", Key=self._key(name))
 
     def entries(self, prefix: str, after: str | None, limit: int) -> list[BlobEntry]:
-        how = {"Prefix": self.prefix + prefix, "MaxKeys": min(limit, _MOST_KEYS_PER_REQUEST)}
+        how = {"Prefix": self.prefix + prefix, "MaxKeys": min(limit, _MAX_KEYS_PER_REQUEST)}
         if after is not None:
             how["StartAfter"] = self.prefix + after
         response = self._call("list_objects_v2", **how)

@@ -12,7 +12,7 @@ from tablewright.store.flow.driver import Flow, Request, Response, Sleep
 
 ATTEMPTS = 8
 _FIRST_CEILING = 0.05
-_HIGHEST_CEILING = 5.0
+_MAX_CEILING = 5.0
 
 _TRANSIENT = frozenset(
     {
@@ -110,7 +110,7 @@ def _tables(request: Request) -> str:
 def backoff(context: Context, attempt: int) -> Sleep:
     """The wait after so many failures."""
     # Bounded, because a consumer may fail for days, and a power past 1023 overflows a float.
-    ceiling = min(_HIGHEST_CEILING, _FIRST_CEILING * 2.0 ** min(attempt - 1, 30))
+    ceiling = min(_MAX_CEILING, _FIRST_CEILING * 2.0 ** min(attempt - 1, 30))
     return Sleep(context.entropy.uniform(0.0, ceiling))
 
 

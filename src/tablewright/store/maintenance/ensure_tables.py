@@ -21,7 +21,7 @@ from tablewright.store.flow.driver import Flow, Request, Sleep
 from tablewright.store.maintenance.table_differences import Aspect, Difference, Resolution
 
 _FIRST_PAUSE = 0.05
-_LONGEST_PAUSE = 5.0
+_MAX_PAUSE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _until_active(name: str, wait: float) -> Flow[dict[str, Any]]:
             raise NotReady(f"table {name!r} is not ready yet: {', '.join(busy)}")
         yield Sleep(min(pause, wait))
         wait -= pause
-        pause = min(pause * 2, _LONGEST_PAUSE)
+        pause = min(pause * 2, _MAX_PAUSE)
 
 
 # -- differences ----------------------------------------------------------------------------------------------------

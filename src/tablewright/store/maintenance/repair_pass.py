@@ -24,7 +24,7 @@ from tablewright.store.write.planning.preconditions import Precondition
 __all__ = ["ATTEMPTS", "Changed", "RepairPass", "has_changed"]
 
 ATTEMPTS = 5
-_MOST_FINDINGS = 1000
+_MAX_FINDINGS = 1000
 
 
 class Changed(StoreError):
@@ -62,7 +62,7 @@ class RepairPass:
     def report(self, findings: Sequence[Finding], remedy: Remedy) -> None:
         self.found += len(findings)
         self.repaired += len(findings) if remedy is Remedy.REPAIRED else 0
-        room = max(0, _MOST_FINDINGS - len(self.findings))
+        room = max(0, _MAX_FINDINGS - len(self.findings))
         self.findings += [replace(finding, remedy=remedy) for finding in findings[:room]]
 
     def commit(self, schema: Schema, plan: WritePlan) -> Flow[None]:

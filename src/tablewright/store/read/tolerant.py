@@ -1,7 +1,7 @@
 """The flows of tolerant reads: an item that cannot be read is left out, and its error is returned.
 
 A page is full unless the list has ended, whatever is left out of it, also by the caller's ``include``; one call reads
-``MOST_READ`` items at most for that.
+``MAX_ITEMS_READ`` items at most for that.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tablewright.store.read.pager import Pager, open_pager
 from tablewright.store.read.planning.read_planner import plan_collection, plan_selection
 
 # The most items that are read to fill a page.
-MOST_READ = 1_000
+MAX_ITEMS_READ = 1_000
 # The most pages of a collection, of a megabyte each, as it is returned in one piece.
-MOST_PAGES = 16
+MAX_PAGES = 16
 # Items in one request, once some were left out.
 _CHUNK = 100
 
@@ -64,7 +64,7 @@ def read_page(
     read = 0
     while True:
         # Never more than the page has room for, so that the cursor is after the last item of the page.
-        taken = yield from pager.take(min(limit - len(items), MOST_READ - read))
+        taken = yield from pager.take(min(limit - len(items), MAX_ITEMS_READ - read))
         read += len(taken)
         if pager.target.is_postprocessed:
             taken = yield from pager.complete(taken)
@@ -72,7 +72,7 @@ def read_page(
         items += entities if include is everything else filter(include, entities)
         unreadable += errors
         made = pager.cursor
-        if made is None or len(items) == limit or read >= MOST_READ:
+        if made is None or len(items) == limit or read >= MAX_ITEMS_READ:
             return TolerantPage(items, unreadable, None if made is None else made())
         if read <= limit:
             # Some were left out, and others may be: from here on, each request fetches many items.
@@ -84,7 +84,7 @@ def read_all(context: Context, selection: Selection[E]) -> Flow[TolerantPage[E]]
     whole: TolerantPage[E] = TolerantPage([], [], None)
     cursor = None
     while True:
-        page = yield from read_page(context, selection, MOST_READ, cursor, everything)
+        page = yield from read_page(context, selection, MAX_ITEMS_READ, cursor, everything)
         whole.items.extend(page.items)
         whole.unreadable.extend(page.unreadable)
         cursor = page.cursor
@@ -157,9 +157,9 @@ def read_collection(
     items: list[Item] = []
     pages = 0
     while not pager.ended:
-        if pages == MOST_PAGES:
+        if pages == MAX_PAGES:
             name = selection.collection.__name__.lower()
-            raise LimitExceeded(f"the {name} has more than {MOST_PAGES} MB: query its members in pages instead")
+            raise LimitExceeded(f"the {name} has more than {MAX_PAGES} MB: query its members in pages instead")
         taken = yield from pager.take(None)
         items += (yield from pager.complete(taken)) if pager.target.is_postprocessed else taken
         pages += 1

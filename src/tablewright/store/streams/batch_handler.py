@@ -44,7 +44,7 @@ from tablewright.store.write.planning.preconditions import Precondition
 from tablewright.store.write.put import Create
 
 # A dead letter has its record complete up to this many bytes; an item has at most 400 KB, and a record may have two.
-_LARGEST_RECORD = 300_000
+_MAX_RECORD_BYTES = 300_000
 # Dead letters in one transaction, which has at most 4 MB.
 _DEAD_LETTERS_PER_TRANSACTION = 10
 
@@ -174,7 +174,7 @@ class BatchHandler:
         if "ApproximateCreationDateTime" in body:
             body["ApproximateCreationDateTime"] = timestamp(body["ApproximateCreationDateTime"]).timestamp()
         text = orjson.dumps({**record, "dynamodb": body})
-        complete = len(text) <= _LARGEST_RECORD
+        complete = len(text) <= _MAX_RECORD_BYTES
         if not complete:
             for image in ("OldImage", "NewImage"):
                 body.pop(image, None)

@@ -13,9 +13,9 @@ from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.streams.change_records import Record
 
-_MOST_RECORDS = 1000
+_MAX_RECORDS = 1000
 # A closed shard may return many empty pages before it says that it has ended; one that never says so is left for now.
-_MOST_EMPTY_PAGES = 100
+_MAX_EMPTY_PAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +118,12 @@ class ShardReader:
         read = False
         empty = 0
         while not self.ended and len(self.pending) < most:
-            records, more = yield from self._page(context, min(most - len(self.pending), _MOST_RECORDS))
+            records, more = yield from self._page(context, min(most - len(self.pending), _MAX_RECORDS))
             self.pending += records
             read = read or bool(records)
             empty = 0 if records else empty + 1
             # A closed shard says when it has ended; an open one has no more for now when a page is empty.
-            if not more or empty >= (_MOST_EMPTY_PAGES if self.shard.closed else 1):
+            if not more or empty >= (_MAX_EMPTY_PAGES if self.shard.closed else 1):
                 break
         return read
 

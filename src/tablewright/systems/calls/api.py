@@ -34,7 +34,7 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.store import TolerantPage
-from tablewright.systems.calls.model import MOST_VERSIONS, Call, Status
+from tablewright.systems.calls.model import MAX_VERSIONS, Call, Status
 from tablewright.systems.calls.service import Bounds, Calls
 from tablewright.systems.json_numbers import Whole
 from tablewright.systems.key_times import EPOCH, LAST_MILLIS
@@ -49,19 +49,19 @@ Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 
 _ID = r"^[A-Za-z0-9][A-Za-z0-9._:@|+~=-]*$"
-_LONGEST_ID = 128
+_MAX_ID_LENGTH = 128
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-Id = Annotated[str, Field(min_length=1, max_length=_LONGEST_ID, pattern=_ID)]
+Id = Annotated[str, Field(min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID)]
 Millis = Annotated[Whole, Field(ge=0, le=LAST_MILLIS)]
 BasedOn = Annotated[
     Whole,
-    Field(ge=0, le=MOST_VERSIONS, description="the version of the call that the change is based on", examples=[1]),
+    Field(ge=0, le=MAX_VERSIONS, description="the version of the call that the change is based on", examples=[1]),
 ]
-CallId = Annotated[str, Path(alias="callId", min_length=1, max_length=_LONGEST_ID, pattern=_ID, examples=["call-9"])]
+CallId = Annotated[str, Path(alias="callId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["call-9"])]
 ProviderId = Annotated[
-    str, Path(alias="providerId", min_length=1, max_length=_LONGEST_ID, pattern=_ID, examples=["p-1"])
+    str, Path(alias="providerId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["p-1"])
 ]
 Since = Annotated[
     int | None, Query(ge=0, le=LAST_MILLIS, description="only calls at this time or later, in milliseconds since 1970")
@@ -83,7 +83,9 @@ _TIME = "when the call is, in milliseconds since 1970"
 
 
 async def _whose_calls(
-    user_id: Annotated[str, Path(alias="userId", min_length=1, max_length=_LONGEST_ID, pattern=_ID, examples=["u-1"])],
+    user_id: Annotated[
+        str, Path(alias="userId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["u-1"])
+    ],
     caller: Anyone,
 ) -> str:
     """The user whose calls are asked for; customers ask for their own."""
@@ -213,7 +215,7 @@ async def change_provider(call_id: CallId, body: NewProvider, service: Service, 
 @router.delete("/calls/{callId}", status_code=204, responses=documented(404, 409), tags=["calls"])
 async def cancel(
     call_id: CallId,
-    version: Annotated[int, Query(ge=0, le=MOST_VERSIONS, description="the version of the call that this is based on")],
+    version: Annotated[int, Query(ge=0, le=MAX_VERSIONS, description="the version of the call that this is based on")],
     service: Service,
     caller: Anyone,
 ) -> None:

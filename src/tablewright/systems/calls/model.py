@@ -30,7 +30,7 @@ from tablewright.model import (
 )
 from tablewright.systems.key_times import KeyMillis
 
-MOST_VERSIONS = 10**15
+MAX_VERSIONS = 10**15
 
 calls = Table(
     "Calls",
@@ -58,7 +58,7 @@ class Call(Entity, table=calls, naming=camel_case):
     status: Status = Status.SCHEDULED
     scheduled_for: KeyMillis
     # As large as JSON's readers take a number exactly.
-    version: Annotated[Version, Field(ge=0, le=MOST_VERSIONS)] = 0
+    version: Annotated[Version, Field(ge=0, le=MAX_VERSIONS)] = 0
     # What was asked for under an id or a key of the caller's own, so that the same request can be told when it comes
     # again, whatever has become of the call.
     request_digest: str | None = None

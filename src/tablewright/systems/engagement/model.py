@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from tablewright.model import AcceptedFinding, Design, ItemWrite, RequiredRead, Traffic, Volume, Write
 from tablewright.systems.engagement.entities.candidate_entities import (
-    MOST_REJECTIONS,
+    MAX_REJECTIONS,
     Candidate,
     ChannelEntry,
     Metadata,
@@ -42,7 +42,7 @@ from tablewright.systems.engagement.entities.candidate_entities import (
 )
 from tablewright.systems.engagement.entities.delivery_entities import (
     CONTACT_DAYS,
-    MOST_CONTACTS,
+    MAX_CONTACTS,
     Contacts,
     Delivery,
     DeliveryState,
@@ -51,14 +51,14 @@ from tablewright.systems.engagement.entities.delivery_entities import (
     Quota,
 )
 from tablewright.systems.engagement.entities.engagement_tables import (
-    MOST_CHANNELS,
+    MAX_CHANNELS,
     candidates,
     programs,
     scores,
 )
 from tablewright.systems.engagement.entities.program_entities import Program, ProgramVersion
 from tablewright.systems.engagement.entities.run_entities import (
-    MOST_SAMPLES,
+    MAX_SAMPLES,
     Checkpoint,
     Counts,
     Run,
@@ -71,10 +71,10 @@ from tablewright.systems.engagement.entities.run_entities import (
 
 __all__ = [
     "CONTACT_DAYS",
-    "MOST_CHANNELS",
-    "MOST_CONTACTS",
-    "MOST_REJECTIONS",
-    "MOST_SAMPLES",
+    "MAX_CHANNELS",
+    "MAX_CONTACTS",
+    "MAX_REJECTIONS",
+    "MAX_SAMPLES",
     "Candidate",
     "ChannelEntry",
     "Checkpoint",
@@ -123,15 +123,15 @@ design = Design(
         Write(
             "refresh candidate",
             ItemWrite(Candidate, "put"),
-            ItemWrite(ChannelEntry, "put", count=MOST_CHANNELS),
+            ItemWrite(ChannelEntry, "put", count=MAX_CHANNELS),
         ),
         Write(
             "reject",
             ItemWrite(Candidate, "update", sets=["rejected", "channels", "rejection_history"]),
-            ItemWrite(ChannelEntry, "delete", count=MOST_CHANNELS),
+            ItemWrite(ChannelEntry, "delete", count=MAX_CHANNELS),
         ),
         Write(
-            "delete candidate", ItemWrite(Candidate, "delete"), ItemWrite(ChannelEntry, "delete", count=MOST_CHANNELS)
+            "delete candidate", ItemWrite(Candidate, "delete"), ItemWrite(ChannelEntry, "delete", count=MAX_CHANNELS)
         ),
         Write("cache scores", ItemWrite(Score, "put", count=25, conditional=False)),
         Write(

@@ -38,7 +38,7 @@ _AT_ONCE = 16
 # Tries to write a candidate that others change meanwhile, and the seconds between them: up to 0.01, 0.02, ...
 _ATTEMPTS = 12
 _FIRST_WAIT = 0.01
-_LONGEST_WAIT = 0.1
+_MAX_WAIT = 0.1
 
 _log = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class Reactive:
         end = self._clock() + self._budget if deadline is None else deadline
         for attempt in range(_ATTEMPTS):
             if attempt:
-                time.sleep(self._random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))
+                time.sleep(self._random.uniform(0, min(_MAX_WAIT, _FIRST_WAIT * 2**attempt)))
             try:
                 if key is None:
                     reaction, operations = self._assessed(plan, subject, event, end)

@@ -26,7 +26,7 @@ from tablewright.store import (
 )
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import (
-    MOST_REJECTIONS,
+    MAX_REJECTIONS,
     Candidate,
     ChannelEntry,
     Delivery,
@@ -48,7 +48,7 @@ from tablewright.systems.unreadable_log import UnreadableLog
 _ATTEMPTS = 6
 _PAGE = 100
 # Programs of a marketplace that are looked at for an event; with more of them, it says which one it is about.
-MOST_PROGRAMS = 1_000
+MAX_PROGRAMS = 1_000
 
 # Raises Invalid for what cannot work here: connectors, models, filters, channels.
 Check = Callable[[Configuration], None]
@@ -178,9 +178,9 @@ class Engagement:
             found += [program for program in page.items if program.enabled and program.reactive_enabled]
             unreadable += page.unreadable
             seen, cursor = seen + len(page.items) + len(page.unreadable), page.cursor
-            if seen > MOST_PROGRAMS:
+            if seen > MAX_PROGRAMS:
                 raise Clash(
-                    f"marketplace {marketplace_id} has more than {MOST_PROGRAMS} programs: "
+                    f"marketplace {marketplace_id} has more than {MAX_PROGRAMS} programs: "
                     "name one of them with programId"
                 )
             if cursor is None:
@@ -231,7 +231,7 @@ class Engagement:
         for _ in range(_ATTEMPTS):
             found = await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
             rejection = Rejection(reason=reason, filter=MANUAL, at=self.now())
-            history = [*found.rejection_history, rejection][-MOST_REJECTIONS:]
+            history = [*found.rejection_history, rejection][-MAX_REJECTIONS:]
             entries = [Delete(entry_of(found, channel)) for channel in found.channels]
             change = Update(found, rejected=True, channels=[], rejection_history=history)
             if await self._done(change, *entries):

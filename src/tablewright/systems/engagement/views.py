@@ -39,7 +39,7 @@ from tablewright.systems.unreadable_log import UnreadableItem
 Id = Annotated[path_ids.Id, Field(examples=["12345"])]
 SubjectType = Annotated[path_ids.Step, Field(min_length=1, max_length=50, examples=["product"])]
 SubjectId = Annotated[path_ids.Step, Field(min_length=1, max_length=150, examples=["ABC"])]
-LARGEST_CONTEXT = 2_000
+MAX_CONTEXT_BYTES = 2_000
 LEFT_OUT: Any = Field(default_factory=list, description="items of the list that cannot be read, and are left out")
 
 
@@ -88,8 +88,8 @@ class EventBody(Strict):
     def _small(self) -> EventBody:
         # The latest twenty are kept with the candidate.
         told = [self.context] if self.subject is None else [self.context, self.subject.attributes]
-        if any(len(orjson.dumps(each, default=str)) > LARGEST_CONTEXT for each in told):
-            raise ValueError(f"context and the subject's attributes have at most {LARGEST_CONTEXT} bytes each")
+        if any(len(orjson.dumps(each, default=str)) > MAX_CONTEXT_BYTES for each in told):
+            raise ValueError(f"context and the subject's attributes have at most {MAX_CONTEXT_BYTES} bytes each")
         return self
 
 

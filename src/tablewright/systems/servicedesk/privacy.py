@@ -74,7 +74,7 @@ _PHONE = re.compile(
 _WITHIN = re.compile(rf"(?<![\w.@+-])(?P<abroad>\+)\s?{_DIGITS}(?![0-9]){_EXTENSION}", re.IGNORECASE)
 # +44 (0)20 ...: the zero is for those who call from inside the country.
 _INLAND_ZERO = re.compile(r"\(\s*0\s*\)")
-_FEWEST_DIGITS, _MOST_DIGITS = 7, 15
+_MIN_DIGITS, _MAX_DIGITS = 7, 15
 _SPACES = {ord(char): " " for char in map(chr, range(128)) if char.isspace()}
 
 
@@ -95,7 +95,7 @@ def _number(caller: str) -> str | None:
         return None
     abroad = found["abroad"] is not None
     digits = re.sub(r"[^0-9]", "", _INLAND_ZERO.sub("", found["number"]) if abroad else found["number"])
-    if not _FEWEST_DIGITS <= len(digits) <= _MOST_DIGITS:
+    if not _MIN_DIGITS <= len(digits) <= _MAX_DIGITS:
         return None
     extension = "" if found["extension"] is None else "x" + found["extension"]
     return ("+" if abroad else "") + digits + extension

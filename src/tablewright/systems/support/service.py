@@ -45,8 +45,8 @@ from tablewright.systems.support.model import (
 from tablewright.systems.support.ticket_lock import TicketLocks
 from tablewright.systems.unreadable_log import UnreadableLog
 
-_LONGEST_SESSION = timedelta(days=30)
-_LONGEST_CACHED = timedelta(days=1)
+_MAX_SESSION = timedelta(days=30)
+_MAX_CACHED = timedelta(days=1)
 # How often an event is tried that others keep crowding out; the store tries each time for a while.
 _ATTEMPTS = 5
 
@@ -348,8 +348,8 @@ class Support:
     # -- sessions and cache -------------------------------------------------------------------------------------
 
     async def begin_session(self, user_id: str, lifetime: timedelta = timedelta(hours=24)) -> Session:
-        if not timedelta(0) < lifetime <= _LONGEST_SESSION:
-            raise Invalid(f"a session lasts at most {_LONGEST_SESSION.days} days", field="hours")
+        if not timedelta(0) < lifetime <= _MAX_SESSION:
+            raise Invalid(f"a session lasts at most {_MAX_SESSION.days} days", field="hours")
         expires = self.now() + lifetime
         session = Session(session_id=f"sess_{uuid4()}", user_id=user_id, expires_at=expires, ttl=expires)
         return await self._store.create(session)
@@ -366,7 +366,7 @@ class Support:
             raise Missing(f"there is no session {session_id}, or it has expired")
 
     async def cache(self, key: str, value: dict[str, Any], lifetime: timedelta = timedelta(minutes=15)) -> CacheEntry:
-        if not timedelta(0) < lifetime <= _LONGEST_CACHED:
+        if not timedelta(0) < lifetime <= _MAX_CACHED:
             raise Invalid("a cache entry lasts at most a day", field="minutes")
         return await self._store.put(CacheEntry(cache_key=key, value=value, ttl=self.now() + lifetime))
 

@@ -24,7 +24,7 @@ from tablewright.runtime import (
 )
 from tablewright.runtime.http.json_values import SEEN
 from tablewright.runtime.http.path_ids import not_dots
-from tablewright.runtime.mail.event_mail import ADDRESS, LONGEST_ADDRESS
+from tablewright.runtime.mail.event_mail import ADDRESS, MAX_ADDRESS_LENGTH
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
 from tablewright.systems.tasks.service import Tasks
@@ -70,7 +70,7 @@ Title = Annotated[
 Description = Annotated[
     str, Field(min_length=1, max_length=10_000, pattern=SEEN, examples=["It asks for the password twice."])
 ]
-Email = Annotated[str, Field(max_length=LONGEST_ADDRESS, pattern=ADDRESS, examples=["member@example.org"])]
+Email = Annotated[str, Field(max_length=MAX_ADDRESS_LENGTH, pattern=ADDRESS, examples=["member@example.org"])]
 Groups = Annotated[frozenset[Group], Field(min_length=1, examples=[["Members"]])]
 When = Annotated[str, Field(description="ISO 8601, UTC, with milliseconds", examples=["2026-01-01T09:00:00.000Z"])]
 

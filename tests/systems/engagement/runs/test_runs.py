@@ -15,10 +15,10 @@ import pytest
 
 from tablewright.store import Create
 from tablewright.systems.engagement.model import ModelScore, Program, Score
-from tablewright.systems.engagement.runs.background import MOST_AT_ONCE
+from tablewright.systems.engagement.runs.background import MAX_CONCURRENT_RUNS
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import model
-from tablewright.systems.engagement.service import MOST_PROGRAMS
+from tablewright.systems.engagement.service import MAX_PROGRAMS
 from tests.systems.engagement.workshop import Programme, new_id, program
 from tests.systems.harness import Served, at_once, wait_for
 
@@ -176,14 +176,14 @@ def test_a_run_of_a_disabled_program_is_not_resumed(served: Served, admin: httpx
 def test_who_asks_again_for_a_run_that_goes_on_is_told_of_it_however_busy_it_is(
     served: Served, admin: httpx.Client, gate: Gate
 ) -> None:
-    made = [Programme(served, admin, people(3), scoringModels=GATED) for _ in range(MOST_AT_ONCE + 1)]
+    made = [Programme(served, admin, people(3), scoringModels=GATED) for _ in range(MAX_CONCURRENT_RUNS + 1)]
     keys = [{"Idempotency-Key": uuid4().hex} for _ in made]
     begun = [admin.post(f"{each.path}/runs", headers=key) for each, key in zip(made, keys, strict=True)]
-    assert [answer.status_code for answer in begun] == [*[202] * MOST_AT_ONCE, 429]
+    assert [answer.status_code for answer in begun] == [*[202] * MAX_CONCURRENT_RUNS, 429]
     again = admin.post(f"{made[0].path}/runs", headers=keys[0])
     assert (again.status_code, again.json().get("runId")) == (202, begun[0].json()["runId"])
     gate.open.set()
-    for each, answer in zip(made[:MOST_AT_ONCE], begun, strict=False):
+    for each, answer in zip(made[:MAX_CONCURRENT_RUNS], begun, strict=False):
         assert each.ended(answer.json()["runId"])["state"] == "completed"
     # What was refused for want of room begins as if it had never been asked for.
     assert wait_for(lambda: _begun(admin, made[-1], keys[-1]))
@@ -297,10 +297,10 @@ def test_an_event_concerns_every_program_that_reacts_however_many_there_are(
     assert last is not None
     others = [
         last.model_copy(update={"program_id": f"a{number:04}", "reactive_enabled": number == 0, "version": 0})
-        for number in range(MOST_PROGRAMS)
+        for number in range(MAX_PROGRAMS)
     ]
-    for start in range(0, MOST_PROGRAMS - 1, 100):
-        store.transact(*map(Create, others[start : min(start + 100, MOST_PROGRAMS - 1)]))
+    for start in range(0, MAX_PROGRAMS - 1, 100):
+        store.transact(*map(Create, others[start : min(start + 100, MAX_PROGRAMS - 1)]))
     event = {"marketplaceId": marketplace, "customerId": "c-1", "attributes": {"points": 1}}
     reactions = machine.post("/events", json=event).json()["reactions"]
     assert {each["programId"]: each["outcome"] for each in reactions} == {"a0000": "candidate", "last": "candidate"}
@@ -308,7 +308,7 @@ def test_an_event_concerns_every_program_that_reacts_however_many_there_are(
     store.create(others[-1])
     refused = machine.post("/events", json=event)
     assert refused.status_code == 409
-    assert f"more than {MOST_PROGRAMS} programs: name one of them with programId" in refused.json()["detail"]
+    assert f"more than {MAX_PROGRAMS} programs: name one of them with programId" in refused.json()["detail"]
     assert machine.post("/events", json={**event, "programId": "last"}).status_code == 200
 
 

@@ -104,7 +104,7 @@ def test_the_time_is_of_each_step_and_not_of_the_run(tmp_path: Path) -> None:
 
 
 def test_a_query_has_a_part_of_the_memory_and_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablewright.systems.engagement.sources.file_connector._MOST_ON_DISK", 20_000_000)
+    monkeypatch.setattr("tablewright.systems.engagement.sources.file_connector._MAX_SPILL_BYTES", 20_000_000)
     write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
     connector = FilesConnector.model_validate({"type": "files", "tables": {"c": "c.csv"}, "query": "SELECT * FROM c"})
     with opened(connector, tmp_path, {"c": tmp_path / "c.csv"}, within=60, halted=lambda: False) as rows:

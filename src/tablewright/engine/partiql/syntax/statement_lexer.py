@@ -78,7 +78,7 @@ _PAIRS = {
     ("all", "old"): KEYWORD,
     ("all", "new"): KEYWORD,
 }
-_LARGEST_EXPONENT = 2**31 - 1
+_MAX_EXPONENT = 2**31 - 1
 _EXPONENT = re.compile(r"[eE]([+-]?\d+)$")
 
 
@@ -128,7 +128,7 @@ def tokenize(statement: str) -> list[Token]:
             if exponent is None:
                 if statement[position : position + 1] in ("e", "E"):
                     raise Unreadable
-            elif len(exponent[1]) > 11 or abs(int(exponent[1])) > _LARGEST_EXPONENT:
+            elif len(exponent[1]) > 11 or abs(int(exponent[1])) > _MAX_EXPONENT:
                 raise Unreadable
         elif group == "string":
             kind, text = STRING, text[1:-1].replace("''", "'")

@@ -47,7 +47,7 @@ from tablewright.systems.engagement.configuration import Channel, Configuration
 from tablewright.systems.engagement.delivery.channels import SENT_WITHIN, Adapter, Message
 from tablewright.systems.engagement.model import (
     CONTACT_DAYS,
-    MOST_CONTACTS,
+    MAX_CONTACTS,
     Candidate,
     ChannelEntry,
     Contacts,
@@ -256,7 +256,7 @@ class Deliveries:
                 if self._store.get(_lookup(delivery)) is None:
                     raise _Full
                 return self._taken_over(delivery, now)
-            contacts.times = [*_recent(contacts, now), now][-MOST_CONTACTS:]
+            contacts.times = [*_recent(contacts, now), now][-MAX_CONTACTS:]
             contacts.ttl = now + timedelta(days=CONTACT_DAYS)
             quota.sent += 1
             try:

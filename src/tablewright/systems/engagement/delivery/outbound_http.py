@@ -24,11 +24,11 @@ import httpcore
 
 from tablewright.systems.engagement.delivery.network_addresses import is_public, parsed
 
-_LARGEST_ANSWER = 5_000_000
-_LEAST_WAIT = 0.01
-_MOST_CONNECTIONS = 20
+_MAX_RESPONSE_BYTES = 5_000_000
+_MIN_WAIT = 0.01
+_MAX_CONNECTIONS = 20
 # A name is looked up in a thread, which cannot be told to stop; there are no more of them.
-_LOOKING_UP = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+_LOOKING_UP = threading.BoundedSemaphore(_MAX_CONNECTIONS)
 _OURS = "it is an address of this network; allow its host by outbound_hosts"
 
 
@@ -55,7 +55,7 @@ class Outbound:
         self._clock = clock
         self._pool = httpcore.ConnectionPool(
             network_backend=_Guarded(bool(self._allowed), clock),
-            max_connections=_MOST_CONNECTIONS,
+            max_connections=_MAX_CONNECTIONS,
             max_keepalive_connections=5,
             keepalive_expiry=10,
         )
@@ -94,7 +94,7 @@ def _read(stream: Iterable[bytes]) -> bytes:
     size = 0
     for part in stream:
         size += len(part)
-        if size > _LARGEST_ANSWER:
+        if size > _MAX_RESPONSE_BYTES:
             raise Unanswered("the answer is too large")
         parts.append(part)
     return b"".join(parts)
@@ -179,7 +179,7 @@ class _Guarded(httpcore.SyncBackend):
             raise Refusal(_OURS)
         for number, address in enumerate(addresses):
             left = _left(timeout, self._clock, httpcore.ConnectTimeout)
-            share = max(_LEAST_WAIT, left / (len(addresses) - number))
+            share = max(_MIN_WAIT, left / (len(addresses) - number))
             try:
                 stream = super().connect_tcp(address, port, share, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):

@@ -11,7 +11,7 @@ from pydantic import Field
 from tablewright.model import Entity, EpochSeconds, ExpiresAt, Get, Keys, Query, Version, camel_case
 from tablewright.systems.engagement.configuration import Settings
 from tablewright.systems.engagement.entities.engagement_tables import (
-    MOST_CHANNELS,
+    MAX_CHANNELS,
     CustomerId,
     Stored,
     candidates,
@@ -19,7 +19,7 @@ from tablewright.systems.engagement.entities.engagement_tables import (
 )
 
 # A candidate's history of rejections has so many at most; the latest are kept.
-MOST_REJECTIONS = 50
+MAX_REJECTIONS = 50
 
 
 class Subject(Stored):
@@ -68,11 +68,11 @@ class Candidate(Entity, table=candidates, naming=camel_case):
     scores: dict[str, ModelScore] = Field(default_factory=dict, max_length=10)
     # All of them by weight.
     score: Decimal
-    channels: list[str] = Field(default_factory=list, max_length=MOST_CHANNELS)
+    channels: list[str] = Field(default_factory=list, max_length=MAX_CHANNELS)
     attributes: dict[str, Any] = Field(default_factory=dict)
     metadata: Metadata
     rejected: bool = False
-    rejection_history: list[Rejection] = Field(default_factory=list, max_length=MOST_REJECTIONS)
+    rejection_history: list[Rejection] = Field(default_factory=list, max_length=MAX_REJECTIONS)
     ttl: ExpiresAt = None
     version: Version = 0
 

@@ -14,7 +14,7 @@ from tablewright.systems.engagement.entities.engagement_tables import CustomerId
 from tablewright.systems.engagement.runs.cron_schedule import check_time_zone
 
 # Deliveries that are remembered of a customer, and for how long: filters look no further back.
-MOST_CONTACTS = 200
+MAX_CONTACTS = 200
 CONTACT_DAYS = 90
 
 
@@ -81,7 +81,7 @@ class Contacts(Entity, table=candidates, naming=camel_case):
     """When a customer was reached lately, oldest first."""
 
     customer_id: CustomerId
-    times: list[EpochSeconds] = Field(default_factory=list, max_length=MOST_CONTACTS)
+    times: list[EpochSeconds] = Field(default_factory=list, max_length=MAX_CONTACTS)
     ttl: ExpiresAt = None
     version: Version = 0
 

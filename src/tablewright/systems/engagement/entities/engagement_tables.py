@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from tablewright.model import GlobalIndex, Table
 
 TAGS = {"Environment": "dev", "Application": "ceap-platform", "ManagedBy": "tablewright"}
-MOST_CHANNELS = 10
+MAX_CHANNELS = 10
 
 CustomerId = Annotated[str, Field(min_length=1, max_length=200)]
 

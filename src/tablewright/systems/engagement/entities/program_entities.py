@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 from tablewright.model import AttributeName, Entity, Get, Keys, Query, Version, camel_case
 from tablewright.runtime import Clash
 from tablewright.systems.engagement.configuration import Channel, Configuration, Connector, FilterChain, ScoringModel
-from tablewright.systems.engagement.entities.engagement_tables import MOST_CHANNELS, programs
+from tablewright.systems.engagement.entities.engagement_tables import MAX_CHANNELS, programs
 
 
 class Program(Entity, table=programs, naming=camel_case):
@@ -23,7 +23,7 @@ class Program(Entity, table=programs, naming=camel_case):
     data_connectors: list[Connector] = Field(max_length=10)
     scoring_models: list[ScoringModel] = Field(max_length=10)
     filter_chain: FilterChain
-    channels: list[Channel] = Field(max_length=MOST_CHANNELS)
+    channels: list[Channel] = Field(max_length=MAX_CHANNELS)
     batch_schedule: str | None = None
     delivery_schedule: str | None = None
     time_zone: str = "UTC"

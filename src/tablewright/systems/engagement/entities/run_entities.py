@@ -12,7 +12,7 @@ from tablewright.model import Entity, Get, Keys, Query, camel_case
 from tablewright.systems.engagement.entities.engagement_tables import Stored, programs
 from tablewright.systems.engagement.runs.cron_schedule import check_cron, check_time_zone
 
-MOST_SAMPLES = 20
+MAX_SAMPLES = 20
 
 
 class RunState(StrEnum):
@@ -71,7 +71,7 @@ class Run(Entity, table=programs, naming=camel_case):
     counts: Counts = Field(default_factory=Counts)
     # How often each thing went wrong, and some of the customers.
     errors: dict[str, int] = Field(default_factory=dict, max_length=50)
-    samples: list[Sample] = Field(default_factory=list, max_length=MOST_SAMPLES)
+    samples: list[Sample] = Field(default_factory=list, max_length=MAX_SAMPLES)
     # Why it failed as a whole.
     failure: str | None = Field(default=None, max_length=500)
 

@@ -33,10 +33,10 @@ from tablewright.systems.engagement.runs.batch_run import Runs
 from tablewright.systems.engagement.runs.cron_schedule import next_due
 from tablewright.systems.engagement.runs.run_records import Held
 
-MOST_AT_ONCE = 4
+MAX_CONCURRENT_RUNS = 4
 _POLL = 2.0
 _STOP_WITHIN = 20.0
-_MOST_DUE = 50
+_MAX_DUE = 50
 
 _log = logging.getLogger(__name__)
 
@@ -83,9 +83,9 @@ class Runner:
         """TooMany, if as many runs go on as this process takes."""
         with self._lock:
             self._threads = [thread for thread in self._threads if thread.is_alive()]
-            if len(self._threads) >= MOST_AT_ONCE:
+            if len(self._threads) >= MAX_CONCURRENT_RUNS:
                 raise TooMany(
-                    f"{MOST_AT_ONCE} runs are in progress here; start the next when one of them has ended", 10
+                    f"{MAX_CONCURRENT_RUNS} runs are in progress here; start the next when one of them has ended", 10
                 )
 
     def launch(self, held: Held) -> Run:
@@ -119,7 +119,7 @@ class Runner:
     def tick(self) -> None:
         """Begin what is due, and take up what was cut short."""
         now = self._clock()
-        for slot in self._reader.page(Slot.held_until(until=now), limit=_MOST_DUE).items:
+        for slot in self._reader.page(Slot.held_until(until=now), limit=_MAX_DUE).items:
             try:
                 self.require_room()
                 self.launch(self._runs.take_over(slot))
@@ -131,7 +131,7 @@ class Runner:
                 raise
             except Exception as error:
                 _log.error("a run could not be taken up", exc_info=error, extra={"system": "engagement"})
-        for schedule in self._reader.page(Schedule.due_until(until=now), limit=_MOST_DUE).items:
+        for schedule in self._reader.page(Schedule.due_until(until=now), limit=_MAX_DUE).items:
             try:
                 self._due(schedule, now)
             except TooMany:

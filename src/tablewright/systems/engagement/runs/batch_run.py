@@ -54,7 +54,7 @@ CHUNK = 500
 # Tries to write a customer alone, and the seconds between them: up to 0.02, 0.04, ... and never more than the longest.
 _ATTEMPTS = 10
 _FIRST_WAIT = 0.02
-_LONGEST_WAIT = 0.5
+_MAX_WAIT = 0.5
 _CONTESTED = "other requests keep changing the candidate"
 _LOOK_EVERY = 1.0
 
@@ -196,7 +196,7 @@ class Runs(Ledger):
                         if not batch[0].operations:
                             raise Conflict("other requests keep changing the record of the run") from None
                         rest[0].error, alone = _CONTESTED, 0
-                    leaving.wait(self._random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**alone)))
+                    leaving.wait(self._random.uniform(0, min(_MAX_WAIT, _FIRST_WAIT * 2**alone)))
                     break
                 alone = 0
                 rest = rest[len(batch) :]

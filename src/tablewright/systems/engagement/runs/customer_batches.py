@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from tablewright.store import Cancelled, Operation
-from tablewright.systems.engagement.model import MOST_SAMPLES, Checkpoint, Counts, Run, Sample
+from tablewright.systems.engagement.model import MAX_SAMPLES, Checkpoint, Counts, Run, Sample
 from tablewright.systems.engagement.scoring.pipeline import Assessment
 from tablewright.systems.engagement.scoring.prospects import Prospect
 
@@ -18,8 +18,8 @@ from tablewright.systems.engagement.scoring.prospects import Prospect
 _ACTIONS = 98
 # Candidates of a transaction, which has 4 MB at most: each may have a tenth of one with all that was told of it.
 _CUSTOMERS = 40
-_LONGEST_REASON = 200
-_MOST_KINDS_OF_ERROR = 50
+_MAX_REASON_LENGTH = 200
+_MAX_ERROR_KINDS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +79,18 @@ def record_behind(run: Run, connector: int, batch: Sequence[Planned], now: datet
     )
     errors = Counter(run.errors)
     for each in failed:
-        reason = (each.error or "")[:_LONGEST_REASON]
-        errors[reason if reason in errors or len(errors) < _MOST_KINDS_OF_ERROR - 1 else "others"] += 1
+        reason = (each.error or "")[:_MAX_REASON_LENGTH]
+        errors[reason if reason in errors or len(errors) < _MAX_ERROR_KINDS - 1 else "others"] += 1
     samples = [
-        Sample(customer_id=each.prospect.customer_id[:200], reason=(each.error or "")[:_LONGEST_REASON])
-        for each in failed[:MOST_SAMPLES]
+        Sample(customer_id=each.prospect.customer_id[:200], reason=(each.error or "")[:_MAX_REASON_LENGTH])
+        for each in failed[:MAX_SAMPLES]
     ]
     customer, type_, id_ = assessed[-1].prospect.place
     return {
         "checkpoint": Checkpoint(connector=connector, customer_id=customer, subject_type=type_, subject_id=id_),
         "counts": counts,
         "errors": dict(errors),
-        "samples": [*run.samples, *samples][:MOST_SAMPLES],
+        "samples": [*run.samples, *samples][:MAX_SAMPLES],
         "total": run.total,
         "updated": now,
     }

@@ -28,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tablewright.runtime import Invalid
 from tablewright.store import Store
 from tablewright.systems.engagement.configuration import FilterChain
-from tablewright.systems.engagement.model import CONTACT_DAYS, MOST_CONTACTS, Contacts, Preferences, QuietHours
+from tablewright.systems.engagement.model import CONTACT_DAYS, MAX_CONTACTS, Contacts, Preferences, QuietHours
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.rule_conditions import compiled
 
@@ -109,7 +109,7 @@ class Chain:
 class Frequency(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    most: int = Field(default=3, ge=1, le=MOST_CONTACTS // 2)
+    most: int = Field(default=3, ge=1, le=MAX_CONTACTS // 2)
     days: float = Field(default=7, gt=0, le=CONTACT_DAYS)
 
     def is_reached(self, contacts: Contacts | None, now: datetime) -> bool:

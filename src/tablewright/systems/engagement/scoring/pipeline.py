@@ -18,7 +18,7 @@ from tablewright.model import Lookup
 from tablewright.store import Create, Delete, Operation, Put, Store, TolerantReader, Unreadable
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import (
-    MOST_REJECTIONS,
+    MAX_REJECTIONS,
     Candidate,
     ChannelEntry,
     Metadata,
@@ -30,7 +30,7 @@ from tablewright.systems.engagement.scoring.prospects import Prospect, Unfit, ch
 from tablewright.systems.engagement.scoring.scores import Scorer, combined
 from tablewright.systems.unreadable_log import UnreadableLog, describe
 
-_MOST_CONTEXT = 20
+_MAX_CONTEXT = 20
 
 
 class Plan:
@@ -146,7 +146,7 @@ class Pipeline:
         is_repeated = existing is not None and run_id is not None and existing.metadata.run_id == run_id
         if assessment.left_out is not None and not is_repeated:
             rejection = Rejection(reason=assessment.left_out.reason, filter=assessment.left_out.filter, at=now)
-            history = [*history, rejection][-MOST_REJECTIONS:]
+            history = [*history, rejection][-MAX_REJECTIONS:]
         told = [] if existing is None else existing.context
         created = now if existing is None else existing.metadata.created
         candidate = Candidate(
@@ -154,7 +154,7 @@ class Pipeline:
             program_id=plan.program_id,
             marketplace_id=plan.marketplace_id,
             subject=prospect.subject,
-            context=told if context is None else [*told, context][-_MOST_CONTEXT:],
+            context=told if context is None else [*told, context][-_MAX_CONTEXT:],
             scores=assessment.scores,
             score=prospect.score,
             channels=prospect.channels if assessment.left_out is None else [],

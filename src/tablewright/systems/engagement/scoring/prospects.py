@@ -15,13 +15,13 @@ from tablewright.runtime.http.path_ids import is_id
 from tablewright.systems.engagement.model import Subject
 
 # Attributes of a customer have so many bytes at most, as JSON; there are many customers in a transaction.
-LARGEST_ATTRIBUTES = 20_000
+MAX_ATTRIBUTES_BYTES = 20_000
 # Characters of a customer's id, and of the type and the id of a subject.
-LONGEST_CUSTOMER = 200
-LONGEST_TYPE = 50
-LONGEST_SUBJECT = 150
-_LARGEST_NUMBER = Decimal("1e30")
-_MOST_DIGITS = 38
+MAX_CUSTOMER_ID_LENGTH = 200
+MAX_SUBJECT_TYPE_LENGTH = 50
+MAX_SUBJECT_ID_LENGTH = 150
+_MAX_NUMBER = Decimal("1e30")
+_MAX_DIGITS = 38
 
 
 @dataclass(slots=True)
@@ -43,11 +43,13 @@ class Unfit(Exception):
 
 def checked(prospect: Prospect) -> Prospect:
     """A prospect whose parts fit into an item; Unfit if not."""
-    if not 1 <= len(prospect.customer_id) <= LONGEST_CUSTOMER:
-        raise Unfit(f"the customer's id has 1 to {LONGEST_CUSTOMER} characters")
+    if not 1 <= len(prospect.customer_id) <= MAX_CUSTOMER_ID_LENGTH:
+        raise Unfit(f"the customer's id has 1 to {MAX_CUSTOMER_ID_LENGTH} characters")
     subject = prospect.subject
-    if not (1 <= len(subject.type) <= LONGEST_TYPE and 1 <= len(subject.id) <= LONGEST_SUBJECT):
-        raise Unfit(f"the subject's type has 1 to {LONGEST_TYPE} characters, its id 1 to {LONGEST_SUBJECT}")
+    if not (1 <= len(subject.type) <= MAX_SUBJECT_TYPE_LENGTH and 1 <= len(subject.id) <= MAX_SUBJECT_ID_LENGTH):
+        raise Unfit(
+            f"the subject's type has 1 to {MAX_SUBJECT_TYPE_LENGTH} characters, its id 1 to {MAX_SUBJECT_ID_LENGTH}"
+        )
     if not all(map(is_id, (prospect.customer_id, subject.type, subject.id))):
         raise Unfit("an id, or the subject's type, has a / or a character that cannot be seen")
     try:
@@ -58,8 +60,8 @@ def checked(prospect: Prospect) -> Prospect:
             storable(nested)
     except (TypeError, ValueError):
         raise Unfit("the attributes have something that cannot be stored") from None
-    if size > LARGEST_ATTRIBUTES:
-        raise Unfit(f"the attributes have more than {LARGEST_ATTRIBUTES} bytes")
+    if size > MAX_ATTRIBUTES_BYTES:
+        raise Unfit(f"the attributes have more than {MAX_ATTRIBUTES_BYTES} bytes")
     return prospect
 
 
@@ -75,8 +77,8 @@ def plain(value: Any) -> Any:
         case Decimal():
             if not value.is_finite():
                 return None
-            fits = len(value.as_tuple().digits) <= _MOST_DIGITS
-            return value if fits and (not value or 1 / _LARGEST_NUMBER < abs(value) < _LARGEST_NUMBER) else str(value)
+            fits = len(value.as_tuple().digits) <= _MAX_DIGITS
+            return value if fits and (not value or 1 / _MAX_NUMBER < abs(value) < _MAX_NUMBER) else str(value)
         case bytes():
             return b64encode(value).decode()
         case list() | tuple():

@@ -19,9 +19,9 @@ from tablewright.runtime import Invalid
 
 Rule = Callable[[Mapping[str, Any]], bool]
 
-_DEEPEST = 10
-_MOST_PARTS = 200
-_LONGEST_LIST = 1_000
+_MAX_DEPTH = 10
+_MAX_PARTS = 200
+_MAX_LIST_LENGTH = 1_000
 _ORDERED: dict[str, Callable[[Any, Any], bool]] = {
     "lt": lambda found, value: bool(found < value),
     "le": lambda found, value: bool(found <= value),
@@ -42,8 +42,8 @@ class _Compiler:
 
     def rule(self, rule: Any, depth: int) -> Rule:
         self._parts += 1
-        if depth > _DEEPEST or self._parts > _MOST_PARTS:
-            raise Invalid(f"a rule has at most {_MOST_PARTS} parts, nested at most {_DEEPEST} deep")
+        if depth > _MAX_DEPTH or self._parts > _MAX_PARTS:
+            raise Invalid(f"a rule has at most {_MAX_PARTS} parts, nested at most {_MAX_DEPTH} deep")
         if not isinstance(rule, dict):
             raise Invalid("a rule is an object: all, any, not, or attribute with op and value")
         names = set(rule)
@@ -72,8 +72,8 @@ class _Compiler:
             raise Invalid(f"{operator} takes a value and nothing else")
         value = rule["value"]
         if operator == "in":
-            if not isinstance(value, list) or len(value) > _LONGEST_LIST or not all(map(_is_plain, value)):
-                raise Invalid(f"in takes a list of at most {_LONGEST_LIST} strings, numbers and booleans")
+            if not isinstance(value, list) or len(value) > _MAX_LIST_LENGTH or not all(map(_is_plain, value)):
+                raise Invalid(f"in takes a list of at most {_MAX_LIST_LENGTH} strings, numbers and booleans")
             return lambda attributes: any(_equal(attributes.get(name), member) for member in value)
         if not _is_plain(value):
             raise Invalid(f"{operator} takes a string, a number or a boolean")

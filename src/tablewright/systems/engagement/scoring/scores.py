@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 _ROUNDING = Context(prec=30)
 # Below that a score is nothing; DynamoDB's least number is 1e-130, and weights come on top.
-_LEAST = Decimal("1e-60")
+_MIN_SCORE = Decimal("1e-60")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def _number(value: Any) -> Decimal:
         raise ValueError("a score that is not a number") from None
     if not number.is_finite():
         raise ValueError("a score that is not a number")
-    return number if number.copy_abs() >= _LEAST else Decimal(0)
+    return number if number.copy_abs() >= _MIN_SCORE else Decimal(0)
 
 
 def _is_of(found: Score, prospect: Prospect, model: ScoringModel) -> bool:
@@ -250,4 +250,4 @@ def combined(models: Sequence[ScoringModel], scores: dict[str, ModelScore]) -> D
     total = Decimal(0)
     for each in models:
         total = _ROUNDING.add(total, _ROUNDING.multiply(each.weight, scores[each.model_id].value))
-    return total if abs(total) >= _LEAST else Decimal(0)
+    return total if abs(total) >= _MIN_SCORE else Decimal(0)

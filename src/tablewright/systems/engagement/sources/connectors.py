@@ -19,9 +19,9 @@ from tablewright.runtime import Invalid
 from tablewright.systems.engagement.configuration import AthenaConnector, Connector, FilesConnector
 from tablewright.systems.engagement.model import Checkpoint, Subject
 from tablewright.systems.engagement.scoring.prospects import (
-    LONGEST_CUSTOMER,
-    LONGEST_SUBJECT,
-    LONGEST_TYPE,
+    MAX_CUSTOMER_ID_LENGTH,
+    MAX_SUBJECT_ID_LENGTH,
+    MAX_SUBJECT_TYPE_LENGTH,
     Prospect,
     plain,
 )
@@ -32,7 +32,7 @@ from tablewright.systems.engagement.sources.row_chunks import Row, Rows, Unreada
 
 # What the three columns that name a row are called in the query around the configured one.
 _KEYS = ("tablewright_customer", "tablewright_subject_type", "tablewright_subject_id")
-_LONGEST_NAME = 255
+_MAX_NAME_LENGTH = 255
 
 # Whether nobody wants the rows any more.
 Halt = Callable[[], bool]
@@ -70,7 +70,7 @@ class Sources:
             raise Invalid(f"{file} is not in the folder of sources", field="dataConnectors")
         if path.suffix not in READERS:
             raise Invalid(f"{file} is neither .csv nor .parquet", field="dataConnectors")
-        if any(len(part.encode()) > _LONGEST_NAME for part in path.parts):
+        if any(len(part.encode()) > _MAX_NAME_LENGTH for part in path.parts):
             raise Invalid(f"{file[:50]}... is longer than the name of a file can be", field="dataConnectors")
         return path
 
@@ -133,12 +133,12 @@ def selected(connector: Connector, after: Checkpoint, values: list[str] | None =
         return f"${len(values)}"
 
     # A character more than fits is enough to tell that it does not, and a checkpoint has room for that.
-    customer = f"substr(CAST({quoted(connector.customer_column)} AS VARCHAR), 1, {LONGEST_CUSTOMER + 1})"
+    customer = f"substr(CAST({quoted(connector.customer_column)} AS VARCHAR), 1, {MAX_CUSTOMER_ID_LENGTH + 1})"
     type_, id_ = (
         "''" if column is None else f"COALESCE(substr(CAST({quoted(column)} AS VARCHAR), 1, {longest + 1}), '')"
         for column, longest in (
-            (connector.subject_type_column, LONGEST_TYPE),
-            (connector.subject_id_column, LONGEST_SUBJECT),
+            (connector.subject_type_column, MAX_SUBJECT_TYPE_LENGTH),
+            (connector.subject_id_column, MAX_SUBJECT_ID_LENGTH),
         )
     )
     keys = f"{customer} AS {_KEYS[0]}, {type_} AS {_KEYS[1]}, {id_} AS {_KEYS[2]}"

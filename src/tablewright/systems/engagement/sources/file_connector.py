@@ -36,8 +36,8 @@ _MEMORY = "128MB"
 _ADDRESS_SPACE = 1_000_000_000
 _THREADS = 1
 # Bytes on disk to sort with; half of what is free, if that is less.
-_MOST_ON_DISK = 10_000_000_000
-_LARGEST_ANSWER = 500_000_000
+_MAX_SPILL_BYTES = 10_000_000_000
+_MAX_RESPONSE_BYTES = 500_000_000
 _LOOK_EVERY = 0.1
 _START_WITHIN = 60.0
 # Secrets are in the environment of this process, and are nothing for a query.
@@ -74,7 +74,7 @@ def opened(
         hidden = [f"{each}/" for each in dict.fromkeys((str(folder.resolve()), str(folder), spill))]
         with _Process(within, halted, hidden) as process:
             process.ask("path", sys.path, within=_START_WITHIN)
-            process.ask("open", config, _set_up(paths, min(_MOST_ON_DISK, shutil.disk_usage(spill).free // 2)))
+            process.ask("open", config, _set_up(paths, min(_MAX_SPILL_BYTES, shutil.disk_usage(spill).free // 2)))
             yield FileRows(process)
 
 
@@ -187,8 +187,8 @@ class _Process:
 
     def _received(self) -> Any:
         length = query_process.LENGTH.unpack(self._bytes(query_process.LENGTH.size))[0]
-        if length > _LARGEST_ANSWER:
-            raise Unreadable(f"its next rows have more than {_LARGEST_ANSWER} bytes")
+        if length > _MAX_RESPONSE_BYTES:
+            raise Unreadable(f"its next rows have more than {_MAX_RESPONSE_BYTES} bytes")
         return _Values(BytesIO(self._bytes(length))).load()
 
     def _bytes(self, number: int) -> bytes:
