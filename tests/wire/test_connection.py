@@ -6,6 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
@@ -125,6 +126,21 @@ def test_an_offer_to_upgrade_is_declined(http: Client) -> None:
     offer = request(b'{"n":1}', connection=b"Upgrade", upgrade=b"h2c")
     assert http.ask(offer + request(b'{"n":2}')).body == b'{"n":1}'
     assert http.receive().body == b'{"n":2}'
+
+
+def test_any_number_of_offers_may_arrive_at_once(http: Client, engine: FakeEngine) -> None:
+    engine.answers["GetItem"] = b"{}"
+    offer = request(b"", b"DynamoDB_20120810.GetItem", connection=b"Upgrade", upgrade=b"x", content_length=b"2") + b"{}"
+    count = 5000
+    with ThreadPoolExecutor(1) as sender:
+        sending = sender.submit(http.send, offer * count)
+        assert {http.receive().status for _ in range(count)} == {200}
+        sending.result()
+
+
+def test_an_offer_of_http_1_0_closes_the_connection(http: Client) -> None:
+    offer = request(connection=b"Upgrade", upgrade=b"h2c").replace(b"HTTP/1.1", b"HTTP/1.0")
+    assert http.ask(offer).headers["connection"] == "close"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +19,7 @@ from botocore.config import Config
 from botocore.credentials import Credentials as BotocoreCredentials
 from botocore.exceptions import ClientError
 
-from tablewright.wire import sigv4
+from tablewright.wire import endpoint, sigv4
 from tablewright.wire.messages import Request
 from tablewright.wire.server import serve_in_thread
 from tablewright.wire.sigv4 import (
@@ -27,10 +30,12 @@ from tablewright.wire.sigv4 import (
     MissingAuthenticationTokenException,
     UnrecognizedClientException,
     Verifier,
-    accept_any,
+    check_complete,
     read_credentials,
 )
 from tests.wire.fakes import FakeEngine
+from tests.wire.http import Client
+from tests.wire.http import request as raw_request
 
 NOW = datetime(2026, 5, 4, 12, 0, 0, tzinfo=UTC)
 KEY = "AKIDEXAMPLE"
@@ -225,6 +230,39 @@ def test_parts_that_do_not_fit_are_named(verify: Verifier, old: bytes, new: byte
     assert refusal(verify, request).partition(": ")[2] == message
 
 
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        (b"x-amz-target", "'x-amz-target'"),
+        (b"x-amz-date", "'x-amz-date'"),
+        (b"x-amz-security-token", "'x-amz-security-token'"),
+        (b"x-amz-anything", "'x-amz-anything'"),
+        (b"content-type", "'Content-Type'"),
+    ],
+)
+def test_what_decides_about_a_request_must_be_signed(verify: Verifier, header: bytes, name: str) -> None:
+    everything = {"key": "TEMP", "secret": "temp", "token": "tok/en+==", "Content_Type": "application/x-amz-json-1.0"}
+    request = signed(**everything, X_Amz_Anything="x")  # type: ignore[arg-type]
+    verify(request)
+    authorization = request.headers[b"authorization"]
+    request.headers[b"authorization"] = re.sub(rb"%b;|;%b(?=,)" % (header, header), b"", authorization)
+    assert request.headers[b"authorization"] != authorization
+    assert refusal(verify, request) == (
+        f"com.amazon.coral.service#InvalidSignatureException: {name} must be a 'SignedHeader' in the AWS Authorization."
+    )
+
+
+def test_a_header_that_was_added_on_the_way_is_refused(verify: Verifier) -> None:
+    for request in (signed(), signed(expires=60)):
+        request.headers[b"x-amz-security-token"] = b"added"
+        with pytest.raises(InvalidSignatureException, match="'x-amz-security-token' must be a 'SignedHeader'"):
+            verify(request)
+        del request.headers[b"x-amz-security-token"]
+        verify(request)
+        request.headers[b"x-amzn-trace-id"] = request.headers[b"user-agent"] = b"added by a proxy"
+        verify(request)
+
+
 def test_a_date_is_in_either_of_two_formats(verify: Verifier) -> None:
     # The last of them would be a date if the year 9999 had one more day.
     for date in ("201", "Fri, 31 Dec 9999 23:59:59 -2359"):
@@ -256,21 +294,21 @@ COMPLETE = "AWS4-HMAC-SHA256 Credential=a, SignedHeaders=b, Signature=c"
 
 
 def test_any_complete_signature_passes_by_default() -> None:
-    accept_any(signed(key="whoever", secret="whatever", at=datetime(2001, 1, 1, tzinfo=UTC)))
-    accept_any(unsigned(COMPLETE))
-    accept_any(unsigned("AWS4-HMAC-SHA256 Credential=a,SignedHeaders=b,Signature=c"))
-    accept_any(signed(expires=60))
+    check_complete(signed(key="whoever", secret="whatever", at=datetime(2001, 1, 1, tzinfo=UTC)))
+    check_complete(unsigned(COMPLETE))
+    check_complete(unsigned("AWS4-HMAC-SHA256 Credential=a,SignedHeaders=b,Signature=c"))
+    check_complete(signed(expires=60))
 
 
 @pytest.mark.parametrize("authorization", [None, "", "hello", "Basic Zm9v", "Bearer AWS4-HMAC-SHA256"])
 def test_a_request_without_a_signature_is_told_so(authorization: str | None) -> None:
     with pytest.raises(MissingAuthenticationTokenException, match=r"^Missing.*: Request is missing"):
-        accept_any(unsigned(authorization))
+        check_complete(unsigned(authorization))
 
 
 def test_missing_parts_of_the_header_are_all_named() -> None:
     with pytest.raises(IncompleteSignatureException) as caught:
-        accept_any(unsigned("AWS4-HMAC-SHA256", date=False))
+        check_complete(unsigned("AWS4-HMAC-SHA256", date=False))
     assert caught.value.message == (
         "Authorization header requires 'Credential' parameter."
         " Authorization header requires 'Signature' parameter."
@@ -279,13 +317,13 @@ def test_missing_parts_of_the_header_are_all_named() -> None:
         " Authorization=AWS4-HMAC-SHA256"
     )
     with pytest.raises(IncompleteSignatureException, match=r"'SignedHeaders' parameter\. Authorization=AWS4-H"):
-        accept_any(unsigned("AWS4-HMAC-SHA256 Credential=a, Signature=c"))
+        check_complete(unsigned("AWS4-HMAC-SHA256 Credential=a, Signature=c"))
 
 
 def test_a_part_without_a_value_is_named() -> None:
     authorization = "AWS4-HMAC-SHA256 Signature=b,    Credential,    SignedHeaders"
     with pytest.raises(IncompleteSignatureException) as caught:
-        accept_any(unsigned(authorization))
+        check_complete(unsigned(authorization))
     assert caught.value.message == (
         f"'Credential' not a valid key=value pair (missing equal-sign) in Authorization header: '{authorization}'."
     )
@@ -293,7 +331,7 @@ def test_a_part_without_a_value_is_named() -> None:
 
 def test_missing_parts_of_the_query_are_all_named() -> None:
     with pytest.raises(IncompleteSignatureException) as caught:
-        accept_any(unsigned(url=b"/?X-Amz-Algorithm=&X-Amz-Credential=a"))
+        check_complete(unsigned(url=b"/?X-Amz-Algorithm=&X-Amz-Credential=a"))
     assert caught.value.message == (
         "AWS query-string parameters must include 'X-Amz-Algorithm'."
         " AWS query-string parameters must include 'X-Amz-Signature'."
@@ -305,7 +343,7 @@ def test_missing_parts_of_the_query_are_all_named() -> None:
 
 def test_a_request_is_signed_in_one_place_only() -> None:
     with pytest.raises(InvalidSignatureException, match="Found both 'X-Amz-Algorithm' as a query-string param"):
-        accept_any(unsigned(COMPLETE, url=b"/?X-Amz-Algorithm=AWS4-HMAC-SHA256"))
+        check_complete(unsigned(COMPLETE, url=b"/?X-Amz-Algorithm=AWS4-HMAC-SHA256"))
 
 
 @pytest.mark.parametrize(
@@ -401,3 +439,32 @@ def test_a_client_with_the_right_secret_gets_in_and_others_do_not(guarded: str) 
         list_tables("wrong")
     with pytest.raises(ClientError, match=r"\(UnrecognizedClientException\)"):
         list_tables(SECRET, "OTHER")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        raw_request(b"{", authorization=None),
+        raw_request(gzip.compress(b" " * (64 << 20)), authorization=None, content_encoding=b"gzip"),
+        raw_request(b"nonsense", authorization=None, content_encoding=b"gzip"),
+    ],
+    ids=["not JSON", "a bomb", "not compressed"],
+)
+def test_the_body_of_a_stranger_is_not_read(guarded: str, request_: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object) -> None:
+        raise AssertionError("the body was read")
+
+    monkeypatch.setattr(endpoint, "decompress", read)
+    monkeypatch.setattr("tablewright.wire.endpoint.orjson.loads", read)
+    with Client(guarded) as client:
+        response = client.ask(request_)
+        assert (response.status, json.loads(response.body)) == (
+            400,
+            {
+                "__type": "com.amazon.coral.service#MissingAuthenticationTokenException",
+                "message": "Request is missing Authentication Token",
+            },
+        )
+        # What is no operation is told so before anything else.
+        unknown = request_.replace(b".ListTables", b".Nothing")
+        assert b"UnknownOperationException" in client.ask(unknown).body

@@ -45,11 +45,11 @@ def register(commands: Commands) -> None:
 def _serve(options: argparse.Namespace) -> int:
     import logging
 
-    from tablewright.wire import CredentialsFileError, Server, Verifier, accept_any, read_credentials, run_server
+    from tablewright.wire import CredentialsFileError, Server, Verifier, read_credentials, run_server
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     folder = None if options.memory else _locate(options.data)
-    authenticate: Callable[[Request], None] = accept_any
+    authenticate: Callable[[Request], None] | None = None
     if options.credentials is not None:
         try:
             authenticate = Verifier(read_credentials(Path(os.path.expanduser(options.credentials))))

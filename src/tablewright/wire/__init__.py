@@ -22,14 +22,13 @@ if TYPE_CHECKING:
     from tablewright.wire import boto
     from tablewright.wire.messages import Request
     from tablewright.wire.server import Server, run_server, serve_in_thread
-    from tablewright.wire.sigv4 import CredentialsFileError, Verifier, accept_any, read_credentials
+    from tablewright.wire.sigv4 import CredentialsFileError, Verifier, read_credentials
 
 __all__ = [
     "CredentialsFileError",
     "Request",
     "Server",
     "Verifier",
-    "accept_any",
     "boto",
     "read_credentials",
     "run_server",
@@ -41,7 +40,6 @@ _MODULES = {
     "Request": "messages",
     "Server": "server",
     "Verifier": "sigv4",
-    "accept_any": "sigv4",
     "read_credentials": "sigv4",
     "run_server": "server",
     "serve_in_thread": "server",

@@ -99,30 +99,25 @@ class Connection(asyncio.Protocol):
         self._host.connection_closed(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._ending:
-            return
         open_request = self._request if self._reading_head else None
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            self._ignore_upgrade(data, upgrade)
-            return
-        except httptools.HttpParserError as error:
-            cause = error.__context__
-            if isinstance(cause, _Refused):
-                self._refuse(cause.status)
-            else:
-                self._refuse(400)
-                if isinstance(error, httptools.HttpParserCallbackError) and cause is not None:
-                    raise cause from None
-            return
+        rest: bytes | memoryview = data
+        while not self._ending:
+            try:
+                self._parser.feed_data(rest)
+                break
+            except httptools.HttpParserUpgrade as upgrade:
+                # A loop, because a client may offer it in any number of requests at once.
+                rest = memoryview(rest)[upgrade.args[0] :]
+                self._ignore_upgrade()
+            except httptools.HttpParserError as error:
+                self._refuse_unreadable(error)
         if self._reading_head and self._request is open_request:
             # The parser passes on complete header fields only: count what it may have buffered.
             self._open_head_size += len(data)
             if self._open_head_size > self._limits.head_bytes:
                 self._refuse(431)
 
-    def _ignore_upgrade(self, data: bytes, upgrade: httptools.HttpParserUpgrade) -> None:
+    def _ignore_upgrade(self) -> None:
         """Ignores an offer to upgrade to another protocol, as HTTP allows: reads the request without it.
 
         The parser ends such a request with its head, body or not.
@@ -132,9 +127,21 @@ class Connection(asyncio.Protocol):
             self._refuse(404)
             return
         fields = b"".join(b"%b: %b\r\n" % field for field in request.headers.items() if field[0] != b"upgrade")
-        head = b"%b %b HTTP/1.1\r\n%b\r\n" % (request.method, request.url, fields)
+        version = self._parser.get_http_version().encode()
         self._parser = httptools.HttpRequestParser(self)
-        self.data_received(head + data[upgrade.args[0] :])
+        try:
+            self._parser.feed_data(b"%b %b HTTP/%b\r\n%b\r\n" % (request.method, request.url, version, fields))
+        except httptools.HttpParserError as error:
+            self._refuse_unreadable(error)
+
+    def _refuse_unreadable(self, error: httptools.HttpParserError) -> None:
+        cause = error.__context__
+        if isinstance(cause, _Refused):
+            self._refuse(cause.status)
+            return
+        self._refuse(400)
+        if isinstance(error, httptools.HttpParserCallbackError) and cause is not None:
+            raise cause from None
 
     def eof_received(self) -> bool:
         self._client_done = True

@@ -4,8 +4,9 @@ The checks come in the service's order, and each has its response:
 
 1. a browser's preflight (``OPTIONS`` with ``Origin``) is granted; ``GET /`` is a health check;
 2. anything but a JSON ``POST /`` gets 404 and an XML stub;
-3. a body that is not JSON, then a target that names no operation, then a missing or wrong signature, then
-   an empty body, get 400 and the name of the error, the first and last without a message;
+3. a body that is not JSON, then a target that names no operation, then a missing or incomplete signature, then
+   an empty body, get 400 and the name of the error, the first and last without a message; where signatures are
+   verified, that comes before the body is read at all, so that a stranger costs no more than a hash;
 4. everything else goes to the engine, and its error or response is sent as it is.
 
 A response that depends on writes still to be committed is returned with its ``Commit``; the caller sends it
@@ -24,7 +25,7 @@ from tablewright.dynamo import DynamoError, InternalServerError, SerializationEx
 from tablewright.engine import Commit
 from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render
 from tablewright.wire.operation_targets import OPERATIONS
-from tablewright.wire.sigv4 import accept_any
+from tablewright.wire.sigv4 import check_complete
 
 MAX_BODY: Final = 16 * 1024 * 1024
 
@@ -43,9 +44,12 @@ class EngineLike(Protocol):
 
 
 class Endpoint:
-    """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request that it refuses."""
+    """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request that it refuses.
 
-    def __init__(self, engine: EngineLike, authenticate: Callable[[Request], None] = accept_any) -> None:
+    Without it every complete signature is accepted.
+    """
+
+    def __init__(self, engine: EngineLike, authenticate: Callable[[Request], None] | None = None) -> None:
         self._execute = engine.execute
         self._authenticate = authenticate
 
@@ -64,11 +68,14 @@ class Endpoint:
                     return render(request, 404, _NOT_FOUND), None
                 content_type = JSON
         try:
-            document = self._parse(request)
-            operation = OPERATIONS.get(headers.get(b"x-amz-target", b""))
-            if operation is None:
-                raise UnknownOperationException
-            self._authenticate(request)
+            if self._authenticate is None:
+                document = _parse(request)
+                operation = _operation(request)
+                check_complete(request)
+            else:
+                operation = _operation(request)
+                self._authenticate(request)
+                document = _parse(request)
             if not request.body:
                 raise SerializationException
             body, commit = self._execute(operation, document)
@@ -87,21 +94,6 @@ class Endpoint:
         error = cause if isinstance(cause, DynamoError) else InternalServerError(_INTERNAL_MESSAGE)
         content_type = JSON_1_0 if request.headers.get(b"content-type") == JSON_1_0 else JSON
         return render(request, error.status, orjson.dumps(error.body()), content_type)
-
-    @staticmethod
-    def _parse(request: Request) -> Any:
-        body = request.body
-        if b"content-encoding" in request.headers:
-            try:
-                body = decompress(body, request.headers[b"content-encoding"], MAX_BODY)
-            except ValueError:
-                raise SerializationException from None
-        if not body:
-            return None
-        try:
-            return orjson.loads(body)
-        except orjson.JSONDecodeError:
-            raise SerializationException from None
 
     @staticmethod
     def _respond_outside_api(request: Request) -> bytes | None:
@@ -124,6 +116,28 @@ class Endpoint:
         if path != b"/" or request.method != b"POST":
             return render(request, 404, _NOT_FOUND)
         return None
+
+
+def _operation(request: Request) -> str:
+    operation = OPERATIONS.get(request.headers.get(b"x-amz-target", b""))
+    if operation is None:
+        raise UnknownOperationException
+    return operation
+
+
+def _parse(request: Request) -> Any:
+    body = request.body
+    if b"content-encoding" in request.headers:
+        try:
+            body = decompress(body, request.headers[b"content-encoding"], MAX_BODY)
+        except ValueError:
+            raise SerializationException from None
+    if not body:
+        return None
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise SerializationException from None
 
 
 def _origin_form(url: bytes) -> bytes:

@@ -28,7 +28,6 @@ from tablewright.wire.connection_limits import Limits
 from tablewright.wire.connection_registry import ConnectionRegistry
 from tablewright.wire.endpoint import Endpoint, EngineLike
 from tablewright.wire.messages import Request, render_error
-from tablewright.wire.sigv4 import accept_any
 
 _log = logging.getLogger("tablewright.wire")
 
@@ -69,7 +68,7 @@ class Server(ConnectionRegistry):
         *,
         host: str = "127.0.0.1",
         port: int = 0,
-        authenticate: Callable[[Request], None] = accept_any,
+        authenticate: Callable[[Request], None] | None = None,
         limits: Limits | None = None,
     ) -> None:
         super().__init__(limits or Limits())
@@ -213,7 +212,7 @@ def serve_in_thread(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    authenticate: Callable[[Request], None] = accept_any,
+    authenticate: Callable[[Request], None] | None = None,
     limits: Limits | None = None,
 ) -> Iterator[str]:
     """A server in a background thread; yields its URL. The engine stays open afterwards."""

@@ -1,12 +1,13 @@
 """AWS Signature Version 4, as DynamoDB checks it.
 
-Two authenticators, both called with a request whose target is known:
+Two checks, both of a request whose target is known:
 
-- ``accept_any`` checks the form only: DynamoDB's errors for a missing or incomplete signature, and
+- ``check_complete`` is about the form only: DynamoDB's errors for a missing or incomplete signature, and
   every complete one passes. This is the default of a local database.
 - ``Verifier`` knows the secrets (a file in the format of ``~/.aws/credentials``) and makes the
   service's further checks, in its order: date, signed headers, algorithm, credential scope, key id,
-  signature, session token.
+  signature, session token. Host, ``Content-Type`` and every ``x-amz-*`` header that a request has must be signed, as
+  AWS requires and all SDKs do: nobody on the way can turn a read into a deletion.
 
 A signature is in the ``Authorization`` header or, for presigned requests, in the query string. The
 payload always takes part with the hash of the bytes received: an ``x-amz-content-sha256`` that says
@@ -117,7 +118,7 @@ class Signature:
     in_query: bool = False
 
 
-def accept_any(request: Request) -> None:
+def check_complete(request: Request) -> None:
     """Passes every complete signature; raises the service's error for any other request."""
     authorization = request.headers.get(b"authorization")
     if (
@@ -211,8 +212,7 @@ class Verifier:
         date = _parse_date(signature.date)
         self._check_age(date, signature)
         signed_headers = signature.signed_headers.lower().split(";")
-        if "host" not in signed_headers:
-            raise InvalidSignatureException("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
+        _check_signed_headers(request, signed_headers)
         if signature.algorithm != ALGORITHM:
             raise IncompleteSignatureException(
                 f"Unsupported AWS 'algorithm': '{signature.algorithm}' (only {ALGORITHM} for now). "
@@ -280,6 +280,19 @@ class Verifier:
                 self._signing_keys.clear()
             self._signing_keys[name] = key
         return key
+
+
+def _check_signed_headers(request: Request, signed_headers: list[str]) -> None:
+    signed = set(signed_headers)
+    present = [name.decode("latin-1") for name in request.headers]
+    if "host" not in signed:
+        unsigned = ["'Host' or ':authority'"]
+    elif "content-type" in present and "content-type" not in signed:
+        unsigned = ["'Content-Type'"]
+    else:
+        unsigned = [f"'{name}'" for name in present if name.startswith("x-amz-") and name not in signed]
+    if unsigned:
+        raise InvalidSignatureException(f"{unsigned[0]} must be a 'SignedHeader' in the AWS Authorization.")
 
 
 def _in_minutes(seconds: int) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
+from tablewright.engine.partiql import next_token
 from tests.engine.partiql.session import Session
 
 INVALID = "One or more parameter values were invalid: "
@@ -237,6 +240,45 @@ def test_a_token_belongs_to_its_statement_and_parameters(songs: Session) -> None
 @pytest.mark.parametrize("token", ["x", "bm90IG91cnM=", "é", "A" * 1000])
 def test_a_token_that_was_not_made_here_is_refused(songs: Session, token: str) -> None:
     assert songs.invalid("SELECT * FROM music", NextToken=token) == "Invalid NextToken"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"7",
+        b"[]",
+        b"[0]",
+        b"[0,null,1]",
+        b'["0",null]',
+        b"[true,null]",
+        b"[null,null]",
+        b"[0.5,null]",
+        b"[-1,null]",
+        b"[1,null]",
+        b"[1e400,null]",
+        b"[99999999999999999999999,null]",
+        b"[0,7]",
+        b"[0,[]]",
+        b"[0,{}]",
+        b'[0,{"artist":{"S":"A"}}]',
+        b'[0,{"artist":"A","song":"one"}]',
+        b'[0,{"artist":{"S":7},"song":{"S":"one"}}]',
+        b'[0,{"artist":{"X":"A"},"song":{"S":"one"}}]',
+        b'[0,{"artist":{"S":"A","N":"1"},"song":{"S":"one"}}]',
+        b'[0,{"artist":{"N":"x"},"song":{"S":"one"}}]',
+        b'[0,{"artist":{"N":"1"},"song":{"S":"one"}}]',
+        b'[0,{"artist":{"S":""},"song":{"S":"one"}}]',
+        b'[0,{"artist":{"S":"A"},"song":{"S":"one"},"more":{"S":"x"}}]',
+    ],
+)
+def test_a_forged_token_with_the_right_checksum_is_refused(songs: Session, content: bytes) -> None:
+    statement = "SELECT * FROM music"
+    payload = next_token.fingerprint(statement, []) + content
+    forged = urlsafe_b64encode(sha256(payload).digest()[:8] + payload).decode()
+    assert songs.invalid(statement, NextToken=forged) == "Invalid NextToken"
 
 
 def test_a_page_ends_at_one_megabyte(run: Session) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -257,6 +260,39 @@ def test_an_iterator_is_its_streams_own(engine: Engine) -> None:
         with pytest.raises(ValidationException) as error:
             records(engine, wrong)
         assert message(error) == "Invalid ShardIterator"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"7",
+        b"[]",
+        b'["shard",0]',
+        b'["shard",0,0,0]',
+        b"[7,0,0]",
+        b'["shard","0",0]',
+        b'["shard",true,0]',
+        b'["shard",-1,0]',
+        b'["shard",9223372036854775808,0]',
+        b'["shard",1.5,0]',
+        b'["shard",0,"now"]',
+        b'["shard",0,null]',
+    ],
+)
+def test_a_forged_iterator_with_the_right_checksum_is_refused(engine: Engine, content: bytes) -> None:
+    arn = create(engine)
+    content = content.replace(b"shard", iterator_content(iterator(engine, arn))[0].encode())
+    forged = f"{arn}|1|{b64encode(crc32(arn.encode() + content).to_bytes(4) + content).decode()}"
+    with pytest.raises(ValidationException) as error:
+        records(engine, forged)
+    assert message(error) == "Invalid ShardIterator"
+
+
+def iterator_content(place: str) -> Any:
+    return json.loads(b64decode(place.rpartition("|")[2])[4:])
 
 
 def test_limits_have_an_upper_bound(engine: Engine) -> None:

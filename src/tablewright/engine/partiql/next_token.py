@@ -1,8 +1,9 @@
 """NextToken: where the next page of a SELECT begins.
 
 A token has the number of the next range of the statement and the key to read on after, together with a digest
-of statement and parameters, because a position means nothing in another read. It is opaque, and ends with a
-checksum: a client gets "Invalid NextToken" for anything that was not made here.
+of statement and parameters, because a position means nothing in another read. It is opaque, and begins with a
+checksum; what a client has made up, checksum and all, is checked like any other input. Either way a client gets
+"Invalid NextToken" for anything that was not made here.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from hashlib import sha256
 
 import orjson
 
-from tablewright.dynamo import AttributeValue, Item, ValidationException
+from tablewright.dynamo import AttributeValue, DynamoError, Item, ValidationException, checked_item
 from tablewright.engine.items.page_reader import Source
+from tablewright.engine.requests.value_shape import is_attribute_map
 
 _CHECKSUM_BYTES = 8
 _DIGEST_BYTES = 16
@@ -52,9 +54,18 @@ def decode(token: str, request: bytes) -> Position:
         raise ValidationException("NextToken does not match request")
     try:
         number, after = orjson.loads(payload[_DIGEST_BYTES:])
-    except ValueError:
+    except (ValueError, TypeError):
         raise _invalid() from None
-    return Position(number, after)
+    if type(number) is not int:
+        raise _invalid()
+    if after is None:
+        return Position(number)
+    try:
+        if not is_attribute_map(after):
+            raise _invalid()
+        return Position(number, checked_item(after)[0])
+    except DynamoError:
+        raise _invalid() from None
 
 
 def check_position(position: Position, source: Source, count: int) -> None:

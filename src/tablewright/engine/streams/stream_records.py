@@ -38,6 +38,8 @@ ITERATOR_LIFETIME = 15 * 60.0
 
 _MAX_RECORDS = 1000
 _MAX_PAGE_BYTES = 1024 * 1024
+# The largest integer that SQLite has.
+_LAST_SEQUENCE = 2**63 - 1
 
 
 def get_shard_iterator(db: Database, request: dict[str, Any]) -> dict[str, Any]:
@@ -130,12 +132,20 @@ class _Iterator:
         seal, content = sealed[:4], sealed[4:]
         if version != "1" or seal != cls._seal(arn, content):
             raise ValidationException("Invalid ShardIterator")
-        return cls(arn, *orjson.loads(content))
+        try:
+            shard, after, issued = orjson.loads(content)
+        except (ValueError, TypeError):
+            raise ValidationException("Invalid ShardIterator") from None
+        if type(shard) is not str or type(after) is not int or type(issued) not in (int, float):
+            raise ValidationException("Invalid ShardIterator")
+        if not 0 <= after <= _LAST_SEQUENCE:
+            raise ValidationException("Invalid ShardIterator")
+        return cls(arn, shard, after, issued)
 
     @staticmethod
     def _seal(arn: str, content: bytes) -> bytes:
         """A checksum against damaged iterators, not against forged ones, which would gain nothing."""
-        return crc32(arn.encode() + content).to_bytes(4)
+        return crc32(arn.encode("utf-8", "replace") + content).to_bytes(4)
 
 
 def _requested_number(kind: str, request: dict[str, Any]) -> int:
