@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 
 from tablewright.design.design_loading import DesignError
+from tablewright.dynamo.limits import MAX_TABLE_NAME_LENGTH
 from tablewright.model import Design, Table
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
 _ENVIRONMENTS = ("poc", "dev", "development", "test", "qa", "uat", "staging", "stage", "demo", "preprod", "prod")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z]+){1,3}-[0-9]{1,2}")
-_MAX_NAME_LENGTH = 255
 
 
 def environment_of(name: str) -> str:
@@ -47,9 +47,9 @@ def table_name(table: Table, environment: str | None) -> str:
     if environment is None or environment == environment_of(table.name):
         return table.name
     name = f"{environment}-{bare_name(table.name)}"
-    if len(name) > _MAX_NAME_LENGTH:
+    if len(name) > MAX_TABLE_NAME_LENGTH:
         raise DesignError(
-            f"a table name has at most {_MAX_NAME_LENGTH} characters, and {name} is longer; shorten one part"
+            f"a table name has at most {MAX_TABLE_NAME_LENGTH} characters, and {name} is longer; shorten one part"
         )
     return name
 

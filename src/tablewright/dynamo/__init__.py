@@ -6,10 +6,11 @@
     item_size          how many bytes a value and an item count
     value_checks       what is accepted as a value, and its canonical form
     capacity_units     what is charged for so many bytes
+    limits             DynamoDB's limits: 400 KB of an item, 100 actions of a transaction, ...
     errors             the errors of DynamoDB
     expressions        conditions, key conditions, projections and updates; a package of its own
 
-Other packages import from here and from ``dynamo.expressions``.
+Other packages import from here, from ``dynamo.limits`` and from ``dynamo.expressions``.
 """
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item, same_item, same_value
@@ -43,12 +44,10 @@ from tablewright.dynamo.errors import (
     UnknownOperationException,
     ValidationException,
 )
-from tablewright.dynamo.item_size import MAX_ITEM_SIZE, binary_size, item_size, number_size, text_size, value_size
-from tablewright.dynamo.numbers import MAX_DIGITS, MAX_EXPONENT, MIN_EXPONENT, NUMBER_OVERFLOW, canonical_number
+from tablewright.dynamo.item_size import binary_size, item_size, number_size, text_size, value_size
+from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number
 from tablewright.dynamo.value_checks import (
     ANY_DEPTH,
-    MAX_NAME_BYTES,
-    MAX_NESTING,
     NAME_TOO_LARGE,
     NESTED_TOO_DEEPLY,
     WRITTEN_TOO_DEEPLY,
@@ -58,12 +57,6 @@ from tablewright.dynamo.value_checks import (
 
 __all__ = [
     "ANY_DEPTH",
-    "MAX_DIGITS",
-    "MAX_EXPONENT",
-    "MAX_ITEM_SIZE",
-    "MAX_NAME_BYTES",
-    "MAX_NESTING",
-    "MIN_EXPONENT",
     "NAME_TOO_LARGE",
     "NESTED_TOO_DEEPLY",
     "NUMBER_OVERFLOW",

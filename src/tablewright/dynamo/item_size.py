@@ -11,9 +11,6 @@ from collections.abc import Mapping
 from tablewright.dynamo.attribute_values import AttributeValue
 from tablewright.dynamo.errors import SerializationException
 
-MAX_ITEM_SIZE = 400 * 1024
-"""The bytes that an item may have, names included."""
-
 
 def item_size(item: Mapping[str, AttributeValue]) -> int:
     """The bytes of an item."""

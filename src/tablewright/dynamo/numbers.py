@@ -6,13 +6,7 @@ import re
 
 from tablewright.dynamo.errors import ValidationException
 from tablewright.dynamo.item_size import text_size
-
-MAX_DIGITS = 38
-"""The significant digits that a number may have."""
-MAX_EXPONENT = 125
-"""The largest power of ten that a number may have."""
-MIN_EXPONENT = -130
-"""The smallest power of ten that a number may have."""
+from tablewright.dynamo.limits import MAX_DIGITS, MAX_EXPONENT, MIN_EXPONENT
 
 NUMBER_OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 """DynamoDB's message for a number beyond that range."""
@@ -47,7 +41,7 @@ def canonical_number(text: str) -> str:
             "Number underflow. Attempting to store a number with magnitude smaller than supported range"
         )
     if len(digits) > MAX_DIGITS:
-        raise ValidationException("Attempting to store more than 38 significant digits in a Number")
+        raise ValidationException(f"Attempting to store more than {MAX_DIGITS} significant digits in a Number")
     return ("-" if sign == "-" else "") + _plain_decimal(digits, point)
 
 

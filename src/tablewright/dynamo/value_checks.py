@@ -13,12 +13,9 @@ from typing import Any
 from tablewright.dynamo.attribute_values import AttributeValue, Item
 from tablewright.dynamo.errors import RequestValidationException, ValidationException
 from tablewright.dynamo.item_size import binary_size, number_size, text_size
+from tablewright.dynamo.limits import MAX_NAME_BYTES, MAX_NESTING
 from tablewright.dynamo.numbers import canonical_number
 
-MAX_NESTING = 32
-"""The levels of lists and maps that an item may have."""
-MAX_NAME_BYTES = 65_535
-"""The bytes that the name of an attribute may have."""
 ANY_DEPTH = -1_000_000
 """A depth to begin at where a value is compared with and not stored: nothing in it is too deep."""
 

@@ -30,6 +30,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tablewright.dynamo import AttributeValue
+from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.model.errors import ModelError, TemplateError
 from tablewright.model.keys.key_template import SEPARATOR, Segments, Template, can_overlap
 from tablewright.model.values.attribute_codec import EpochSeconds, encode
@@ -119,8 +120,11 @@ class Large:
     threshold: int = 350 * 1024
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 400 * 1024:
-            raise ModelError(f"Large({self.threshold}): the threshold must be from 1 byte to 400 KB, the largest item")
+        if not 0 < self.threshold <= MAX_ITEM_SIZE:
+            raise ModelError(
+                f"Large({self.threshold}): the threshold must be from 1 byte to "
+                f"{MAX_ITEM_SIZE // 1024} KB, the largest item"
+            )
 
 
 Version = Annotated[int, VersionMarker(), Field(default=0)]

@@ -23,16 +23,22 @@ from typing import Any
 from pydantic import BaseModel
 
 from tablewright.dynamo import AttributeValue
+from tablewright.dynamo.limits import (
+    MAX_KEY_ATTRIBUTES,
+    MAX_PARTITION_KEY_BYTES,
+    MAX_TABLE_NAME_LENGTH,
+    MAX_TAG_KEY_LENGTH,
+    MAX_TAG_VALUE_LENGTH,
+    MAX_TAGS,
+    MIN_TABLE_NAME_LENGTH,
+)
 from tablewright.model.errors import ModelError
 from tablewright.model.keys.key_template import PAST, SEPARATOR, escape
 
 _KEY_TYPES = ("S", "N", "B")
 _VIEW_TYPES = ("KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES")
-_MOST_KEY_ATTRIBUTES = 4
-_LONGEST_KEY = 2048
-_MOST_TAGS, _LONGEST_TAG, _LONGEST_TAG_VALUE = 50, 128, 256
 # DynamoDB's rule for the names of tables and indexes.
-_NAME = re.compile(r"[a-zA-Z0-9_.-]{3,255}")
+_NAME = re.compile(rf"[a-zA-Z0-9_.-]{{{MIN_TABLE_NAME_LENGTH},{MAX_TABLE_NAME_LENGTH}}}")
 # No value in a key that a template makes has a lone "$".
 _INTERNAL = PAST + SEPARATOR
 
@@ -71,9 +77,9 @@ def GlobalIndex(
     _check_name("index", name)
     parts = _names(partition), _names(sort)
     for names in parts:
-        if len(names) > _MOST_KEY_ATTRIBUTES:
+        if len(names) > MAX_KEY_ATTRIBUTES:
             raise ModelError(
-                f"index {name!r}: a partition key and a sort key have at most {_MOST_KEY_ATTRIBUTES} attributes each"
+                f"index {name!r}: a partition key and a sort key have at most {MAX_KEY_ATTRIBUTES} attributes each"
             )
     if not parts[0]:
         raise ModelError(f"index {name!r} needs a partition key")
@@ -91,21 +97,21 @@ def LocalIndex(name: str, sort: str, *, include: Sequence[str] | None = None) ->
 def _check_name(what: str, name: str) -> None:
     if not _NAME.fullmatch(name):
         raise ModelError(
-            f"{what} {name!r}: DynamoDB allows names of 3 to 255 characters: letters, digits, '_', '.' and '-'; "
-            "rename it"
+            f"{what} {name!r}: DynamoDB allows names of {MIN_TABLE_NAME_LENGTH} to {MAX_TABLE_NAME_LENGTH} "
+            "characters: letters, digits, '_', '.' and '-'; rename it"
         )
 
 
 def _check_tags(table: str, tags: Mapping[str, str]) -> None:
-    if len(tags) > _MOST_TAGS:
-        raise ModelError(f"table {table!r} has {len(tags)} tags, and AWS allows {_MOST_TAGS}; remove some")
+    if len(tags) > MAX_TAGS:
+        raise ModelError(f"table {table!r} has {len(tags)} tags, and AWS allows {MAX_TAGS}; remove some")
     for key, value in tags.items():
         if key.lower().startswith("aws:"):
             raise ModelError(f"table {table!r}: the tag {key!r} begins with aws:, which is reserved for AWS; rename it")
-        if not 1 <= len(key) <= _LONGEST_TAG or len(value) > _LONGEST_TAG_VALUE:
+        if not 1 <= len(key) <= MAX_TAG_KEY_LENGTH or len(value) > MAX_TAG_VALUE_LENGTH:
             raise ModelError(
-                f"table {table!r}, tag {key!r}: AWS allows a name of 1 to {_LONGEST_TAG} characters and a value of at "
-                f"most {_LONGEST_TAG_VALUE}; shorten it"
+                f"table {table!r}, tag {key!r}: AWS allows a name of 1 to {MAX_TAG_KEY_LENGTH} characters and a value "
+                f"of at most {MAX_TAG_VALUE_LENGTH}; shorten it"
             )
 
 
@@ -195,7 +201,7 @@ class Table:
         No template makes such a key, and no value of a field that is a key attribute may begin so.
         """
         text = SEPARATOR.join([_INTERNAL + kind, *map(escape, parts)])
-        if len(text.encode()) > _LONGEST_KEY:
+        if len(text.encode()) > MAX_PARTITION_KEY_BYTES:
             # A digest instead of the parts, after what no part can begin with.
             text = f"{_INTERNAL}{kind}{SEPARATOR}{PAST}{SEPARATOR}{sha256(text.encode()).hexdigest()}"
         key = {self.partition: self._key_value(self.partition, text)}

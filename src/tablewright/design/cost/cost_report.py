@@ -8,11 +8,12 @@ from typing import Any
 
 from tablewright.design.cost.capacity_estimate import USUAL_ITEMS
 from tablewright.design.cost.demand import Load
-from tablewright.design.cost.hot_keys import PARTITION_READS, PARTITION_WRITES, HotKey, hot_keys
+from tablewright.design.cost.hot_keys import HotKey, hot_keys
 from tablewright.design.cost.monthly_bill import Bill, CostPlan, break_even, provisioned
 from tablewright.design.cost.size_sensitivity import SizeCost, size_costs
 from tablewright.design.report.number_format import amount, bytes_text, money, percent, units_text
 from tablewright.design.report.report_blocks import Block, Bullets, DesignReport, Grid, Heading, Text
+from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.model import Query
 
 __all__ = ["cost_blocks", "cost_json", "cost_report"]
@@ -210,8 +211,8 @@ def _heat(plan: CostPlan, level: int) -> Iterator[Block]:
         return
     yield Heading("Hot keys", level)
     yield Text(
-        f"The busiest partition key at peak. One partition serves {PARTITION_READS:,} read units and "
-        f"{PARTITION_WRITES:,} write units per second."
+        f"The busiest partition key at peak. One partition serves {MAX_PARTITION_READ_UNITS:,} read units and "
+        f"{MAX_PARTITION_WRITE_UNITS:,} write units per second."
     )
     columns = ["table or index", "key attribute", "entity or key", "read", "write", "shards", "shards needed"]
     rows = [

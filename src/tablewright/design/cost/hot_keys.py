@@ -15,12 +15,10 @@ from tablewright.design.cost.capacity_estimate import Units
 from tablewright.design.cost.demand import BusyKey, Demand
 from tablewright.design.cost.index_costs import is_sparse
 from tablewright.design.cost.monthly_bill import CostPlan, provisioned
+from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.model import Entity, Index, Schema, Table, schemas_of
 
-__all__ = ["PARTITION_READS", "PARTITION_WRITES", "HotKey", "hot_keys"]
-
-PARTITION_READS = 3000
-PARTITION_WRITES = 1000
+__all__ = ["HotKey", "hot_keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +100,11 @@ def _shards(schema: Schema, attributes: tuple[str, ...]) -> int:
 
 
 def _needed(read: Decimal, write: Decimal) -> int:
-    return max(provisioned(write / PARTITION_WRITES), provisioned(read / PARTITION_READS))
+    return max(provisioned(write / MAX_PARTITION_WRITE_UNITS), provisioned(read / MAX_PARTITION_READ_UNITS))
 
 
 def _fraction(key: HotKey) -> Decimal:
-    return max(key.write / PARTITION_WRITES, key.read / PARTITION_READS) / key.shards
+    return max(key.write / MAX_PARTITION_WRITE_UNITS, key.read / MAX_PARTITION_READ_UNITS) / key.shards
 
 
 def _share(plan: CostPlan, demand: Demand, units: Units, schema: Schema) -> Decimal | None:

@@ -24,6 +24,7 @@ from tablewright.design.cost.demand import BusyKey, Demand, Load, declared, load
 from tablewright.design.cost.index_costs import is_sparse
 from tablewright.design.cost.prices import Prices, TableClass, cents, load_prices
 from tablewright.dynamo import item_size
+from tablewright.dynamo.limits import MAX_PARTITION_BYTES, MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 from tablewright.model import Design, Entity, Index, Table, schemas_of
 
 __all__ = [
@@ -47,9 +48,8 @@ CLASSES: tuple[Class, ...] = ("Standard", "Infrequent Access")
 HOURS = 730
 _SECONDS = HOURS * 3600
 _GB = 1024**3
-# What an item takes in storage beside its bytes, and a partition at most.
+# What an item takes in storage beside its bytes.
 _ITEM_OVERHEAD = 100
-_PARTITION_BYTES = 10 * _GB
 _MILLION = Decimal(1_000_000)
 
 
@@ -147,7 +147,10 @@ class CostPlan:
             if each.table is table and (each.index is None or not each.index.is_global)
         )
         load = next(load for load in self.loads if load.table is table and load.index is None)
-        return max(-(-size // _PARTITION_BYTES), provisioned(load.peak_read / 3000 + load.peak_write / 1000))
+        return max(
+            -(-size // MAX_PARTITION_BYTES),
+            provisioned(load.peak_read / MAX_PARTITION_READ_UNITS + load.peak_write / MAX_PARTITION_WRITE_UNITS),
+        )
 
 
 def break_even(prices: TableClass) -> tuple[Decimal, Decimal]:

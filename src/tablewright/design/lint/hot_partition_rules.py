@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from math import ceil
 
 from tablewright.design.cost.capacity_estimate import CapacityEstimate
-from tablewright.design.cost.hot_keys import PARTITION_READS, PARTITION_WRITES, hot_keys
+from tablewright.design.cost.hot_keys import hot_keys
 from tablewright.design.cost.monthly_bill import plan_costs
 from tablewright.design.cost.prices import load_prices
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
+from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
 
 
 def _load(context: LintContext, key: EntityKey) -> tuple[float, float] | None:
@@ -40,11 +41,11 @@ def _shards(context: LintContext, key: EntityKey) -> int:
 
 def _needed(load: tuple[float, float]) -> int:
     """How many partitions serve a load at half of their capacity."""
-    return max(2, ceil(2 * max(load[0] / PARTITION_READS, load[1] / PARTITION_WRITES)))
+    return max(2, ceil(2 * max(load[0] / MAX_PARTITION_READ_UNITS, load[1] / MAX_PARTITION_WRITE_UNITS)))
 
 
 def _fits(load: tuple[float, float], over: int) -> bool:
-    return load[0] / over <= PARTITION_READS and load[1] / over <= PARTITION_WRITES
+    return load[0] / over <= MAX_PARTITION_READ_UNITS and load[1] / over <= MAX_PARTITION_WRITE_UNITS
 
 
 @rule("low-cardinality", "A partition key with few values", "warning")
@@ -71,8 +72,8 @@ def low_cardinality(context: LintContext) -> Iterator[Occurrence]:
             sparse = template is not None and template.is_sparse
             yield Occurrence(
                 f"{schema.entity.__name__}.{key.partition[0]}",
-                f"{key.place} is partitioned by {template}: {what}. A partition serves {PARTITION_WRITES:,} write "
-                f"units and {PARTITION_READS:,} read units per second"
+                f"{key.place} is partitioned by {template}: {what}. A partition serves "
+                f"{MAX_PARTITION_WRITE_UNITS:,} write units and {MAX_PARTITION_READ_UNITS:,} read units per second"
                 + (f", and the declared peak is {load[1]:,.0f} and {load[0]:,.0f}." if load else "."),
                 f'Shard the key: {key.partition[0]}=sharded("{template}", {_needed(load) if load else 8}); reads '
                 "merge the "
@@ -101,7 +102,7 @@ def monotonic_partition(context: LintContext) -> Iterator[Occurrence]:
             yield Occurrence(
                 f"{schema.entity.__name__}.{key.partition[0]}",
                 f"{key.place} is partitioned by {template}, so all writes of a day go to one partition, while the "
-                f"others are idle. A partition serves {PARTITION_WRITES:,} write units per second"
+                f"others are idle. A partition serves {MAX_PARTITION_WRITE_UNITS:,} write units per second"
                 + (f", and the declared peak is {load[1]:,.0f}." if load else "."),
                 f'Shard the day: {key.partition[0]}=sharded("{template}", {_needed(load) if load else 8}), or put an '
                 "id "
@@ -124,7 +125,7 @@ def hot_partition(context: LintContext) -> Iterator[Occurrence]:
                 f"{key.entity}.{key.attribute}",
                 f"At the declared peak {', '.join(key.subjects)} bring {key.read:,.0f} read and {key.write:,.0f} "
                 f"write units per second to the busiest key of {key.place}, and a partition serves "
-                f"{PARTITION_READS:,} and {PARTITION_WRITES:,}: the rest is throttled.",
+                f"{MAX_PARTITION_READ_UNITS:,} and {MAX_PARTITION_WRITE_UNITS:,}: the rest is throttled.",
                 f"Shard the key: {key.attribute}=sharded(..., {key.needed}), or cache what is read so often.",
                 context.where(
                     next(schema.entity for schema in context.schemas if schema.entity.__name__ == key.entity)

@@ -8,19 +8,20 @@ from tablewright.design.cost.write_actions import actions, is_transaction
 from tablewright.design.lint.field_traits import WIDEST_CHARACTER, has_length
 from tablewright.design.lint.lint_context import LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
-from tablewright.dynamo import MAX_ITEM_SIZE
+from tablewright.dynamo.limits import (
+    MAX_COLLECTION_BYTES,
+    MAX_GLOBAL_INDEXES,
+    MAX_ITEM_SIZE,
+    MAX_LOCAL_INDEXES,
+    MAX_PARTITION_KEY_BYTES,
+    MAX_PROJECTED_ATTRIBUTES,
+    MAX_SORT_KEY_BYTES,
+    MAX_TRANSACTION_ACTIONS,
+    MAX_TRANSACTION_BYTES,
+)
 from tablewright.model import schemas_of
 from tablewright.model.keys.key_template import Field
 from tablewright.model.values.attribute_codec import Epoch
-
-MOST_GLOBAL_INDEXES = 20
-MOST_LOCAL_INDEXES = 5
-MOST_PROJECTED = 100
-LONGEST_PARTITION_KEY = 2048
-LONGEST_SORT_KEY = 1024
-LARGEST_COLLECTION = 10 * 1024**3
-MOST_IN_TRANSACTION = 100
-LARGEST_TRANSACTION = 4 * 1024**2
 
 
 @rule("unbounded-list", "A list that grows inside an item", "warning")
@@ -82,7 +83,7 @@ def key_size(context: LintContext) -> Iterator[Occurrence]:
     for schema in context.schemas:
         partitions = {name for key in context.keys(schema) for name in key.partition}
         for attribute in schema.table.key_attributes:
-            limit = LONGEST_PARTITION_KEY if attribute in partitions else LONGEST_SORT_KEY
+            limit = MAX_PARTITION_KEY_BYTES if attribute in partitions else MAX_SORT_KEY_BYTES
             template = context.key_template(schema, attribute)
             if template is None:
                 continue
@@ -113,7 +114,7 @@ def collection_size(context: LintContext) -> Iterator[Occurrence]:
             size = "the size of its item collections is not declared"
             if volume is not None and distinct:
                 stored = volume.items / distinct * volume.size
-                if stored <= LARGEST_COLLECTION:
+                if stored <= MAX_COLLECTION_BYTES:
                     continue
                 size = f"its item collections have {stored / 1024**3:,.0f} GB on average"
             yield Occurrence(
@@ -135,9 +136,9 @@ def too_many_indexes(context: LintContext) -> Iterator[Occurrence]:
         local = [index for index in table.indexes if not index.is_global]
         listed = sum(len(index.include or ()) for index in table.indexes)
         for many, most, what in (
-            (len(own), MOST_GLOBAL_INDEXES, "global indexes"),
-            (len(local), MOST_LOCAL_INDEXES, "local indexes"),
-            (listed, MOST_PROJECTED, "projected attributes (include=...)"),
+            (len(own), MAX_GLOBAL_INDEXES, "global indexes"),
+            (len(local), MAX_LOCAL_INDEXES, "local indexes"),
+            (listed, MAX_PROJECTED_ATTRIBUTES, "projected attributes (include=...)"),
         ):
             if many > most:
                 yield Occurrence(
@@ -158,7 +159,7 @@ def transaction_size(context: LintContext) -> Iterator[Occurrence]:
         size = sum(item_write.count * volume.size for item_write, volume in volumes if volume is not None)
         if not is_transaction(write):
             continue
-        if asked.total > MOST_IN_TRANSACTION or size > LARGEST_TRANSACTION:
+        if asked.total > MAX_TRANSACTION_ACTIONS or size > MAX_TRANSACTION_BYTES:
             also = [
                 f"{many} {what}" for many, what in ((asked.internal, "guards and counters"), (asked.checks, "checks"))
             ]

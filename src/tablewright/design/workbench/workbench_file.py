@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from tablewright.design.design_loading import DesignError
 from tablewright.dynamo import Item
+from tablewright.dynamo.limits import MAX_TABLE_NAME_LENGTH, MIN_TABLE_NAME_LENGTH
 
 __all__ = ["ModelFile", "TableFile", "parse", "read"]
 
@@ -22,7 +23,7 @@ _MAX_BYTES = 64 * 1024 * 1024
 _TAGS = frozenset(["S", "N", "B", "SS", "NS", "BS", "M", "L", "BOOL", "NULL"])
 _MAX_DEPTH = 40
 # Names of tables and indexes, by DynamoDB's rules.
-_NAME = r"^[a-zA-Z0-9_.-]{3,255}$"
+_NAME = rf"^[a-zA-Z0-9_.-]{{{MIN_TABLE_NAME_LENGTH},{MAX_TABLE_NAME_LENGTH}}}$"
 
 
 class _Attribute(BaseModel):

@@ -47,7 +47,7 @@ from tablewright.dynamo.expressions.nodes import (
     SetAction,
 )
 from tablewright.dynamo.expressions.parser import InvalidExpression
-from tablewright.dynamo.expressions.path_checks import MAX_INDEX, MAX_PATH_DEPTH, nested_names, top_level_names
+from tablewright.dynamo.expressions.path_checks import nested_names, top_level_names
 from tablewright.dynamo.expressions.placeholders import (
     check_expression_attributes,
     check_parameters,
@@ -64,8 +64,6 @@ from tablewright.dynamo.expressions.updates import (
 )
 
 __all__ = [
-    "MAX_INDEX",
-    "MAX_PATH_DEPTH",
     "ORDERED_TYPES",
     "TOO_LARGE_TO_UPDATE",
     "Action",

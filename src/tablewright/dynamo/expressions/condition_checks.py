@@ -41,6 +41,7 @@ from tablewright.dynamo.expressions.nodes import (
     Placeholder,
 )
 from tablewright.dynamo.expressions.path_checks import name_problem, path_text, resolved, word_problem
+from tablewright.dynamo.limits import MAX_IN_OPERANDS
 
 Values = Mapping[str, AttributeValue]
 Test = Callable[[Values], str | None]
@@ -54,7 +55,6 @@ CONDITION_FUNCTIONS = {
 }
 UPDATE_FUNCTIONS = {"if_not_exists": 2, "list_append": 2}
 OPERAND_COUNTS = {**CONDITION_FUNCTIONS, **UPDATE_FUNCTIONS, "size": 1}
-MAX_IN_OPERANDS = 100
 
 ORDERED_TYPES = frozenset({"S", "N", "B"})
 TEXT_TYPES = frozenset({"S", "B"})

@@ -37,9 +37,7 @@ from tablewright.dynamo.expressions.nodes import (
     RemoveAction,
     SetAction,
 )
-
-MAX_EXPRESSION_BYTES = 4096
-MAX_OPERATORS = 300
+from tablewright.dynamo.limits import MAX_EXPRESSION_BYTES, MAX_OPERATORS
 
 
 class InvalidExpression(RequestValidationException):

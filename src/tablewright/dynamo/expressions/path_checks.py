@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tablewright.dynamo.expressions.nodes import NameRef, Path, PathPart
 from tablewright.dynamo.expressions.reserved_words import is_reserved
-
-MAX_PATH_DEPTH = 32
-MAX_INDEX = 2**31 - 1
+from tablewright.dynamo.limits import MAX_LIST_INDEX, MAX_PATH_DEPTH
 
 
 def path_text(parts: Sequence[PathPart]) -> str:
@@ -20,7 +18,7 @@ def word_problem(path: Path) -> str | None:
     """A reserved word, or a list index that cannot be one."""
     for part in path.parts:
         if isinstance(part, int):
-            if part > MAX_INDEX:
+            if part > MAX_LIST_INDEX:
                 return f"List index is not within the allowable range; index: [{part}]"
         elif not isinstance(part, NameRef) and is_reserved(part):
             return f"Attribute name is a reserved keyword; reserved keyword: {part}"

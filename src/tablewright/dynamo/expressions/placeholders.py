@@ -19,7 +19,8 @@ from typing import Any
 from tablewright.dynamo.attribute_values import AttributeValue
 from tablewright.dynamo.errors import RequestValidationException, ValidationException
 from tablewright.dynamo.item_size import text_size
-from tablewright.dynamo.value_checks import MAX_NAME_BYTES, NAME_TOO_LARGE, NESTED_TOO_DEEPLY
+from tablewright.dynamo.limits import MAX_NAME_BYTES
+from tablewright.dynamo.value_checks import NAME_TOO_LARGE, NESTED_TOO_DEEPLY
 
 _KEY = re.compile(r"[#:][A-Za-z0-9_]+", re.ASCII)
 _MAX_KEY_BYTES = 255

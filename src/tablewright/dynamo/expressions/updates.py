@@ -48,7 +48,8 @@ from tablewright.dynamo.expressions.path_checks import (
     word_problem,
 )
 from tablewright.dynamo.expressions.projection import ProjectionProgram
-from tablewright.dynamo.item_size import MAX_ITEM_SIZE, value_size
+from tablewright.dynamo.item_size import value_size
+from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number
 
 _KIND = "UpdateExpression"

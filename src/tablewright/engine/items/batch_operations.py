@@ -7,8 +7,9 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo import MAX_ITEM_SIZE, Item, ValidationException, checked_item, read_units
+from tablewright.dynamo import Item, ValidationException, checked_item, read_units
 from tablewright.dynamo.expressions import ProjectionProgram, check_parameters
+from tablewright.dynamo.limits import MAX_BATCH_GET_BYTES, MAX_BATCH_GET_KEYS, MAX_BATCH_WRITES, MAX_ITEM_SIZE
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import (
@@ -23,9 +24,6 @@ from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.tables.table_schema import Table
 
 _DUPLICATES = "Provided list of item keys contains duplicates"
-_MAX_KEYS = 100
-_MAX_WRITES = 25
-_RESPONSE_BYTES = 16 * 1024 * 1024
 
 
 def batch_get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +45,7 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
             if len(seen) < len(given):
                 raise ValidationException(_DUPLICATES)
             count += 1
-            if count > _MAX_KEYS:
+            if count > MAX_BATCH_GET_KEYS:
                 raise ValidationException("Too many items requested for the BatchGetItem call")
         plans.append((name, wanted, given, projection))
     located = []
@@ -67,7 +65,7 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         for position, key in enumerate(given):
             row = db.fetch(table, table.row_key(key))
             size += 0 if row is None else row.size
-            if size > _RESPONSE_BYTES:
+            if size > MAX_BATCH_GET_BYTES:
                 unprocessed[name] = {**wanted, "Keys": given[position:]}
                 break
             if meter is not None:
@@ -91,7 +89,7 @@ def _check_unmixed(request_items: dict[str, Any]) -> None:
 
 
 def batch_write_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    if sum(map(len, request["RequestItems"].values())) > _MAX_WRITES:
+    if sum(map(len, request["RequestItems"].values())) > MAX_BATCH_WRITES:
         raise ValidationException("Too many items requested for the BatchWriteItem call")
     plans = [(name, _checked_writes(writes)) for name, writes in request["RequestItems"].items()]
     located = [(table := db.table(name), _located(table, writes)) for name, writes in plans]

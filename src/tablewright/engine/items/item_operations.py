@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import orjson
 
 from tablewright.dynamo import (
-    MAX_ITEM_SIZE,
     WRITTEN_TOO_DEEPLY,
     AttributeValue,
     ConditionalCheckFailedException,
@@ -29,6 +28,7 @@ from tablewright.dynamo import (
     value_size,
 )
 from tablewright.dynamo.expressions import TOO_LARGE_TO_UPDATE, ConditionProgram, ProjectionProgram, check_parameters
+from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items import legacy_parameters
 from tablewright.engine.items.consumed_capacity import Meter

@@ -13,8 +13,7 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import AttributeValue, Item, number_size, text_size, value_size
-
-_PAGE_BYTES = 1024 * 1024
+from tablewright.dynamo.limits import MAX_PAGE_BYTES
 
 
 class PageFill:
@@ -31,7 +30,7 @@ class PageFill:
     def take_all(self, total: int, items: list[bytes]) -> bool:
         """Add some items, of so many bytes in total, if the page surely does not end with any of them."""
         bound = self._bound + page_size_bound(total, len(items))
-        if bound >= _PAGE_BYTES:
+        if bound >= MAX_PAGE_BYTES:
             return False
         self._unmeasured += items
         self._bound = bound
@@ -41,14 +40,14 @@ class PageFill:
         """Whether the page ends with this item."""
         self._unmeasured.append(item)
         self._bound += page_size_bound(size)
-        if self._bound < _PAGE_BYTES:
+        if self._bound < MAX_PAGE_BYTES:
             return False
         for pending in self._unmeasured:
             measurable = orjson.loads(pending) if isinstance(pending, bytes) else pending
             self._measured += page_size(measurable, self._sort_key)
         self._unmeasured.clear()
         self._bound = self._measured
-        return self._measured >= _PAGE_BYTES
+        return self._measured >= MAX_PAGE_BYTES
 
 
 def page_size(item: Mapping[str, AttributeValue], sort_key: str | None) -> int:

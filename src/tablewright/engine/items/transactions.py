@@ -17,7 +17,6 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import (
-    MAX_ITEM_SIZE,
     ConditionalCheckFailedException,
     DuplicateItemException,
     DynamoError,
@@ -30,6 +29,7 @@ from tablewright.dynamo import (
     text_size,
     write_units,
 )
+from tablewright.dynamo.limits import MAX_ITEM_SIZE, MAX_TRANSACTION_BYTES
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import (
@@ -45,7 +45,6 @@ from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
 TOKEN_SECONDS = 600
-_TOTAL_BYTES = 4 * 1024 * 1024
 _TOO_LARGE = (
     "Collection size of items exceeded, which can also be caused by the aggregate size of the items "
     "in the transaction exceeding the 4MB limit"
@@ -72,7 +71,7 @@ class Member:
 
 def transact_write_items(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     actions = [_checked_action(member) for member in request["TransactItems"]]
-    if sum(action.size for action in actions) > _TOTAL_BYTES:
+    if sum(action.size for action in actions) > MAX_TRANSACTION_BYTES:
         raise ValidationException(_TOO_LARGE)
     tables = [db.table(action.request["TableName"]) for action in actions]
     token = request.get("ClientRequestToken")
@@ -137,7 +136,7 @@ def transact_get_items(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         else:
             projected = projection.apply(row.item)
             responses.append({"Item": projected} if projected else {})
-    if total > _TOTAL_BYTES:
+    if total > MAX_TRANSACTION_BYTES:
         raise ValidationException(_TOO_LARGE)
     response: dict[str, Any] = {"Responses": responses}
     if meter is not None:

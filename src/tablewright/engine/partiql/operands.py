@@ -6,8 +6,9 @@ value (``root``, ``root[0]``, ``root[0].name``).
 
 from __future__ import annotations
 
-from tablewright.dynamo import MAX_NESTING, AttributeValue, Path, PathPart, ValidationException, canonical_number
-from tablewright.dynamo.expressions import MAX_INDEX, MAX_PATH_DEPTH, Literal, Placeholder
+from tablewright.dynamo import AttributeValue, Path, PathPart, ValidationException, canonical_number
+from tablewright.dynamo.expressions import Literal, Placeholder
+from tablewright.dynamo.limits import MAX_LIST_INDEX, MAX_NESTING, MAX_PATH_DEPTH
 from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.statements import placeholder
 from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree
@@ -51,7 +52,7 @@ def _index(step: syntax_tree.Step) -> PathPart:
         if index.kind == statement_lexer.STRING:
             return _name(index.text)
         if index.kind == statement_lexer.NUMBER and index.text.lstrip("-").isdigit():
-            if index.text.startswith("-") or len(index.text) > 10 or int(index.text) > MAX_INDEX:
+            if index.text.startswith("-") or len(index.text) > 10 or int(index.text) > MAX_LIST_INDEX:
                 raise refused(f"List index is not within the allowable range; index: [{index.text}]", index.at)
             return int(index.text)
     raise refused("Unexpected path component", step.at if index is None else index.at)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tablewright.dynamo import Item, ValidationException
 from tablewright.dynamo.expressions import ConditionProgram, condition_from_node, hash_order
+from tablewright.dynamo.limits import MAX_PAGE_BYTES
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.item_operations import check_key_paths
@@ -19,7 +20,6 @@ from tablewright.engine.tables.table_schema import Index
 _INVALID = "One or more parameter values were invalid: "
 # A read that IN or OR splits into ranges returns this many of them in a page.
 _RANGES_PER_PAGE = 10
-_PAGE_BYTES = 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ def run(
     result = Result()
     scanned = size = 0
     for number in range(position.range, len(stretches)):
-        if number >= position.range + _RANGES_PER_PAGE or size >= _PAGE_BYTES:
+        if number >= position.range + _RANGES_PER_PAGE or size >= MAX_PAGE_BYTES:
             result.next = Position(number)
             break
         read.low, read.high = stretches[number]

@@ -7,7 +7,6 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import (
-    MAX_ITEM_SIZE,
     NESTED_TOO_DEEPLY,
     WRITTEN_TOO_DEEPLY,
     ConditionalCheckFailedException,
@@ -18,6 +17,7 @@ from tablewright.dynamo import (
     checked_item,
 )
 from tablewright.dynamo.expressions import And, condition_from_node
+from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items.item_operations import Write, check_changes, check_key_paths, updated_item
 from tablewright.engine.partiql.statements import Delete, Exists, Insert, UpdateStatement, Values

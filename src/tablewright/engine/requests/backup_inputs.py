@@ -5,6 +5,7 @@ Order of members and of enumerations: no record of the service's order is known;
 
 from __future__ import annotations
 
+from tablewright.dynamo.limits import MAX_TABLE_NAME_LENGTH, MIN_TABLE_NAME_LENGTH
 from tablewright.engine.requests.common_shapes import BOOLEAN, TABLE_NAME, operation_input
 from tablewright.engine.requests.input_shapes import Number, Shape, String, Struct, Timestamp
 from tablewright.engine.requests.table_inputs import (
@@ -19,7 +20,7 @@ from tablewright.engine.requests.table_inputs import (
 )
 from tablewright.engine.requests.table_name_shape import NAME_PATTERN
 
-_NAME = String(min=3, max=255, pattern=NAME_PATTERN)
+_NAME = String(min=MIN_TABLE_NAME_LENGTH, max=MAX_TABLE_NAME_LENGTH, pattern=NAME_PATTERN)
 _BACKUP_ARN = String(min=37, max=1024)
 
 _OVERRIDES: dict[str, Shape] = {

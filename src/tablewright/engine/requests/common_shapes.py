@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tablewright.dynamo.limits import MAX_TABLE_NAME_LENGTH, MIN_TABLE_NAME_LENGTH
 from tablewright.engine.requests.input_shapes import Boolean, Number, Shape, String, Struct
 from tablewright.engine.requests.table_name_shape import NAME_PATTERN, TableName
 
@@ -11,7 +12,7 @@ STRING = String()
 BOOLEAN = Boolean()
 POSITIVE_INTEGER = Number("Integer", min=1)
 TABLE_NAME = TableName()
-INDEX_NAME = String(min=3, max=255, pattern=NAME_PATTERN)
+INDEX_NAME = String(min=MIN_TABLE_NAME_LENGTH, max=MAX_TABLE_NAME_LENGTH, pattern=NAME_PATTERN)
 
 
 class Input(NamedTuple):

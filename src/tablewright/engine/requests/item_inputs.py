@@ -7,6 +7,12 @@ operation states in words of its own (sizes, key schemas, combinations of member
 
 from __future__ import annotations
 
+from tablewright.dynamo.limits import (
+    MAX_BATCH_GET_KEYS,
+    MAX_BATCH_STATEMENTS,
+    MAX_BATCH_WRITES,
+    MAX_TRANSACTION_ACTIONS,
+)
 from tablewright.engine.requests.common_shapes import (
     BOOLEAN,
     INDEX_NAME,
@@ -147,7 +153,7 @@ _BATCH_GET_ITEM = Input(
                 Struct(
                     "KeysAndAttributes",
                     {
-                        "Keys": List(_ATTRIBUTE_MAP, min=1, max=100, terse=True),
+                        "Keys": List(_ATTRIBUTE_MAP, min=1, max=MAX_BATCH_GET_KEYS, terse=True),
                         "AttributesToGet": _ATTRIBUTES_TO_GET,
                         "ConsistentRead": BOOLEAN,
                         "ProjectionExpression": STRING,
@@ -178,7 +184,7 @@ _BATCH_WRITE_ITEM = Input(
                         },
                     ),
                     min=1,
-                    max=25,
+                    max=MAX_BATCH_WRITES,
                 ),
                 keys=TABLE_NAME,
             ),
@@ -264,7 +270,7 @@ _TRANSACT_WRITE_ITEMS = operation_input(
                 },
             ),
             min=1,
-            max=100,
+            max=MAX_TRANSACTION_ACTIONS,
         ),
         "ClientRequestToken": _REQUEST_TOKEN,
     },
@@ -292,7 +298,7 @@ _TRANSACT_GET_ITEMS = operation_input(
                 ("Get",),
             ),
             min=1,
-            max=100,
+            max=MAX_TRANSACTION_ACTIONS,
         ),
     },
     ("TransactItems",),
@@ -333,7 +339,7 @@ _BATCH_EXECUTE_STATEMENT = operation_input(
                 ("Statement",),
             ),
             min=1,
-            max=25,
+            max=MAX_BATCH_STATEMENTS,
         ),
     },
     ("Statements",),
@@ -353,7 +359,7 @@ _EXECUTE_TRANSACTION = operation_input(
                 ("Statement",),
             ),
             min=1,
-            max=100,
+            max=MAX_TRANSACTION_ACTIONS,
         ),
         "ClientRequestToken": _REQUEST_TOKEN,
     },

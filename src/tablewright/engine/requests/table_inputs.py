@@ -6,6 +6,7 @@ their ARN before anything else, in their own words, so only the tags themselves 
 
 from __future__ import annotations
 
+from tablewright.dynamo.limits import MAX_NAME_BYTES, MAX_TABLE_NAME_LENGTH, MAX_TABLE_NAMES, MIN_TABLE_NAME_LENGTH
 from tablewright.engine.requests.common_shapes import (
     BOOLEAN,
     INDEX_NAME,
@@ -95,7 +96,7 @@ def _vector_index(name: str) -> Struct:
                 Struct(
                     "SearchSchemaElement",
                     {
-                        "AttributeName": String(max=65535),
+                        "AttributeName": String(max=MAX_NAME_BYTES),
                         "SearchSchemaElementType": String(enum=("HASH", "INLINE_FILTER")),
                     },
                     ("AttributeName", "SearchSchemaElementType"),
@@ -264,7 +265,7 @@ _UPDATE_TABLE = table_input(
 )
 _LIST_TABLES = operation_input(
     "ListTables",
-    {"Limit": Number("Integer", min=1, max=100), "ExclusiveStartTableName": INDEX_NAME},
+    {"Limit": Number("Integer", min=1, max=MAX_TABLE_NAMES), "ExclusiveStartTableName": INDEX_NAME},
 )
 _UPDATE_TIME_TO_LIVE = table_input(
     "UpdateTimeToLive",
@@ -307,7 +308,7 @@ STREAM_INPUTS = {
     "ListStreams": operation_input(
         "ListStreams",
         {
-            "TableName": String(min=3, max=255, pattern=NAME_PATTERN),
+            "TableName": String(min=MIN_TABLE_NAME_LENGTH, max=MAX_TABLE_NAME_LENGTH, pattern=NAME_PATTERN),
             "Limit": POSITIVE_INTEGER,
             "ExclusiveStartStreamArn": _STREAM_ARN,
         },

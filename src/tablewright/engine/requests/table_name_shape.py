@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from tablewright.dynamo.limits import MAX_TABLE_NAME_LENGTH, MIN_TABLE_NAME_LENGTH
 from tablewright.engine.requests.input_shapes import Check, String, broken_limits
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 
 _TABLE_ARN = re.compile(rf"arn:[a-z-]+:dynamodb:[^:/]+:\d+:table/({NAME_PATTERN})")
 _MAX_LENGTH = 1024
-_PLAIN_NAME = String(min=3, max=255, pattern=NAME_PATTERN)
+_PLAIN_NAME = String(min=MIN_TABLE_NAME_LENGTH, max=MAX_TABLE_NAME_LENGTH, pattern=NAME_PATTERN)
 
 
 def table_name_of(value: str) -> str:

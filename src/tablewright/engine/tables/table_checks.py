@@ -15,18 +15,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tablewright.dynamo import LimitExceededException, ValidationException
+from tablewright.dynamo.limits import (
+    MAX_GLOBAL_INDEXES,
+    MAX_KEY_ATTRIBUTES,
+    MAX_LOCAL_INDEXES,
+    MAX_PROJECTED_ATTRIBUTES,
+    MAX_TAG_KEY_LENGTH,
+    MAX_TAG_VALUE_LENGTH,
+    MAX_TAGS,
+)
 
 INVALID = "One or more parameter values were invalid: "
 ON_DEMAND = "PAY_PER_REQUEST"
 PROVISIONED = "PROVISIONED"
 
-MAX_GLOBAL_INDEXES = 20
-MAX_LOCAL_INDEXES = 5
-MAX_TAGS = 50
 # The default quotas of an account; DescribeLimits returns the same.
 TABLE_CAPACITY = 40_000
-_MAX_KEY_PARTS = 4
-_MAX_PROJECTED = 100
 _MAX_CAPACITY = 1_000_000_000_000
 _TAG_PUNCTUATION = frozenset("_.:/=+-@")
 _ON_DEMAND_GUIDE = (
@@ -231,7 +235,7 @@ def _check_global_key_structure(key: Sequence[Definition]) -> None:
     if kinds != sorted(kinds):
         raise invalid("All HASH key attributes must precede RANGE key attributes in the KeySchema")
     for kind in ("HASH", "RANGE"):
-        if kinds.count(kind) > _MAX_KEY_PARTS:
+        if kinds.count(kind) > MAX_KEY_ATTRIBUTES:
             raise invalid(f"The KeySchema exceeds the maximum allowed number of {kind} key attributes")
     if len(set(key_names(key))) < len(key):
         raise ValidationException("The KeySchema contains multiple key attributes with the same name")
@@ -360,9 +364,10 @@ def _check_counts(local: Sequence[Definition], global_: Sequence[Definition]) ->
 def check_projected_total(indexes: Iterable[Definition]) -> None:
     """INCLUDE projections may name 100 attributes in all; the same one in two indexes counts twice."""
     total = sum(len(index["Projection"].get("NonKeyAttributes", ())) for index in indexes)
-    if total > _MAX_PROJECTED:
+    if total > MAX_PROJECTED_ATTRIBUTES:
         raise invalid(
-            f"Number of NonKeyAttributes across all secondary indexes exceeds the per-table limit of {_MAX_PROJECTED}"
+            "Number of NonKeyAttributes across all secondary indexes exceeds the per-table limit of "
+            f"{MAX_PROJECTED_ATTRIBUTES}"
         )
 
 
@@ -398,7 +403,7 @@ def merged_tags(present: Mapping[str, str], tags: Iterable[Definition]) -> dict[
     for tag in tags:
         key, value = tag.get("Key"), tag.get("Value")
         check_tag_key(key)
-        if value is None or len(value) > 256 or not _is_tag_text(value):
+        if value is None or len(value) > MAX_TAG_VALUE_LENGTH or not _is_tag_text(value):
             raise ValidationException(f"The Tag Value provided is invalid, Value: {_or_null(value)}")
         assert key is not None
         if key in given:
@@ -415,7 +420,7 @@ def check_tag_count(tags: Iterable[str]) -> None:
 
 
 def check_tag_key(key: str | None) -> None:
-    if not key or len(key) > 128 or not _is_tag_text(key):
+    if not key or len(key) > MAX_TAG_KEY_LENGTH or not _is_tag_text(key):
         raise ValidationException(f"The Tag Key provided is invalid, Key: {_or_null(key)}")
     if key.lower().startswith("aws:"):
         raise ValidationException(f"Tag Key cannot be prefixed with aws:, Key: {key}")

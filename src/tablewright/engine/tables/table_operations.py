@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tablewright.dynamo import LimitExceededException, ResourceInUseException, ValidationException
+from tablewright.dynamo.limits import MAX_TABLE_NAMES
 from tablewright.engine.backups import on_demand, point_in_time
 from tablewright.engine.database import Database
 from tablewright.engine.streams import shards
@@ -20,7 +21,6 @@ from tablewright.engine.tables.table_lookup import find_table, table_name
 from tablewright.engine.tables.table_schema import Table
 
 _MAX_TABLES = 2500
-_MAX_NAMES = 100
 # What the response to DeleteTable leaves out.
 _GONE_FIRST = (
     "AttributeDefinitions",
@@ -116,7 +116,7 @@ def list_tables(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     begin = 0
     if "ExclusiveStartTableName" in request:
         begin = bisect_right(names, request["ExclusiveStartTableName"])
-    end = begin + request.get("Limit", _MAX_NAMES)
+    end = begin + request.get("Limit", MAX_TABLE_NAMES)
     answer: dict[str, Any] = {"TableNames": names[begin:end]}
     if end < len(names):
         answer["LastEvaluatedTableName"] = names[end - 1]

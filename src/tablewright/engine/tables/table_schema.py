@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item, ValidationException, binary_size, text_size
+from tablewright.dynamo.limits import MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES
 from tablewright.engine.storage import key_encoding
 
 _INVALID = "One or more parameter values were invalid: "
 _NOT_VALID = "One or more parameter values are not valid. "
-_MAX_PARTITION_KEY = 2048
-_MAX_SORT_KEY = 1024
 # Characters that fit into every key, at four bytes each.
-_SURELY_FITS = _MAX_SORT_KEY // 4
+_SURELY_FITS = MAX_SORT_KEY_BYTES // 4
 _EMPTY = {"S": "string", "B": "binary"}
 
 
@@ -69,9 +68,9 @@ class Key:
     def check_size(self, name: str, content: str) -> None:
         if not self.fits(name, content):
             if name in self.partition:
-                problem = f"Size of hashkey has exceeded the maximum size limit of{_MAX_PARTITION_KEY} bytes"
+                problem = f"Size of hashkey has exceeded the maximum size limit of{MAX_PARTITION_KEY_BYTES} bytes"
             else:
-                problem = f"Aggregated size of all range keys has exceeded the size limit of {_MAX_SORT_KEY} bytes"
+                problem = f"Aggregated size of all range keys has exceeded the size limit of {MAX_SORT_KEY_BYTES} bytes"
             raise ValidationException(_INVALID + problem)
 
     def fits(self, name: str, content: str) -> bool:
@@ -79,7 +78,7 @@ class Key:
         if tag == "N":
             return True
         size = text_size(content) if tag == "S" else binary_size(content)
-        return size <= (_MAX_PARTITION_KEY if name in self.partition else _MAX_SORT_KEY)
+        return size <= (MAX_PARTITION_KEY_BYTES if name in self.partition else MAX_SORT_KEY_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

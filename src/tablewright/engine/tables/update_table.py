@@ -21,11 +21,11 @@ from tablewright.dynamo import (
     ResourceNotFoundException,
     ValidationException,
 )
+from tablewright.dynamo.limits import MAX_GLOBAL_INDEXES
 from tablewright.engine.database import Database
 from tablewright.engine.streams import shards
 from tablewright.engine.tables import index_backfill
 from tablewright.engine.tables.table_checks import (
-    MAX_GLOBAL_INDEXES,
     ON_DEMAND,
     PROVISIONED,
     check_account_limits,

@@ -30,7 +30,8 @@ from uuid import UUID
 from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
-from tablewright.dynamo import MAX_DIGITS, AttributeValue, ValidationException, canonical_number
+from tablewright.dynamo import AttributeValue, ValidationException, canonical_number
+from tablewright.dynamo.limits import MAX_DIGITS, MAX_EXPONENT, MIN_EXPONENT
 
 # What other packages use.
 __all__ = [
@@ -138,7 +139,8 @@ def number_text(value: float | Decimal) -> str:
         return canonical_number(repr(value) if isinstance(value, float) else str(value))
     except ValidationException:
         raise ValueError(
-            f"{value} is not a number that DynamoDB can store: at most {MAX_DIGITS} digits, from 1E-130 to 9.99E+125"
+            f"{value} is not a number that DynamoDB can store: at most {MAX_DIGITS} digits, "
+            f"from 1E{MIN_EXPONENT} to 9.99E+{MAX_EXPONENT}"
         ) from None
 
 

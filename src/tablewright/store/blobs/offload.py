@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 
 import orjson
 
-from tablewright.dynamo import MAX_ITEM_SIZE, AttributeValue, Item, item_size
+from tablewright.dynamo import AttributeValue, Item, item_size
 from tablewright.dynamo.expressions.builder import Condition, UpdateActions, equals
+from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.model import Entity, ModelError, Schema
 from tablewright.model.declarations import BLOB_REFERENCES
 from tablewright.store.blobs.blob_references import (

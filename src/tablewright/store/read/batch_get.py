@@ -6,13 +6,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from tablewright.dynamo import Item
+from tablewright.dynamo.limits import MAX_BATCH_GET_KEYS
 from tablewright.store.context import Context
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import ATTEMPTS, backoff, retrying
 from tablewright.store.read.planning.key_range import comparable
-
-_KEYS_PER_REQUEST = 100
 
 # The name of a table, and a primary key.
 Address = tuple[str, Item]
@@ -28,8 +27,8 @@ def batch_get(
     # The service refuses a request that names an item twice.
     pending = list(dict(zip(tokens, addresses, strict=True)).values())
     found: dict[Hashable, Item] = {}
-    for first in range(0, len(pending), _KEYS_PER_REQUEST):
-        yield from _read(context, names, pending[first : first + _KEYS_PER_REQUEST], pattern, consistent, found)
+    for first in range(0, len(pending), MAX_BATCH_GET_KEYS):
+        yield from _read(context, names, pending[first : first + MAX_BATCH_GET_KEYS], pattern, consistent, found)
     return [found.get(token) for token in tokens]
 
 

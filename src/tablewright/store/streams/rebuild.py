@@ -22,6 +22,7 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import AttributeValue, Item
+from tablewright.dynamo.limits import MAX_TRANSACTION_ACTIONS
 from tablewright.model import Entity, ModelError, Schema, schema_of
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, InProgress, LimitExceeded
@@ -32,7 +33,6 @@ from tablewright.store.streams.change_records import Record
 from tablewright.store.streams.checkpoint import REBUILD, Checkpoint
 from tablewright.store.streams.shard_reader import ShardReader, describe_stream
 from tablewright.store.streams.stream_worker import StreamWorker
-from tablewright.store.write.planning.commit import MOST_ACTIONS
 from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.planning.operation import Action, Operation, Planned, WritePlan
 
@@ -133,7 +133,7 @@ class _Rebuild:
     def _delete(self, schema: Schema, keys: Sequence[Item]) -> Flow[None]:
         """Delete items, in transactions as well: only the owner of the rebuild may."""
         name = self.context.name_of(schema.table)
-        size = MOST_ACTIONS - 1
+        size = MAX_TRANSACTION_ACTIONS - 1
         for start in range(0, len(keys), size):
             yield from self._commit(
                 [

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tablewright.dynamo.limits import MAX_STREAM_RECORDS
 from tablewright.model import Table
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, RecordsLost, ServiceError
@@ -13,7 +14,6 @@ from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import retrying
 from tablewright.store.streams.change_records import Record
 
-_MAX_RECORDS = 1000
 # A closed shard may return many empty pages before it says that it has ended; one that never says so is left for now.
 _MAX_EMPTY_PAGES = 100
 
@@ -118,7 +118,7 @@ class ShardReader:
         read = False
         empty = 0
         while not self.ended and len(self.pending) < most:
-            records, more = yield from self._page(context, min(most - len(self.pending), _MAX_RECORDS))
+            records, more = yield from self._page(context, min(most - len(self.pending), MAX_STREAM_RECORDS))
             self.pending += records
             read = read or bool(records)
             empty = 0 if records else empty + 1

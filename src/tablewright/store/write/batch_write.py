@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from tablewright.dynamo.limits import MAX_BATCH_WRITES
 from tablewright.model import Entity, Lookup, ModelError, Schema
 from tablewright.store.blobs.blob_references import references, remember
 from tablewright.store.blobs.offload import Offload, Placement
@@ -24,8 +25,6 @@ from tablewright.store.write.planning.commit import in_words
 from tablewright.store.write.planning.operation import schema_for
 from tablewright.store.write.planning.write_target import key_in, key_of_lookup
 from tablewright.store.write.put import brought_up_to_date, managed_values
-
-MOST_AT_ONCE = 25
 
 # A table, and a PutRequest or DeleteRequest.
 _Write = tuple[str, dict[str, Any]]
@@ -124,7 +123,7 @@ def _write_all(context: Context, writes: list[_Write], pattern: str) -> Flow[Non
     """Send the writes; a request that gets nothing done counts as a failure, and there may be only so many in a row."""
     failures = 0
     while writes:
-        chunk, writes = writes[:MOST_AT_ONCE], writes[MOST_AT_ONCE:]
+        chunk, writes = writes[:MAX_BATCH_WRITES], writes[MAX_BATCH_WRITES:]
         by_table: dict[str, list[dict[str, Any]]] = {}
         for table, write in chunk:
             by_table.setdefault(table, []).append(write)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 MAX_DEPTH = 64
-MAX_OPERATORS = 300
 
 PRECEDENCE = {
     "union": 5,

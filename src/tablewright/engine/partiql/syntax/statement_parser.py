@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from tablewright.dynamo.limits import MAX_OPERATORS
 from tablewright.engine.partiql.refusals import NotWellFormed, refused
 from tablewright.engine.partiql.syntax import grammar, statement_lexer
 from tablewright.engine.partiql.syntax.statement_lexer import Token
@@ -127,7 +128,7 @@ class _Parser:
                     left = Operation(operator, operator.text, (left, right))
                 continue
             operators += 1
-            if operators > grammar.MAX_OPERATORS:
+            if operators > MAX_OPERATORS:
                 raise refused("Nesting Levels have exceeded supported limits")
             left = Operation(operator, operator.text, (left, *self._rest(operator.text, rank)))
         self._depth -= 1

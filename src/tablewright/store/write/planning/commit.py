@@ -9,6 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tablewright.dynamo import Item
+from tablewright.dynamo.limits import (
+    MAX_ITEM_SIZE,
+    MAX_PARTITION_KEY_BYTES,
+    MAX_SORT_KEY_BYTES,
+    MAX_TRANSACTION_ACTIONS,
+)
 from tablewright.store.context import Context
 from tablewright.store.errors import Conflict, LimitExceeded, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Request, Response
@@ -16,7 +22,6 @@ from tablewright.store.flow.retry import retrying
 from tablewright.store.write.planning.operation import Action, WritePlan
 from tablewright.store.write.unique_values import GuardChange
 
-MOST_ACTIONS = 100
 CONDITION_FAILED = "ConditionalCheckFailedException"
 _CANCELLED = "TransactionCanceledException"
 _CONDITION_REASON = "ConditionalCheckFailed"
@@ -94,9 +99,11 @@ def _commit_all(
     guards: Sequence[tuple[int, GuardChange]],
     pattern: str,
 ) -> Flow[Committed]:
-    if len(actions) + len(guards) > MOST_ACTIONS:
+    if len(actions) + len(guards) > MAX_TRANSACTION_ACTIONS:
         guarded = f" and {len(guards)} guards of unique values" if guards else ""
-        raise LimitExceeded(f"a transaction has at most {MOST_ACTIONS} actions; this has {len(actions)}{guarded}")
+        raise LimitExceeded(
+            f"a transaction has at most {MAX_TRANSACTION_ACTIONS} actions; this has {len(actions)}{guarded}"
+        )
     members = []
     for _, action in actions:
         body = action.body
@@ -134,7 +141,12 @@ def in_words(error: ServiceError) -> StoreError:
     """The service's error, as the store's own where it has one."""
     if error.code == "ValidationException":
         if "exceeded the maximum allowed size" in error.message:
-            return LimitExceeded("the item would be larger than 400 KB, the largest that DynamoDB stores")
+            return LimitExceeded(
+                f"the item would be larger than {MAX_ITEM_SIZE // 1024} KB, the largest that DynamoDB stores"
+            )
         if "has exceeded the maximum size limit" in error.message or "has exceeded the size limit" in error.message:
-            return LimitExceeded("a key is too long: a partition key has at most 2048 bytes, and a sort key 1024")
+            return LimitExceeded(
+                f"a key is too long: a partition key has at most {MAX_PARTITION_KEY_BYTES} bytes, "
+                f"and a sort key {MAX_SORT_KEY_BYTES}"
+            )
     return error
