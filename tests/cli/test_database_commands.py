@@ -214,6 +214,17 @@ def test_a_session_token_of_the_file_is_accepted(tmp_path: Path) -> None:
             client(url).list_tables()
 
 
+def test_web_pages_are_let_in_by_their_origin() -> None:
+    with serving("--memory", "--cors", "http://localhost:3000", "--cors", "https://app.example/") as (_, url):
+        for origin, status in ((b"http://localhost:3000", 200), (b"https://app.example", 200), (b"null", 403)):
+            with Client(url) as connection:
+                assert connection.ask(request(origin=origin)).status == status
+    assert error_line("serve", "--memory", "--cors", "localhost:3000") == (
+        "tablewright serve: argument --cors: an origin is a scheme, a host and perhaps a port, such as"
+        " http://localhost:3000, or * for all of them; not 'localhost:3000'; see tablewright serve --help\n"
+    )
+
+
 def test_listening_beyond_this_machine_without_credentials_is_warned_about(tmp_path: Path) -> None:
     with serving("--memory", "--host", "0.0.0.0") as (process, _):
         process.terminate()

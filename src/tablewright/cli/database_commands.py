@@ -31,6 +31,15 @@ def register(commands: Commands) -> None:
         help="verify every signature against the keys in FILE, in the format of ~/.aws/credentials"
         " (default: accept any credentials)",
     )
+    serve.add_argument(
+        "--cors",
+        metavar="ORIGIN",
+        action="append",
+        default=[],
+        type=_origin,
+        help="let the web pages of ORIGIN use the server, such as http://localhost:3000, * for all pages; repeatable"
+        " (default: no page may)",
+    )
     serve.set_defaults(command=_serve, parser=serve)
 
     verify = commands.add_parser(
@@ -64,13 +73,24 @@ def _serve(options: argparse.Namespace) -> int:
     with open_engine(folder) as engine:
         try:
             run_server(
-                lambda: Server(engine, host=options.host, port=options.port, authenticate=authenticate),
+                lambda: Server(
+                    engine, host=options.host, port=options.port, authenticate=authenticate, cors=options.cors
+                ),
                 started,
             )
         except OSError as error:
             raise UsageError(_why_not_listening(options.host, options.port, error)) from None
     _say("Tablewright stopped")
     return 0
+
+
+def _origin(text: str) -> str:
+    from tablewright.wire import parse_origin
+
+    try:
+        return parse_origin(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _greet(url: str, folder: Path | None, host: str, credentials: str | None) -> None:

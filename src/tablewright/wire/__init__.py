@@ -4,6 +4,7 @@
     connection           one client's connection: bytes in, requests out, responses back in order, all limits
     connection_limits    those limits
     connection_registry  the open connections of a server
+    browser_access       which web pages may use a server: allowed origins, host names on loopback
     endpoint             what DynamoDB's endpoint does with one request: the order of its checks, its responses
     messages             HTTP messages: a request as it was read, a response as it is sent
     operation_targets    the operations that ``X-Amz-Target`` may name
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tablewright.wire import boto
+    from tablewright.wire.browser_access import parse_origin
     from tablewright.wire.messages import Request
     from tablewright.wire.server import Server, run_server, serve_in_thread
     from tablewright.wire.sigv4 import CredentialsFileError, Verifier, read_credentials
@@ -30,6 +32,7 @@ __all__ = [
     "Server",
     "Verifier",
     "boto",
+    "parse_origin",
     "read_credentials",
     "run_server",
     "serve_in_thread",
@@ -40,6 +43,7 @@ _MODULES = {
     "Request": "messages",
     "Server": "server",
     "Verifier": "sigv4",
+    "parse_origin": "browser_access",
     "read_credentials": "sigv4",
     "run_server": "server",
     "serve_in_thread": "server",

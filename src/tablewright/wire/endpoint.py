@@ -2,7 +2,8 @@
 
 The checks come in the service's order, and each has its response:
 
-1. a browser's preflight (``OPTIONS`` with ``Origin``) is granted; ``GET /`` is a health check;
+1. a web page that may not use the server gets 403; one that may gets its preflight (``OPTIONS`` with ``Origin``)
+   granted; ``GET /`` is a health check;
 2. anything but a JSON ``POST /`` gets 404 and an XML stub;
 3. a body that is not JSON, then a target that names no operation, then a missing or incomplete signature, then
    an empty body, get 400 and the name of the error, the first and last without a message; where signatures are
@@ -23,6 +24,7 @@ import orjson
 
 from tablewright.dynamo import DynamoError, InternalServerError, SerializationException, UnknownOperationException
 from tablewright.engine import Commit
+from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
 from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render
 from tablewright.wire.operation_targets import OPERATIONS
 from tablewright.wire.sigv4 import check_complete
@@ -49,12 +51,22 @@ class Endpoint:
     Without it every complete signature is accepted.
     """
 
-    def __init__(self, engine: EngineLike, authenticate: Callable[[Request], None] | None = None) -> None:
+    def __init__(
+        self,
+        engine: EngineLike,
+        authenticate: Callable[[Request], None] | None = None,
+        browser_access: BrowserAccess | None = None,
+    ) -> None:
         self._execute = engine.execute
         self._authenticate = authenticate
+        self._check_access = (browser_access or BrowserAccess()).check
 
     def respond(self, request: Request) -> tuple[bytes, Commit | None]:
         """The rendered response, and the commit it has to wait for. Does not raise."""
+        try:
+            self._check_access(request)
+        except ForbiddenRequest as error:
+            return render(request, error.status, orjson.dumps(error.body()), JSON_1_0), None
         if request.method != b"POST" or request.url != b"/":
             response = self._respond_outside_api(request)
             if response is not None:
@@ -103,14 +115,7 @@ class Endpoint:
         path = request.url.partition(b"?")[0]
         headers = request.headers
         if request.method == b"OPTIONS" and b"origin" in headers:
-            granted = b"Access-Control-Max-Age: 172800\r\n"
-            for asked, allowed in (
-                (b"access-control-request-headers", b"Access-Control-Allow-Headers"),
-                (b"access-control-request-method", b"Access-Control-Allow-Methods"),
-            ):
-                if asked in headers:
-                    granted += b"%b: %b\r\n" % (allowed, headers[asked])
-            return render(request, 200, b"", None, granted, checksum=False)
+            return render(request, 200, b"", None, preflight_headers(request), checksum=False)
         if path == b"/" and request.method == b"GET":
             return render(request, 200, b"healthy: " + headers.get(b"host", b"localhost"), b"text/plain")
         if path != b"/" or request.method != b"POST":

@@ -31,7 +31,7 @@ _RESPONSE: Final = (
 class Request:
     """One HTTP request: header names in lower case, repeated headers joined by commas."""
 
-    __slots__ = ("body", "headers", "keep_alive", "method", "url")
+    __slots__ = ("body", "cors", "headers", "keep_alive", "method", "url")
 
     def __init__(self) -> None:
         self.method: bytes = b""
@@ -39,6 +39,8 @@ class Request:
         self.headers: dict[bytes, bytes] = {}
         self.body: bytes = b""
         self.keep_alive: bool = True
+        # Lines of the response's head that allow a web page to read it.
+        self.cors: bytes = b""
 
 
 class _RequestIds:
@@ -97,8 +99,7 @@ def render(
         if coding is not None:
             body = compress(body, coding)
             extra_headers += b"Content-Encoding: %b\r\n" % coding
-    if b"origin" in headers:
-        extra_headers += b"Access-Control-Allow-Origin: *\r\n"
+    extra_headers += request.cors
     if checksum:
         extra_headers += b"x-amz-crc32: %d\r\n" % zlib.crc32(body)
     return _RESPONSE % (

@@ -18,11 +18,13 @@ import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from ipaddress import ip_address
 
 from tablewright.engine import Commit
+from tablewright.wire.browser_access import BrowserAccess
 from tablewright.wire.connection import Connection, PendingResponse
 from tablewright.wire.connection_limits import Limits
 from tablewright.wire.connection_registry import ConnectionRegistry
@@ -69,10 +71,12 @@ class Server(ConnectionRegistry):
         host: str = "127.0.0.1",
         port: int = 0,
         authenticate: Callable[[Request], None] | None = None,
+        cors: Iterable[str] = (),
         limits: Limits | None = None,
     ) -> None:
         super().__init__(limits or Limits())
-        endpoint = Endpoint(engine, authenticate)
+        self._browser_access = BrowserAccess(cors)
+        endpoint = Endpoint(engine, authenticate, self._browser_access)
         self.respond = endpoint.respond
         self.failure_response = endpoint.failure_response
         self.host = host
@@ -96,7 +100,10 @@ class Server(ConnectionRegistry):
         self._listener = await self._loop.create_server(
             partial(EngineConnection, self), self.host, self.port, backlog=512
         )
-        self.port = self._listener.sockets[0].getsockname()[1]
+        addresses = [socket.getsockname() for socket in self._listener.sockets]
+        self.port = addresses[0][1]
+        if all(ip_address(address[0]).is_loopback for address in addresses):
+            self._browser_access.on_loopback(self.host)
 
     async def stop(self, seconds: float | None = None) -> None:
         """Stops listening, lets requests in progress finish (for ``seconds`` at most), flushes."""
@@ -213,6 +220,7 @@ def serve_in_thread(
     host: str = "127.0.0.1",
     port: int = 0,
     authenticate: Callable[[Request], None] | None = None,
+    cors: Iterable[str] = (),
     limits: Limits | None = None,
 ) -> Iterator[str]:
     """A server in a background thread; yields its URL. The engine stays open afterwards."""
@@ -221,7 +229,7 @@ def serve_in_thread(
     handles: list[tuple[Server, asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def serve() -> None:
-        server = Server(engine, host=host, port=port, authenticate=authenticate, limits=limits)
+        server = Server(engine, host=host, port=port, authenticate=authenticate, cors=cors, limits=limits)
         stop = asyncio.Event()
         await server.start()
         handles.append((server, asyncio.get_running_loop(), stop))
