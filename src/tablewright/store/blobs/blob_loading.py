@@ -35,7 +35,7 @@ _ATTEMPTS = 8
 Values = Mapping[str, AttributeValue]
 
 
-def at_hand(entity: Entity) -> Values:
+def loaded_values(entity: Entity) -> Values:
     """The values that an entity has of those that are blobs, as far as they are what is stored."""
     schema, found = schema_of(type(entity)), {}
     for attribute, reference in references(unknown_attributes(entity)).items():

@@ -69,11 +69,11 @@ class Placement:
         """An item that has its values as well as the references to them, so that its entity knows of both."""
         return with_references(item, self.references)
 
-    def done(self, written: Callable[[Any], T], entity: Entity) -> Callable[[Any], T]:
-        """What is to be done after the write of a whole entity, which is then to know its references."""
+    def remembering(self, result_of: Callable[[Any], T], entity: Entity) -> Callable[[Any], T]:
+        """The function that makes the result of a write, so that the entity then knows its references as well."""
 
         def remembered(response: Any) -> T:
-            result = written(response)
+            result = result_of(response)
             remember(entity, self.references)
             return result
 

@@ -23,13 +23,12 @@ from tablewright.dynamo.expressions.builder import UpdateActions
 from tablewright.model import Lookup, ModelError, Schema, schema_of
 from tablewright.model.values.attribute_codec import number_text
 from tablewright.store.argument_checks import A_GET, OPERATIONS, wrong_argument
-from tablewright.store.errors import AlreadyExists, StoreError
-from tablewright.store.item_description import describe_item
+from tablewright.store.errors import StoreError
 from tablewright.store.write.fields.field_bounds import bounds
 from tablewright.store.write.fields.field_updates import FieldUpdates, to_operand
 from tablewright.store.write.planning.item_conditions import expired_condition, live_item, own_conditions
 from tablewright.store.write.planning.operation import Attempt, Operation, Planning, WritePlan, action
-from tablewright.store.write.planning.preconditions import Precondition, refusal_of
+from tablewright.store.write.planning.preconditions import Precondition, already_exists, refusal_of
 from tablewright.store.write.planning.write_target import key_of_lookup
 
 
@@ -120,7 +119,7 @@ class _Addition(Operation):
             return WritePlan([action("Put", put, [] if expired is None else [Precondition(expired)])])
 
         def of_another(_: Item) -> StoreError:
-            return AlreadyExists(schema.entity.__name__, describe_item(schema, self.key))
+            return already_exists(schema, self.key)
 
         preconditions = [Precondition(condition, of_another) for condition in own_conditions(schema)]
         if expired is not None:

@@ -17,11 +17,9 @@ from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, all_equal
 from tablewright.model import Schema
 from tablewright.store.blobs.blob_references import references
-from tablewright.store.errors import AlreadyExists
-from tablewright.store.item_description import describe_item
-from tablewright.store.write.planning.item_conditions import free_condition, free_members, version_condition, version_of
+from tablewright.store.write.planning.item_conditions import free_members, version_condition, version_of
 from tablewright.store.write.planning.operation import Action, Attempt, WritePlan, action
-from tablewright.store.write.planning.preconditions import Precondition
+from tablewright.store.write.planning.preconditions import Precondition, free_precondition
 from tablewright.store.write.planning.write_target import key_in
 from tablewright.store.write.unique_values import guard_changes
 
@@ -44,10 +42,7 @@ def plan_move(
     placement = attempt.offload.place(schema, after, references(before), reuse=False) if schema.large else None
     stored = after if placement is None else placement.item
     whole = after if placement is None else placement.whole(after)
-    free = Precondition(
-        free_condition(attempt.context, schema),
-        lambda _: AlreadyExists(schema.entity.__name__, describe_item(schema, new_key)),
-    )
+    free = free_precondition(attempt.context, schema, new_key)
     actions = [
         action("Delete", {"TableName": name, "Key": old_key}, preconditions),
         Action("Put", {"TableName": name, "Item": stored, **free_members(attempt.context, schema)}, [free]),

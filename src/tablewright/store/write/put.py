@@ -23,10 +23,9 @@ from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.blobs.blob_references import references
 from tablewright.store.blobs.offload import Placement
 from tablewright.store.context import Context
-from tablewright.store.errors import AlreadyExists, ServiceError, StoreError
+from tablewright.store.errors import ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Request, Response
 from tablewright.store.flow.retry import retrying
-from tablewright.store.item_description import describe_item
 from tablewright.store.write.fields.field_paths import place_of
 from tablewright.store.write.planning.commit import CONDITION_FAILED, in_words
 from tablewright.store.write.planning.executor import execute
@@ -53,7 +52,14 @@ from tablewright.store.write.planning.operation import (
     action,
     schema_for,
 )
-from tablewright.store.write.planning.preconditions import Precondition, assumptions, version_conflict
+from tablewright.store.write.planning.preconditions import (
+    Precondition,
+    Refusal,
+    already_exists,
+    assumptions,
+    free_precondition,
+    version_conflict,
+)
 from tablewright.store.write.planning.write_target import key_in, version_read
 from tablewright.store.write.sequence import Draw
 from tablewright.store.write.unique_values import GuardChange, guard_changes, guarded_values
@@ -120,7 +126,9 @@ def whole_item_plan(
     def result(_: Response) -> Entity:
         return brought_up_to_date(entity, values)
 
-    return WritePlan([action], guards, result if placement is None else placement.done(result, entity), placement)
+    return WritePlan(
+        [action], guards, result if placement is None else placement.remembering(result, entity), placement
+    )
 
 
 # -- operations -----------------------------------------------------------------------------------------------------
@@ -146,20 +154,17 @@ class Create(Operation):
         schema = self.schema
         numbers = (yield number_draws(schema, self.entity)) if schema.numbered else {}
 
-        def refusal(_: Item) -> StoreError:
-            return AlreadyExists(schema.entity.__name__, describe_item(schema, schema.encode(self.entity, numbers)))
-
-        free = Precondition(free_condition(attempt.context, schema), refusal)
-        return plan_creation(attempt, schema, self.entity, numbers, free)
+        return plan_creation(attempt, schema, self.entity, numbers)
 
 
 def plan_creation(
-    attempt: Attempt, schema: Schema, entity: Entity, numbers: Mapping[str, int], free: Precondition
+    attempt: Attempt, schema: Schema, entity: Entity, numbers: Mapping[str, int], refusal: Refusal | None = None
 ) -> WritePlan:
-    """The plan that stores a new item, if its key is free."""
+    """The plan that stores a new item, if its key is free; else it is AlreadyExists, or what ``refusal`` says."""
     values = managed_values(attempt.context, schema, entity, numbers)
     item = schema.encode(entity, values)
     key = key_in(schema, item)
+    free = free_precondition(attempt.context, schema, item, refusal)
     placement = None
     if schema.large:
         placement = attempt.offload.place(schema, item, {})
@@ -199,7 +204,7 @@ class Put(Operation):
 
         def refusal(found: Item) -> StoreError | None:
             if not expected and is_of_another(schema, found):
-                return AlreadyExists(schema.entity.__name__, describe_item(schema, key))
+                return already_exists(schema, key)
             live = live_item(context, schema, found)
             if expected is None or (live is None and not expected):
                 return None
@@ -270,6 +275,6 @@ def _written(context: Context, schema: Schema, entity: E, name: str, condition: 
         yield from retrying(context, Request("PutItem", body, f"{schema.entity.__name__}.{name}"))
     except ServiceError as error:
         if condition and error.code == CONDITION_FAILED:
-            raise AlreadyExists(schema.entity.__name__, describe_item(schema, item)) from None
+            raise already_exists(schema, item) from None
         raise in_words(error) from None
     return brought_up_to_date(entity, values)

@@ -22,12 +22,12 @@ from tablewright.model import Entity, Lookup, Schema
 from tablewright.store.argument_checks import OPERATIONS, wrong_argument
 from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.context import Context
-from tablewright.store.errors import AlreadyExists, NotFound, StoreError
+from tablewright.store.errors import NotFound, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.fields.expectations import Expectations
 from tablewright.store.write.planning.executor import execute_all
-from tablewright.store.write.planning.item_conditions import free_condition, free_members, is_older, live_conditions
+from tablewright.store.write.planning.item_conditions import free_members, is_older, live_conditions
 from tablewright.store.write.planning.operation import (
     Action,
     Attempt,
@@ -40,6 +40,7 @@ from tablewright.store.write.planning.operation import (
 from tablewright.store.write.planning.preconditions import (
     Precondition,
     assumptions,
+    free_precondition,
     live_preconditions,
     refusal_of,
     version_precondition,
@@ -132,11 +133,7 @@ class Absent(Operation):
         context, schema = attempt.context, self.schema
         key = key_of_lookup(self.lookup)
         body = {"TableName": context.name_of(schema.table), "Key": key, **free_members(context, schema)}
-
-        def refusal(_: Item) -> StoreError:
-            return AlreadyExists(schema.entity.__name__, describe_item(schema, key))
-
-        return WritePlan([Action("ConditionCheck", body, [Precondition(free_condition(context, schema), refusal)])])
+        return WritePlan([Action("ConditionCheck", body, [free_precondition(context, schema, key)])])
 
 
 def transact(context: Context, *operations: Operation) -> Flow[None]:

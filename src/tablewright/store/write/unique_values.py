@@ -20,6 +20,7 @@ from tablewright.model.items.field_spec import FieldSpec
 from tablewright.model.values.attribute_codec import decode
 from tablewright.store.context import Context
 from tablewright.store.errors import NotUnique
+from tablewright.store.write.planning.attribute_dependencies import dependencies
 from tablewright.store.write.planning.item_conditions import expired_condition, is_older
 
 # The primary key of the item that has the value.
@@ -113,7 +114,4 @@ def guarded_values(schema: Schema, item: Item) -> dict[str, AttributeValue | Non
     """The attributes that an item's guards follow from, as they are; of an older schema version that may be any."""
     if is_older(schema, item):
         return dict(item)
-    names = [spec.attribute for spec in schema.unique]
-    if schema.expiry is not None:
-        names.append(schema.expiry.attribute)
-    return {name: item.get(name) for name in names}
+    return {name: item.get(name) for name in sorted(dependencies(schema).guards)}

@@ -1,11 +1,11 @@
 """Updates: some fields of an item, and every key attribute that follows from them, in one write.
 
 What an update has to know of the item beyond what it sets depends on what it sets. If a field feeds a key, all other
-fields of that key are needed to make it anew; if a number that is added to feeds a key, so is the number. What is
+fields of that key are needed to make the new one; if a number that is added to feeds a key, so is the number. What is
 needed is known from the entity at hand, or is read; either way the write is made under the condition that it is still
 so, and planned again on what is there when it is not. So no update can leave a key behind, and one that feeds no key is
-a single request that assumes nothing. Where validators look at a whole model, they have to see what comes of it, so all
-of the item is needed.
+a single request that assumes nothing. Where validators look at a whole model, they have to see the result, so all of
+the item is needed.
 
     draft: actions, what is known of the item ─▶ in place          one UpdateItem
                                               ─▶ to another key    a move (see ``move``)
@@ -22,7 +22,7 @@ from tablewright.dynamo import DynamoError, Item, non_null_at
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal
 from tablewright.model import Entity, Lookup, ModelError, Schema
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
-from tablewright.store.blobs.blob_loading import Values, at_hand, load_blobs
+from tablewright.store.blobs.blob_loading import Values, load_blobs, loaded_values
 from tablewright.store.blobs.blob_references import missing_references, references, without_blob_values
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, ServiceError, StoreError
@@ -102,8 +102,8 @@ class Update(Operation):
     expect: Expectations
     # The version that was read; None: whichever is stored will do.
     version: int | None
-    # Whether validators of a whole model have to see what comes of it.
-    is_watched: bool
+    # Whether there are validators of a whole model, which have to see the result.
+    has_model_validators: bool
 
     def __init__(
         self,
@@ -140,13 +140,13 @@ class Update(Operation):
         version: int | None,
     ) -> None:
         paths = (*updates.fields, *updates.nested, *updates.remove)
-        watched = [path for path in paths if place_of(schema.entity, path).is_watched]
+        validated = [path for path in paths if place_of(schema.entity, path).has_model_validators]
         object.__setattr__(self, "target", target)
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "updates", updates)
         object.__setattr__(self, "expect", expect)
         object.__setattr__(self, "version", version)
-        object.__setattr__(self, "is_watched", bool(watched))
+        object.__setattr__(self, "has_model_validators", bool(validated))
 
     def plan(self, attempt: Attempt) -> Planning:
         return self.planned(attempt, draws=bool(self.schema.numbered))
@@ -160,7 +160,7 @@ class Update(Operation):
             if numbers:
                 values = {schema.fields[name].attribute: {"N": str(number)} for name, number in numbers.items()}
                 draft.actions.sets.update(values)
-                fresh = self._drafted(draft.actions, draft.changed | values.keys())
+                fresh = self._draft_of(draft.actions, draft.changed | values.keys())
                 draft = replace(fresh, stored=draft.stored, complete=draft.complete)
         if draft.complete and is_older(schema, draft.stored):
             stored, whole = yield from self._whole(context, draft.stored)
@@ -181,19 +181,19 @@ class Update(Operation):
     def _draft(self, attempt: Attempt) -> Flow[_Draft]:
         context, found = attempt.context, attempt.found
         entity = self.target if isinstance(self.target, Entity) else None
-        draft = self._actions(context, entity)
+        draft = self._new_draft(context, entity)
         # An item that is of no use here has been refused already, so that what was found is there.
         if found is not None and found.item is not None:
             draft.stored, draft.complete = found.item, True
         elif entity is not None:
-            draft.stored, draft.complete = (yield from self._at_hand(context, entity, draft)), True
+            draft.stored, draft.complete = (yield from self._stored_of_entity(context, entity, draft)), True
         else:
-            draft.stored, draft.complete = yield from self._looked_up(context, draft)
-        if self.is_watched:
+            draft.stored, draft.complete = yield from self._stored_of_lookup(context, draft)
+        if self.has_model_validators:
             return (yield from self._validated(context, draft))
         return draft
 
-    def _actions(self, context: Context, entity: Entity | None) -> _Draft:
+    def _new_draft(self, context: Context, entity: Entity | None) -> _Draft:
         """What is changed, including what the store sets itself."""
         schema = self.schema
         actions = to_actions(schema, self.updates, entity)
@@ -206,9 +206,9 @@ class Update(Operation):
             actions.adds[schema.version.attribute] = {"N": "1"}
         if schema.updated is not None:
             actions.sets[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
-        return self._drafted(actions, changed.union(managed))
+        return self._draft_of(actions, changed.union(managed))
 
-    def _drafted(self, actions: UpdateActions, changed: frozenset[str]) -> _Draft:
+    def _draft_of(self, actions: UpdateActions, changed: frozenset[str]) -> _Draft:
         """What follows from the actions; what is stored is not known yet."""
         follow = dependencies(self.schema)
         affected = follow.affected(changed)
@@ -227,12 +227,12 @@ class Update(Operation):
             sources |= follow.guards
         if schema.numbered and not changed.isdisjoint(counted := counted_attributes(schema)):
             sources |= counted
-        if self.is_watched:
+        if self.has_model_validators:
             version = schema.version
             sources |= set(schema.by_attribute if version is None else [version.attribute]) - actions.replaced
         return frozenset(sources - follow.fixed)
 
-    def _at_hand(self, context: Context, entity: Entity, draft: _Draft) -> Flow[Item]:
+    def _stored_of_entity(self, context: Context, entity: Entity, draft: _Draft) -> Flow[Item]:
         """What an entity says of its item. A version vouches for all of it.
 
         Else a move has to read what it moves, and where there are large values, the size of the item has to be known.
@@ -249,7 +249,7 @@ class Update(Operation):
             raise NotFound(schema.entity.__name__, describe_item(schema, item))
         return stored
 
-    def _looked_up(self, context: Context, draft: _Draft) -> Flow[tuple[Item, bool]]:
+    def _stored_of_lookup(self, context: Context, draft: _Draft) -> Flow[tuple[Item, bool]]:
         """What a lookup says of the item by itself, or the item, where that is not enough; and whether it is all."""
         lookup, schema, follow = self.target, self.schema, dependencies(self.schema)
         assert isinstance(lookup, Lookup)
@@ -261,12 +261,12 @@ class Update(Operation):
                 needed |= {
                     spec.attribute for spec in schema.large if not context.strict or spec.attribute in draft.changed
                 }
-            if not needed and not self.is_watched:
+            if not needed and not self.has_model_validators:
                 key = key_of_lookup(lookup)
                 # The fields in it are looked at only if something else follows from them.
                 follows = draft.affected or follow.guards
                 return ({**schema.encode_values(lookup.values), **key} if follows else key), False
-            if not self.is_watched:
+            if not self.has_model_validators:
                 names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
                 reason = " and ".join(names)
         item = yield from read_target(context, lookup, reason)
@@ -275,10 +275,10 @@ class Update(Operation):
         return item, True
 
     def _validated(self, context: Context, draft: _Draft) -> Flow[_Draft]:
-        """The draft, once the validators of whole models have seen what comes of it."""
+        """The draft, once the validators of whole models have seen the result."""
         _, whole = yield from self._whole(context, draft.stored)
         current = self.schema.upgrade(whole)
-        seen = self._actions(context, entity_of(self.schema, current))
+        seen = self._new_draft(context, entity_of(self.schema, current))
         self.schema.decode(self._after(current, seen.actions))
         return replace(seen, stored=draft.stored, complete=draft.complete)
 
@@ -298,7 +298,7 @@ class Update(Operation):
                 draws.append(Draw(schema, spec, schema.sequence_key(spec, after), {}, given))
         return draws
 
-    # -- what comes of it ---------------------------------------------------------------------------------------
+    # -- the item afterwards ---------------------------------------------------------------------------------------
 
     def _whole(self, context: Context, stored: Item) -> Flow[tuple[Item, Item]]:
         """An item as it is stored, and with its large values."""
@@ -310,7 +310,7 @@ class Update(Operation):
         return without_blob_values(whole), whole
 
     def _values(self) -> Values:
-        return at_hand(self.target) if isinstance(self.target, Entity) else {}
+        return loaded_values(self.target) if isinstance(self.target, Entity) else {}
 
     def _applied(self, item: Item, actions: UpdateActions, only: Container[str] | None = None) -> Item:
         """An item after the actions; where they cannot be applied, the precondition that says why is raised."""

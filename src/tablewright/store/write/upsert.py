@@ -9,14 +9,13 @@ from tablewright.dynamo import Item
 from tablewright.model import Entity, ModelError, Schema
 from tablewright.store.argument_checks import AN_ENTITY
 from tablewright.store.context import Context
-from tablewright.store.errors import AlreadyExists, StoreError
+from tablewright.store.errors import StoreError
 from tablewright.store.flow.driver import Flow
-from tablewright.store.item_description import describe_item
 from tablewright.store.write.fields.field_updates import FieldUpdates
 from tablewright.store.write.planning.executor import execute
-from tablewright.store.write.planning.item_conditions import free_condition, is_of_another, live_item, version_of
+from tablewright.store.write.planning.item_conditions import is_of_another, live_item, version_of
 from tablewright.store.write.planning.operation import Attempt, Operation, Planning, schema_for
-from tablewright.store.write.planning.preconditions import Precondition, version_conflict
+from tablewright.store.write.planning.preconditions import already_exists, version_conflict
 from tablewright.store.write.planning.write_target import version_read
 from tablewright.store.write.put import managed_values, number_draws, plan_creation
 from tablewright.store.write.update import Update
@@ -48,16 +47,13 @@ class Upsert(Operation):
         numbers = (yield number_draws(schema, self.entity)) if schema.numbered else {}
         if attempt.found is not None and live_item(attempt.context, schema, attempt.found.item) is not None:
             return (yield from self._update(attempt.context).planned(attempt, draws=False))
-        free = Precondition(
-            free_condition(attempt.context, schema), lambda found: self._refusal(attempt.context, found)
-        )
-        return plan_creation(attempt, schema, self.entity, numbers, free)
+        return plan_creation(attempt, schema, self.entity, numbers, lambda found: self._refusal(attempt.context, found))
 
     def _refusal(self, context: Context, found: Item) -> StoreError | None:
         """Why the item that is there is not to be set; None: it is."""
         schema = self.schema
         if is_of_another(schema, found):
-            return AlreadyExists(schema.entity.__name__, describe_item(schema, found))
+            return already_exists(schema, found)
         live, version = live_item(context, schema, found), version_read(schema, self.entity)
         if live is None or not version or version_of(schema, live) == version:
             return None

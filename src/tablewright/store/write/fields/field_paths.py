@@ -54,7 +54,7 @@ class Place:
     # Of a set, what its members are.
     member: TypeAdapter[Any] | None
     # Whether a model around it has validators of its own, which would have to see all of it.
-    is_watched: bool
+    has_model_validators: bool
     # Where it is in one of several models: their discriminator, and its values for those that have the field.
     variants: tuple[Variant, ...]
     _adapter: TypeAdapter[Any]
@@ -102,7 +102,7 @@ def place_of(entity: type[Entity], path: str) -> Place:
         way.removable,
         isinstance(plain, type) and issubclass(plain, int),
         TypeAdapter(get_args(plain)[0]) if is_set else None,
-        way.is_watched,
+        way.has_model_validators,
         tuple(way.variants),
         TypeAdapter(annotation),
         (entity.__name__, path),
@@ -151,7 +151,7 @@ class _Way:
     annotation: Any = None
     # Whether an item can be read without what is there.
     removable: bool = True
-    is_watched: bool = False
+    has_model_validators: bool = False
     variants: list[Variant] = field(default_factory=list)
 
 
@@ -182,7 +182,7 @@ def _begin(way: _Way, entity: type[Entity], name: str) -> None:
     way.stored, way.annotation = spec.attribute, _annotated(info.annotation, info.metadata)
     # A set that is not there is empty, and what may be None is None.
     way.removable = not info.is_required() or bool(spec.types & {"SET", "NULL"})
-    way.is_watched = bool(entity.__pydantic_decorators__.model_validators)
+    way.has_model_validators = bool(entity.__pydantic_decorators__.model_validators)
 
 
 def _enter(way: _Way, taken: str, name: str, path: str) -> None:
@@ -212,7 +212,7 @@ def _enter(way: _Way, taken: str, name: str, path: str) -> None:
     way.stored += f".{stored.pop()}"
     way.annotation = reduce(or_, [_annotated(info.annotation, info.metadata) for info in infos])
     way.removable = not any(info.is_required() for info in infos)
-    way.is_watched |= any(model.__pydantic_decorators__.model_validators for model in having)
+    way.has_model_validators |= any(model.__pydantic_decorators__.model_validators for model in having)
 
 
 def _discriminator(models: list[type[BaseModel]]) -> str | None:

@@ -24,10 +24,11 @@ from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import Condition, holds
 from tablewright.model import Schema
 from tablewright.store.context import Context
-from tablewright.store.errors import StoreError, VersionConflict
+from tablewright.store.errors import AlreadyExists, StoreError, VersionConflict
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.planning.item_conditions import (
     current_conditions,
+    free_condition,
     live_conditions,
     own_conditions,
     version_condition,
@@ -70,6 +71,16 @@ def live_preconditions(context: Context, schema: Schema, refusal: Refusal) -> li
     preconditions = [Precondition(condition, refusal) for condition in (there, *rest[:own])]
     preconditions += [Precondition(condition) for condition in current_conditions(schema)]
     return preconditions + [Precondition(condition, refusal) for condition in rest[own:]]
+
+
+def already_exists(schema: Schema, item: Item) -> AlreadyExists:
+    """The error for a key that is taken; the item has at least its key."""
+    return AlreadyExists(schema.entity.__name__, describe_item(schema, item))
+
+
+def free_precondition(context: Context, schema: Schema, item: Item, refusal: Refusal | None = None) -> Precondition:
+    """The key to put an item at is free: there is no item, or one that has expired. Else it is AlreadyExists."""
+    return Precondition(free_condition(context, schema), refusal or (lambda _: already_exists(schema, item)))
 
 
 def version_conflict(schema: Schema, item: Item | None, expected: int, key: Item) -> StoreError:
