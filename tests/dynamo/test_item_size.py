@@ -41,7 +41,7 @@ def test_the_size_of_a_number_is_that_of_its_significant_digits(number: str, siz
         ({"BOOL": False}, 1),
         ({"NULL": True}, 1),
         ({"SS": ["a", "bc"]}, 3),
-        ({"NS": ["1", "-20"]}, 5),
+        ({"NS": ["-20", "1"]}, 5),
         ({"BS": ["AQI=", "Ag=="]}, 3),
         ({"L": []}, 3),
         ({"M": {}}, 3),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.dynamo import ValidationException, canonical_number, checked
+from tablewright.dynamo import RequestValidationException, ValidationException, canonical_number, checked
 
 
 def problem(value: dict[str, Any]) -> str | None:
@@ -23,7 +23,7 @@ def problem(value: dict[str, Any]) -> str | None:
     [
         ("0", "0"),
         ("-0", "0"),
-        ("0e500", "0"),
+        ("0e125", "0"),
         ("000.000", "0"),
         ("007", "7"),
         ("1.50", "1.5"),
@@ -91,17 +91,44 @@ TOO_LONG = "Attempting to store more than 38 significant digits in a Number"
     [
         ("1e126", OVERFLOW),
         ("-1e126", OVERFLOW),
-        ("1e999999999999", OVERFLOW),
+        ("1e999999999", OVERFLOW),
+        ("0e126", OVERFLOW),
         ("0.1e127", OVERFLOW),
         ("1e-131", UNDERFLOW),
         ("-1e-131", UNDERFLOW),
-        ("1e-999999999999", UNDERFLOW),
+        ("1e-999999999", UNDERFLOW),
+        ("0e-131", UNDERFLOW),
         ("1" * 39, TOO_LONG),
         ("1." + "0" * 37 + "1", TOO_LONG),
     ],
 )
 def test_numbers_out_of_range(text: str, message: str) -> None:
     assert problem({"N": text}) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "newer", "older"),
+    [
+        ("1e2147483646", OVERFLOW, OVERFLOW),
+        # Its precision less its scale is no longer a number of 32 bits, and becomes a negative one.
+        ("1e2147483647", OVERFLOW, UNDERFLOW),
+        ("12e2147483646", OVERFLOW, UNDERFLOW),
+        ("1e2147483648", OVERFLOW, UNDERFLOW),
+        ("1e2147483649", OVERFLOW, None),
+        ("1e-2147483647", UNDERFLOW, UNDERFLOW),
+        ("1e-2147483648", UNDERFLOW, None),
+        ("1e9223372036854775807", OVERFLOW, None),
+        ("1e-9223372036854775808", UNDERFLOW, None),
+        ("1e9223372036854775808", None, None),
+        ("1e" + "9" * 100_000, None, None),
+    ],
+)
+def test_the_older_layer_of_checks_has_an_exponent_of_32_bits(text: str, newer: str | None, older: str | None) -> None:
+    with pytest.raises(RequestValidationException) as caught:
+        canonical_number(text)
+    unknown = f"The parameter cannot be converted to a numeric value: {text}"
+    assert caught.value.newer().message == (newer or unknown)
+    assert caught.value.message == (older or unknown)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=10, min_value=-(10**20), max_value=10**20))

@@ -64,7 +64,7 @@ def test_a_canonical_value_is_the_same_object_and_another_is_a_copy() -> None:
     given = {"M": {"a": {"L": [{"N": "1"}, {"N": "2"}]}}}
     assert checked(given)[0] is given
     uneven: dict[str, Any] = {"M": {"a": {"L": [{"N": "1.0"}, {"NS": ["2.0", "1"]}]}, "b": {"S": "x"}}}
-    assert checked(uneven)[0] == {"M": {"a": {"L": [{"N": "1"}, {"NS": ["2", "1"]}]}, "b": {"S": "x"}}}
+    assert checked(uneven)[0] == {"M": {"a": {"L": [{"N": "1"}, {"NS": ["1", "2"]}]}, "b": {"S": "x"}}}
     assert uneven["M"]["a"]["L"][0] == {"N": "1.0"}
 
 

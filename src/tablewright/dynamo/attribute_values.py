@@ -3,11 +3,15 @@
     {"S": "ada"}   {"N": "42"}   {"B": "Zm9v"}   {"BOOL": true}   {"NULL": true}
     {"SS": [...]}  {"NS": [...]}  {"BS": [...]}  {"L": [...]}     {"M": {...}}
 
-Binary values are base64 text, numbers are text in canonical form (``numbers``) once ``value_checks`` has seen them.
+Binary values are base64 text. Once ``value_checks`` has seen them, numbers are text in canonical form (``numbers``),
+and the members of a set are in order.
 """
 
 from __future__ import annotations
 
+from base64 import b64decode
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 AttributeValue = dict[str, Any]
@@ -31,6 +35,16 @@ def same_value(one: AttributeValue, other: AttributeValue) -> bool:
     if tag == "M":
         return left.keys() == right.keys() and all(same_value(left[name], right[name]) for name in left)
     return False
+
+
+def set_order(tag: str, members: Iterable[str]) -> list[str]:
+    """The members of a set as DynamoDB returns them: texts and binaries by their bytes, numbers by their value.
+
+    Code points of Python strings order as their UTF-8 bytes do.
+    """
+    if tag == "SS":
+        return sorted(members)
+    return sorted(members, key=Decimal if tag == "NS" else b64decode)
 
 
 def same_item(one: Item, other: Item) -> bool:

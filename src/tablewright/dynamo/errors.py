@@ -2,7 +2,7 @@
 
     DynamoError                                   code, message, status, extra members
     ├── ValidationException                       a request that is well formed and wrong
-    │   └── RequestValidationException            one that PutItem, UpdateItem and DeleteItem count
+    │   └── RequestValidationException            one about its form, in words that differ by operation
     ├── SerializationException                    a request that is not well formed
     ├── UnknownOperationException                 an operation the service does not have
     ├── ConditionalCheckFailedException           (Item)
@@ -75,22 +75,27 @@ class ValidationException(DynamoError):
 
 
 class RequestValidationException(ValidationException):
-    """A ValidationException that PutItem, UpdateItem and DeleteItem answer with ``1 validation error detected: ``.
+    """A ValidationException about the form of a request, in the words of the operation that it is sent to.
 
-    Which errors these are differs by family (malformed sets and expressions are, bad keys and numbers are not), so
-    the place that raises one says so; and what the count is followed by, where that is not the message itself.
+    The service moves from one layer of checks to another, operation by operation. PutItem, UpdateItem and DeleteItem
+    answer in the newer words and count (``counted``), GetItem, BatchGetItem and Query in the newer words alone
+    (``newer``), all others in the older ones, which are the message. Which errors these are differs by family
+    (malformed values and expressions are, wrong keys are not), so the place that raises one says so.
     """
 
-    def __init__(self, message: str | None = None, *, counted_as: str | None = None) -> None:
+    def __init__(self, message: str | None = None, *, newer: str | None = None) -> None:
         super().__init__(message)
-        self._counted_as = counted_as or message
+        self._newer = newer or message
 
     @property
     def code(self) -> str:
         return "ValidationException"
 
     def counted(self) -> ValidationException:
-        return ValidationException(f"1 validation error detected: {self._counted_as}")
+        return ValidationException(f"1 validation error detected: {self._newer}")
+
+    def newer(self) -> ValidationException:
+        return ValidationException(self._newer)
 
 
 class SerializationException(DynamoError):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
-from tablewright.dynamo.errors import ValidationException
+from tablewright.dynamo.errors import RequestValidationException
 from tablewright.dynamo.item_size import text_size
 from tablewright.dynamo.limits import MAX_DIGITS, MAX_EXPONENT, MIN_EXPONENT
 
 NUMBER_OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 """DynamoDB's message for a number beyond that range."""
+_UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+_NOT_A_NUMBER = "The parameter cannot be converted to a numeric value"
+_LONG = 2**63
+_INT = 2**31
 _NUMBER = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?", re.ASCII)
 # Numbers that are canonical already, as nearly all are.
 _CANONICAL = re.compile(r"-?[1-9][0-9]{0,18}(?:\.[0-9]{0,17}[1-9])?|-?0\.[0-9]{0,17}[1-9]|0").fullmatch
@@ -18,40 +22,47 @@ _CANONICAL = re.compile(r"-?[1-9][0-9]{0,18}(?:\.[0-9]{0,17}[1-9])?|-?0\.[0-9]{0
 def canonical_number(text: str) -> str:
     """The one way DynamoDB writes this number: plain decimal, no needless zeros.
 
-    The exponent is bounded before anything of its size is built, so ``1e999999999`` costs nothing.
+    The exponent is bounded before anything of its size is built, so ``1e999999999`` costs nothing. Zero has a range
+    too: that of the exponent it is written with.
     """
     if _CANONICAL(text):
         return text
     match = _NUMBER.fullmatch(text)
-    if match is None or not (match[2] or match[3]):
-        if not text_size(text):
-            raise ValidationException("The parameter cannot be converted to a numeric value")
-        raise ValidationException(f"The parameter cannot be converted to a numeric value: {text}")
-    sign, whole, fraction, exponent = match[1], match[2], match[3] or "", match[4]
+    exponent = None if match is None or not (match[2] or match[3]) else _exponent(match[4])
+    if match is None or exponent is None:
+        message = f"{_NOT_A_NUMBER}: {text}"
+        raise RequestValidationException(message if text_size(text) else _NOT_A_NUMBER, newer=message)
+    whole, fraction = match[2], match[3] or ""
     digits = (whole + fraction).lstrip("0")
-    if not digits:
-        return "0"
     # value = 0.digits x 10^point
-    point = len(whole) - (len(whole) + len(fraction) - len(digits)) + _bounded_exponent(exponent)
+    precision, scale = len(digits) or 1, len(fraction) - exponent
+    point = precision - scale
+    if not MIN_EXPONENT <= point - 1 <= MAX_EXPONENT:
+        raise _out_of_range(text, precision, scale)
     digits = digits.rstrip("0")
-    if point - 1 > MAX_EXPONENT:
-        raise ValidationException(NUMBER_OVERFLOW)
-    if point - 1 < MIN_EXPONENT:
-        raise ValidationException(
-            "Number underflow. Attempting to store a number with magnitude smaller than supported range"
-        )
     if len(digits) > MAX_DIGITS:
-        raise ValidationException(f"Attempting to store more than {MAX_DIGITS} significant digits in a Number")
-    return ("-" if sign == "-" else "") + _plain_decimal(digits, point)
+        raise RequestValidationException(f"Attempting to store more than {MAX_DIGITS} significant digits in a Number")
+    return ("-" if match[1] == "-" else "") + _plain_decimal(digits, point) if digits else "0"
 
 
-def _bounded_exponent(exponent: str | None) -> int:
-    if exponent is None:
+def _exponent(text: str | None) -> int | None:
+    """An exponent; None when it is not within 64 bits, and int() on a megabyte of digits is slow, or refuses."""
+    if text is None:
         return 0
-    # More than a few digits is out of range whatever they are; int() on a megabyte of digits is slow, or refuses.
-    significant = exponent.lstrip("+-").lstrip("0")
-    magnitude = 10**9 if len(significant) > 9 else int(significant or "0")
-    return -magnitude if exponent[0] == "-" else magnitude
+    significant = text.lstrip("+-").lstrip("0")
+    if len(significant) > 19:
+        return None
+    exponent = int(significant or "0") * (-1 if text[0] == "-" else 1)
+    return exponent if -_LONG <= exponent < _LONG else None
+
+
+def _out_of_range(text: str, precision: int, scale: int) -> RequestValidationException:
+    """The older layer of checks has numbers as Java's BigDecimal does: a scale and a precision of 32 bits."""
+    older = f"{_NOT_A_NUMBER}: {text}"
+    if -_INT <= scale < _INT:
+        wrapped = (precision - scale + _INT) % (2 * _INT) - _INT
+        older = NUMBER_OVERFLOW if wrapped > 0 else _UNDERFLOW
+    return RequestValidationException(older, newer=NUMBER_OVERFLOW if precision > scale else _UNDERFLOW)
 
 
 def _plain_decimal(digits: str, point: int) -> str:

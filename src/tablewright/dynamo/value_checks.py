@@ -1,7 +1,8 @@
 """What DynamoDB accepts as an attribute value, and the canonical form it keeps.
 
 ``checked`` walks a value once, on its way in: it raises DynamoDB's error for a value that the service would refuse, and
-otherwise gives the canonical value (numbers rewritten, everything else the very same object) together with its size.
+otherwise gives the canonical value (numbers rewritten and sets in order, everything else the very same object)
+together with its size.
 After that, nothing validates a value again.
 """
 
@@ -10,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tablewright.dynamo.attribute_values import AttributeValue, Item
-from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo.attribute_values import AttributeValue, Item, set_order
+from tablewright.dynamo.errors import RequestValidationException
 from tablewright.dynamo.item_size import binary_size, number_size, text_size
 from tablewright.dynamo.limits import MAX_NAME_BYTES, MAX_NESTING
 from tablewright.dynamo.numbers import canonical_number
@@ -31,6 +32,8 @@ _EMPTY_SET = {
     "NS": "An number set  may not be empty",
     "BS": "Binary sets should not be empty",
 }
+
+_MEMBER_SIZES = {"SS": text_size, "NS": number_size, "BS": binary_size}
 
 
 def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
@@ -69,12 +72,12 @@ def checked(value: AttributeValue, depth: int = 0) -> tuple[AttributeValue, int]
         canonical, size = _checked_content(tag, content, depth)
         return (value if canonical is content else {tag: canonical}), size
     if not value:
-        raise ValidationException(
+        raise RequestValidationException(
             "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
         )
     for tag, content in value.items():
         _checked_content(tag, content, depth)
-    raise ValidationException(
+    raise RequestValidationException(
         "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
     )
 
@@ -135,17 +138,30 @@ def _checked_list(content: list[AttributeValue], depth: int) -> tuple[list[Attri
 def _checked_set(tag: str, content: list[str]) -> tuple[list[str], int]:
     if not content:
         raise RequestValidationException(_INVALID + _EMPTY_SET[tag])
+    members = [canonical_number(number) for number in content] if tag == "NS" else content
+    size = sum(map(_MEMBER_SIZES[tag], members))
+    if len(set(members)) != len(members):
+        raise _duplicates(tag, members)
+    ordered = set_order(tag, members)
+    return (content if ordered == content else ordered), size
+
+
+def _duplicates(tag: str, members: list[str]) -> RequestValidationException:
+    """The newer words show what was read before the first repeated member in order, and quote."""
     if tag == "NS":
-        numbers = [canonical_number(number) for number in content]
-        if len(set(numbers)) != len(numbers):
-            raise RequestValidationException("Input collection contains duplicates")
-        return (content if numbers == content else numbers), sum(map(number_size, numbers))
-    size = sum(map(text_size if tag == "SS" else binary_size, content))
-    if len(set(content)) != len(content):
-        listing = f"Input collection [{', '.join(content)}]"
-        suffix = " contains duplicates." if tag == "SS" else "of type BS contains duplicates."
-        raise RequestValidationException(_INVALID + listing + suffix)
-    return content, size
+        message = "Input collection contains duplicates"
+        return RequestValidationException(message, newer=f"{_INVALID}{message}.")
+    seen: set[str] = set()
+    position = 0
+    while members[position] not in seen:
+        seen.add(members[position])
+        position += 1
+    quoted = [f'"{member}"' for member in (*set_order(tag, seen), *members[position:])]
+    shown, separator = (" contains", ", ") if tag == "SS" else ("of type BS contains", ",")
+    return RequestValidationException(
+        f"{_INVALID}Input collection [{', '.join(members)}]{shown} duplicates.",
+        newer=f"{_INVALID}Input collection [{separator.join(quoted)}]{shown} duplicates.",
+    )
 
 
 def _check_names(content: Mapping[str, AttributeValue]) -> None:

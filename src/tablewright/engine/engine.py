@@ -25,7 +25,7 @@ from tablewright.engine.database import Database
 from tablewright.engine.maintenance import Maintenance
 from tablewright.engine.metering import open_meter_log
 from tablewright.engine.operations import OPERATIONS
-from tablewright.engine.requests import check_request
+from tablewright.engine.requests import check_request, worded
 from tablewright.engine.storage.data_folder import DamagedError, resolve_folder
 from tablewright.engine.storage.group_commit import Commit, Storage, Turn
 from tablewright.engine.verify_folder import VerifyReport, verify
@@ -166,8 +166,9 @@ class Engine:
             with self._storage.lock, turn:
                 response = handler(self._database, request)
         except DynamoError as error:
-            error.commit = turn.commit
-            raise
+            refusal = worded(operation, error)
+            refusal.commit = turn.commit
+            raise refusal from error.__cause__
         return orjson.dumps(response), turn.commit
 
     def flush(self) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablewright.dynamo import ValidationException, canonical_number, checked
+from tablewright.dynamo.attribute_values import set_order
 from tablewright.dynamo.expressions import (
     bind_bounds,
     compile_condition,
@@ -33,9 +34,9 @@ scalars: st.SearchStrategy[Value] = st.one_of(
     binaries.map(lambda data: {"B": data}),
     st.booleans().map(lambda flag: {"BOOL": flag}),
     st.just({"NULL": True}),
-    st.lists(texts, min_size=1, max_size=3, unique=True).map(lambda members: {"SS": members}),
-    st.lists(numbers, min_size=1, max_size=3, unique=True).map(lambda members: {"NS": members}),
-    st.lists(binaries, min_size=1, max_size=3, unique=True).map(lambda members: {"BS": members}),
+    st.lists(texts, min_size=1, max_size=3, unique=True).map(lambda members: {"SS": set_order("SS", members)}),
+    st.lists(numbers, min_size=1, max_size=3, unique=True).map(lambda members: {"NS": set_order("NS", members)}),
+    st.lists(binaries, min_size=1, max_size=3, unique=True).map(lambda members: {"BS": set_order("BS", members)}),
 )
 attribute_values: st.SearchStrategy[Value] = st.recursive(
     scalars,

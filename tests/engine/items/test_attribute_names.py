@@ -55,6 +55,7 @@ def test_a_placeholder_does_not_stand_for_a_name_that_is_too_long(db: TableClien
     names = {"ExpressionAttributeNames": {"#n": TOO_LONG}}
     update = {"UpdateExpression": "SET #n = :v", "ExpressionAttributeValues": {":v": A}}
     assert db.refusal("UpdateItem", Key={"pk": A}, **update, **names) == COUNTED + TOO_LARGE
-    assert db.refusal("GetItem", Key={"pk": A}, ProjectionExpression="#n", **names) == (
+    assert db.refusal("GetItem", Key={"pk": A}, ProjectionExpression="#n", **names) == TOO_LARGE
+    assert db.refusal("Scan", ProjectionExpression="#n", **names) == (
         f"ExpressionAttributeNames contains invalid value: {TOO_LARGE} for key #n"
     )

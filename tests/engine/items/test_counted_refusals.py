@@ -61,12 +61,6 @@ def test_a_malformed_value_of_an_expression_is_counted_without_its_name(db: Tabl
     assert db.refusal("UpdateItem", Key={"pk": A}, UpdateExpression="ADD v :v", **values) == COUNTED + empty
     named = f"ExpressionAttributeValues contains invalid value: {empty} for key :v"
     assert db.refusal("Scan", FilterExpression="v = :v", **values) == named
-    # Numbers are another family.
-    number = {"ConditionExpression": "v = :v", "ExpressionAttributeValues": {":v": {"N": "x"}}}
-    assert refusals(db, **number) == {
-        "ExpressionAttributeValues contains invalid value: "
-        "The parameter cannot be converted to a numeric value: x for key :v"
-    }
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_what_a_page_leaves_for_the_next(db: TableClient) -> None:
     [
         ({"pk": {"N": "x"}}, "The parameter cannot be converted to a numeric value: x"),
         ({"pk": {"NS": []}}, INVALID + "An number set  may not be empty"),
-        ({"pk": {"SS": ["a", "a"]}}, INVALID + "Input collection [a, a] contains duplicates."),
+        ({"pk": {"SS": ["a", "a"]}}, INVALID + 'Input collection ["a", "a"] contains duplicates.'),
         ({"pk": {"SS": []}}, f"{START}: {INVALID}An string set  may not be empty"),
         (
             {"pk": {"NULL": False}},

@@ -245,10 +245,10 @@ def test_update_checks_parameters_then_the_key_then_the_older_ones_then_expressi
     }
     assert str(db.refusal("UpdateItem", **request)).startswith(COUNTED + "Can not use both expression")
     del request["UpdateExpression"]
-    assert db.refusal("UpdateItem", **request) == "The parameter cannot be converted to a numeric value: x"
+    assert db.refusal("UpdateItem", **request) == (COUNTED + "The parameter cannot be converted to a numeric value: x")
     request["Key"] = {}
     assert db.refusal("UpdateItem", **request) == (
-        INVALID + "Only DELETE action is allowed when no attribute value is specified"
+        COUNTED + INVALID + "Only DELETE action is allowed when no attribute value is specified"
     )
     del request["AttributeUpdates"]
     assert db.refusal("UpdateItem", **request) == (

@@ -33,8 +33,8 @@ def test_insert_takes_every_literal(run: Session) -> None:
         "nil": {"NULL": True},
         "l": {"L": [{"N": "1"}, {"S": "x"}, {"L": []}]},
         "m": {"M": {"k": {"M": {}}}},
-        "ns": {"NS": ["2", "1"]},
-        "ss": {"SS": ["b", "a"]},
+        "ns": {"NS": ["1", "2"]},
+        "ss": {"SS": ["a", "b"]},
         "b": {"B": "AAE="},
     }
 

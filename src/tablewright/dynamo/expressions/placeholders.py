@@ -17,7 +17,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tablewright.dynamo.attribute_values import AttributeValue
-from tablewright.dynamo.errors import RequestValidationException, ValidationException
+from tablewright.dynamo.errors import RequestValidationException
 from tablewright.dynamo.item_size import text_size
 from tablewright.dynamo.limits import MAX_NAME_BYTES
 from tablewright.dynamo.value_checks import NAME_TOO_LARGE, NESTED_TOO_DEEPLY
@@ -77,15 +77,15 @@ def check_parameters(operation: str, request: Mapping[str, Any]) -> None:
 
 def _check_users(request: Mapping[str, Any], expressions: Sequence[str], given: Sequence[str]) -> None:
     if request.get("ExpressionAttributeNames") is not None and not given:
-        raise ValidationException("ExpressionAttributeNames can only be specified when using expressions")
+        raise RequestValidationException("ExpressionAttributeNames can only be specified when using expressions")
     # A projection comes first, and is the one expression that uses no values.
     if request.get("ExpressionAttributeValues") is None or (given and given[-1] != "ProjectionExpression"):
         return
     users = [name for name in expressions if name != "ProjectionExpression"]
     if users:
+        problem = "ExpressionAttributeValues can only be specified when using expressions"
         raise RequestValidationException(
-            "ExpressionAttributeValues can only be specified when using expressions: "
-            f"{' and '.join(users)} {'are' if len(users) > 1 else 'is'} null"
+            f"{problem}: {' and '.join(users)} {'are' if len(users) > 1 else 'is'} null", newer=problem
         )
 
 
@@ -98,13 +98,13 @@ def check_placeholders(
         _check_keys("ExpressionAttributeNames", "#", names)
         for key, name in names.items():
             if not name:
-                raise ValidationException(
+                raise RequestValidationException(
                     f"ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}"
                 )
             if text_size(name) > MAX_NAME_BYTES:
                 raise RequestValidationException(
                     f"ExpressionAttributeNames contains invalid value: {NAME_TOO_LARGE} for key {key}",
-                    counted_as=NAME_TOO_LARGE,
+                    newer=NAME_TOO_LARGE,
                 )
     values: dict[str, AttributeValue] | None = request.get("ExpressionAttributeValues")
     if values is None:
@@ -114,7 +114,7 @@ def check_placeholders(
         return values
     try:
         return {key: canonical(value) for key, value in values.items()}
-    except ValidationException:
+    except RequestValidationException:
         # Only now does it matter in which order the service looks at them.
         _raise_first_invalid(values, canonical)
         raise
@@ -126,15 +126,13 @@ def _raise_first_invalid(
     for key in hash_order(values, len(values)):
         try:
             canonical(values[key])
-        except ValidationException as error:
+        except RequestValidationException as error:
             # The one problem of a value that the service reports without the name of the value.
             if error.message == NESTED_TOO_DEEPLY:
                 raise
             message = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
-            if isinstance(error, RequestValidationException):
-                # Where it is counted, it is without the name as well.
-                raise RequestValidationException(message, counted_as=error.message) from None
-            raise ValidationException(message) from None
+            # The newer words are without the name as well.
+            raise RequestValidationException(message, newer=error.newer().message) from None
 
 
 def _check_keys(parameter: str, sigil: str, keys: Collection[str]) -> None:
@@ -146,7 +144,7 @@ def _check_keys(parameter: str, sigil: str, keys: Collection[str]) -> None:
     for key in keys:
         if type(key) is not str or len(key) > _MAX_KEY_BYTES or key[:1] != sigil or not _KEY.fullmatch(key):
             text_size(key)  # raises when it is no text at all
-            raise ValidationException(f"{parameter} contains invalid key: {_key_problem(key)}")
+            raise RequestValidationException(f"{parameter} contains invalid key: {_key_problem(key)}")
     if len(known) + len(keys) > _MAX_KNOWN:
         known.clear()
     known.update(keys if len(keys) <= _MAX_KNOWN else ())

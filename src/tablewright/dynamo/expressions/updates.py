@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
-from tablewright.dynamo.attribute_values import AttributeValue, Item
+from tablewright.dynamo.attribute_values import AttributeValue, Item, set_order
 from tablewright.dynamo.document_paths import getter, lookup
 from tablewright.dynamo.errors import ValidationException
 from tablewright.dynamo.expressions import condition_checks
@@ -423,8 +423,7 @@ def add_values(old: AttributeValue, value: AttributeValue) -> AttributeValue:
     ((tag, content),) = value.items()
     if tag == "N":
         return {"N": number_sum(old["N"], content)}
-    present = set(old[tag])
-    return {tag: [*old[tag], *(element for element in content if element not in present)]}
+    return {tag: set_order(tag, {*old[tag], *content})}
 
 
 def subtract_elements(old: AttributeValue, value: AttributeValue) -> AttributeValue | None:

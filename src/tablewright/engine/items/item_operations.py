@@ -95,15 +95,12 @@ class Write:
 
 
 def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    try:
-        item, size = checked_item(request["Item"])
-        check_parameters("PutItem", request)
-        returned = _old_or_nothing(request)
-        if size > MAX_ITEM_SIZE:
-            raise ValidationException(_TOO_LARGE)
-        condition, values = _condition(request)
-    except RequestValidationException as error:
-        raise error.counted() from None
+    item, size = checked_item(request["Item"])
+    check_parameters("PutItem", request)
+    returned = _old_or_nothing(request)
+    if size > MAX_ITEM_SIZE:
+        raise ValidationException(_TOO_LARGE)
+    condition, values = _condition(request)
     table = db.table(request["TableName"])
     table.check_item(item)
     key = table.row_key(item)
@@ -138,19 +135,16 @@ def get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    try:
-        check_parameters("UpdateItem", request)
-        key = checked_key(request["Key"])
-        changes: Changes | None = None
-        if "AttributeUpdates" in request:
-            changes = legacy_parameters.AttributeUpdates(request["AttributeUpdates"])
-        expected = _expected(request)
-        parameters = Parameters(request)
-        update = parameters.update()
-        condition = expected or parameters.condition()
-        parameters.finish()
-    except RequestValidationException as error:
-        raise error.counted() from None
+    check_parameters("UpdateItem", request)
+    key = checked_key(request["Key"])
+    changes: Changes | None = None
+    if "AttributeUpdates" in request:
+        changes = legacy_parameters.AttributeUpdates(request["AttributeUpdates"])
+    expected = _expected(request)
+    parameters = Parameters(request)
+    update = parameters.update()
+    condition = expected or parameters.condition()
+    parameters.finish()
     table = db.table(request["TableName"])
     table.check_key(key)
     changes = update or changes
@@ -168,13 +162,10 @@ def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def delete_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    try:
-        check_parameters("DeleteItem", request)
-        key = checked_key(request["Key"])
-        _old_or_nothing(request)
-        condition, values = _condition(request)
-    except RequestValidationException as error:
-        raise error.counted() from None
+    check_parameters("DeleteItem", request)
+    key = checked_key(request["Key"])
+    _old_or_nothing(request)
+    condition, values = _condition(request)
     table = db.table(request["TableName"])
     table.check_key(key)
     write = Write(

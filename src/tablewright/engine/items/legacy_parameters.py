@@ -82,9 +82,9 @@ def _check_conditional_operator(conditions: Mapping[str, Any] | None, operator: 
     if operator is None:
         return
     if not conditions:
-        raise ValidationException("ConditionalOperator cannot be used without Filter or Expected")
+        raise RequestValidationException("ConditionalOperator cannot be used without Filter or Expected")
     if len(conditions) == 1:
-        raise ValidationException(
+        raise RequestValidationException(
             "ConditionalOperator can only be used when Filter or Expected has two or more elements"
         )
 
@@ -152,21 +152,23 @@ def _check_count(operator: str, count: int) -> None:
         case _:
             fits = count == 1
     if not fits:
-        raise ValidationException(f"{_INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator")
+        raise RequestValidationException(
+            f"{_INVALID}Invalid number of argument(s) for the {operator} ComparisonOperator"
+        )
 
 
 def _operands(operator: str, values: Sequence[AttributeValue]) -> tuple[AttributeValue, ...]:
     tags = [next(iter(value)) for value in values]
     if len(set(tags)) > 1:
-        raise ValidationException(f"{_INVALID}AttributeValues inside AttributeValueList must be of same type")
+        raise RequestValidationException(f"{_INVALID}AttributeValues inside AttributeValueList must be of same type")
     if operator in _TYPES:
         for tag in tags:
             if tag not in _TYPES[operator]:
-                raise ValidationException(
+                raise RequestValidationException(
                     f"{_INVALID}ComparisonOperator {operator} is not valid for {tag} AttributeValue type"
                 )
     if operator == "BETWEEN" and compare(*values) == 1:
-        raise ValidationException(
+        raise RequestValidationException(
             "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"
         )
     return tuple(values)
@@ -280,12 +282,14 @@ def _change(update: Mapping[str, Any]) -> tuple[str, AttributeValue | None]:
     action, value = update.get("Action") or "PUT", update.get("Value")
     if value is None:
         if action != "DELETE":
-            raise ValidationException(f"{_INVALID}Only DELETE action is allowed when no attribute value is specified")
+            raise RequestValidationException(
+                f"{_INVALID}Only DELETE action is allowed when no attribute value is specified"
+            )
         return action, None
     value = checked(value)[0]
     (tag,) = value
     if action == "DELETE" and tag not in _SETS:
-        raise ValidationException(f"{_INVALID}DELETE action with value is not supported for the type {tag}")
+        raise RequestValidationException(f"{_INVALID}DELETE action with value is not supported for the type {tag}")
     if action == "ADD" and tag not in _SETS | {"N", "L"}:
-        raise ValidationException(f"{_INVALID}ADD action is not supported for the type {tag}")
+        raise RequestValidationException(f"{_INVALID}ADD action is not supported for the type {tag}")
     return action, value

@@ -16,7 +16,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tablewright.dynamo import RequestValidationException, UnknownOperationException, ValidationException
+from tablewright.dynamo import (
+    DynamoError,
+    RequestValidationException,
+    UnknownOperationException,
+    ValidationException,
+)
 from tablewright.engine.requests.backup_inputs import BACKUP_INPUTS
 from tablewright.engine.requests.common_shapes import Input
 from tablewright.engine.requests.input_shapes import Check, Path, Violations
@@ -24,7 +29,7 @@ from tablewright.engine.requests.item_inputs import ITEM_INPUTS
 from tablewright.engine.requests.table_inputs import STREAM_INPUTS, TABLE_INPUTS
 from tablewright.engine.requests.table_name_shape import TableName, table_name_of
 
-__all__ = ["DYNAMODB_OPERATIONS", "STREAMS_OPERATIONS", "check_request", "examine_request", "table_name_of"]
+__all__ = ["DYNAMODB_OPERATIONS", "STREAMS_OPERATIONS", "check_request", "examine_request", "table_name_of", "worded"]
 
 DYNAMODB_OPERATIONS = frozenset({*ITEM_INPUTS, *TABLE_INPUTS, *BACKUP_INPUTS})
 """The operations of the target ``DynamoDB_20120810``."""
@@ -35,8 +40,9 @@ STREAMS_OPERATIONS = frozenset(STREAM_INPUTS)
 _INPUTS: dict[str, Input] = {**ITEM_INPUTS, **TABLE_INPUTS, **BACKUP_INPUTS, **STREAM_INPUTS}
 
 
-# The operations that count what is wrong with the form of their values.
+# The operations that report what is wrong with the form of a request in newer words, and those that count as well.
 _COUNTING = frozenset({"DeleteItem", "PutItem", "UpdateItem"})
+_NEWER = frozenset({"BatchGetItem", "GetItem", "Query"})
 
 
 def _whole_check(declared: Input) -> Check:
@@ -55,6 +61,16 @@ def check_request(operation: str, request: Any) -> dict[str, Any]:
     return dict(request) if check(request) else examine_request(operation, request)
 
 
+def worded(operation: str, error: DynamoError) -> DynamoError:
+    """The error in the words of the operation that reports it."""
+    if isinstance(error, RequestValidationException):
+        if operation in _COUNTING:
+            return error.counted()
+        if operation in _NEWER:
+            return error.newer()
+    return error
+
+
 def examine_request(operation: str, request: Any) -> dict[str, Any]:
     """What ``check_request`` returns, found member by member."""
     declared = _INPUTS[operation]
@@ -62,7 +78,7 @@ def examine_request(operation: str, request: Any) -> dict[str, Any]:
     try:
         clean = shape.read(request, element=True)
     except RequestValidationException as error:
-        raise error.counted() if operation in _COUNTING else error from None
+        raise worded(operation, error) from None
 
     name = declared.required_parameter
     if name is not None and name not in clean:
