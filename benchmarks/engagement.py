@@ -50,12 +50,12 @@ def _run(folder: Path, customers: int) -> float:
     settings: dict[str, Any] = {"data": folder, "log_level": "WARNING"}
     runtime = Runtime.open(Settings(**settings), [system])
     try:
-        runtime.blocking.ensure_tables(*system.tables)
+        runtime.sync_store.ensure_tables(*system.tables)
         write_customers(folder / "sources" / "customers.csv", customers)
         configuration = _configuration()
         values = {name: getattr(configuration, name) for name in type(configuration).model_fields}
-        program = runtime.blocking.create(Program(program_id="coffee", marketplace_id="EU", **values))
-        runtime.blocking.create(
+        program = runtime.sync_store.create(Program(program_id="coffee", marketplace_id="EU", **values))
+        runtime.sync_store.create(
             ProgramVersion(
                 program_id="coffee",
                 marketplace_id="EU",

@@ -24,7 +24,7 @@ from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.identity.tokens import Caller, Verifier, keys_at
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail.event_mail import Mailer, Message, sender_from
-from tablewright.runtime.mail.mail_transport import Refused, SesTransport
+from tablewright.runtime.mail.mail_transport import MailRefused, SesTransport
 from tablewright.store import Consumer, Store, Unavailable
 from tablewright.systems import load
 from tests.runtime.mail_server import free_port
@@ -193,10 +193,13 @@ def test_mail_waits_for_a_ses_that_cannot_be_reached(store: Store) -> None:
 @pytest.mark.parametrize(
     ("told", "outcome"),
     [
-        ("Email address is not verified. The following identities failed the check in region US-EAST-1: {to}", Refused),
+        (
+            "Email address is not verified. The following identities failed the check in region US-EAST-1: {to}",
+            MailRefused,
+        ),
         ("Email address is not verified. The following identities failed the check: {to}, {from}", Unavailable),
         ("Email address is not verified. The following identities failed the check: x{from}, example.org", Unavailable),
-        ("Address is on the suppression list", Refused),
+        ("Address is on the suppression list", MailRefused),
     ],
 )
 def test_a_recipient_that_ses_does_not_take_is_refused(told: str, outcome: type[Exception]) -> None:

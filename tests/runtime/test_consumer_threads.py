@@ -88,7 +88,7 @@ def test_dead_letters_are_listed_in_pages_around_one_that_cannot_be_read() -> No
         wait_for(lambda: state(admin)["dead_letters"] == 6)
         assert len(admin.get(path).json()["dead_letters"]) == 6
         letters = CheckpointTable.of(internal_table).dead_letter.of_consumer(consumer="tests.titles")
-        kept = list(served.runtime.blocking.iterate(letters))
+        kept = list(served.runtime.sync_store.iterate(letters))
         key = {name: value for name, value in kept[2].item().items() if name in ("PK", "SK")}
         raw.spoil(served, internal_table, key, attempts={"S": "many"})
         pages, told, cursor = [], [], None
@@ -213,8 +213,8 @@ def test_events_are_kept_for_thirty_days() -> None:
     with serving(load("tasks")) as served:
         admin = served.client("root", "Admins")
         write(admin, "first")
-        (event,) = wait_for(lambda: list(served.runtime.blocking.iterate(Event.of_source(source="tasks"))))
+        (event,) = wait_for(lambda: list(served.runtime.sync_store.iterate(Event.of_source(source="tasks"))))
         assert event.ttl is not None
         assert (event.ttl - event.at).days in (29, 30)
         served.clock.advance(31 * 86400)
-        assert list(served.runtime.blocking.iterate(Event.of_source(source="tasks"))) == []
+        assert list(served.runtime.sync_store.iterate(Event.of_source(source="tasks"))) == []

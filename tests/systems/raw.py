@@ -14,7 +14,7 @@ Item = dict[str, dict[str, Any]]
 def ask(served: Served, operation: str, table: Table, **body: Any) -> dict[str, Any]:
     """One request of DynamoDB's about a table of a system."""
     name = served.runtime.settings.table_prefix + table.name
-    backend = served.runtime.blocking.backend
+    backend = served.runtime.sync_store.backend
     return backend.call(Request(operation, {"TableName": name, **body}))
 
 

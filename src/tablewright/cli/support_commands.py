@@ -95,13 +95,13 @@ def _done(settings: Settings, steps: StepProgress, job: str, *, dry_run: bool) -
 
         if job == "rebuild-metrics":
             alone = settings.is_embedded
-            return maintenance_jobs.rebuild_metrics(runtime.blocking, tell, settle=settle_of(runtime), alone=alone)
+            return maintenance_jobs.rebuild_metrics(runtime.sync_store, tell, settle=settle_of(runtime), alone=alone)
         if job == "migrate-shards":
             try:
-                return maintenance_jobs.migrate_shards(runtime.blocking, tell)
+                return maintenance_jobs.migrate_shards(runtime.sync_store, tell)
             except maintenance_jobs.Unfinished as error:
                 raise FoundError(str(error)) from None
-        return maintenance_jobs.collect_orphans(runtime.blocking, tell, dry_run=dry_run)
+        return maintenance_jobs.collect_orphans(runtime.sync_store, tell, dry_run=dry_run)
 
     return _opened(settings, steps, job.replace("-", " "), work, instead="add --url http://127.0.0.1:8080")
 
@@ -127,7 +127,7 @@ def _opened(
             raise
         raise UsageError(f"{error}; if that is `tablewright up`, {instead}") from None
     try:
-        runtime.blocking.ensure_tables(internal_table, *systems[0].tables)
+        runtime.sync_store.ensure_tables(internal_table, *systems[0].tables)
         steps.begin(what)
         return work(runtime, lambda done, total: steps.update(what, done, total or done))
     except (StoreError, ModelError) as error:
@@ -148,7 +148,7 @@ def _export(options: argparse.Namespace) -> int:
 
         try:
             export = Export(
-                runtime.blocking,
+                runtime.sync_store,
                 Path(options.out),
                 runtime.privacy_secret,
                 runtime.now,

@@ -3,12 +3,12 @@
 ServiceProblem
 ├── Unauthenticated     no valid token
 ├── Forbidden           the caller is not allowed to
-├── Missing             not found
+├── ResourceNotFound    not found
 ├── Invalid             the request does not fit the stored data
-├── Clash               a conflict with the current state: a duplicate, a step that is not allowed
+├── StateConflict       a conflict with the current state: a duplicate, a step that is not allowed
 ├── TooLarge            more than can be stored
-├── TooMany             too many requests; try again after ``retry_after`` seconds
-└── Unready             something that the service depends on is unavailable
+├── TooManyRequests     too many requests; try again after ``retry_after`` seconds
+└── ServiceUnavailable  something that the service depends on is unavailable
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Forbidden(ServiceProblem):
     kind = "forbidden"
 
 
-class Missing(ServiceProblem):
+class ResourceNotFound(ServiceProblem):
     kind = "not-found"
 
 
@@ -48,7 +48,7 @@ class Invalid(ServiceProblem):
     kind = "invalid"
 
 
-class Clash(ServiceProblem):
+class StateConflict(ServiceProblem):
     kind = "conflict"
 
 
@@ -56,7 +56,7 @@ class TooLarge(ServiceProblem):
     kind = "too-large"
 
 
-class TooMany(ServiceProblem):
+class TooManyRequests(ServiceProblem):
     kind = "too-many-requests"
 
     def __init__(self, message: str, retry_after: float) -> None:
@@ -64,5 +64,5 @@ class TooMany(ServiceProblem):
         self.retry_after = retry_after
 
 
-class Unready(ServiceProblem):
+class ServiceUnavailable(ServiceProblem):
     kind = "unavailable"

@@ -111,7 +111,7 @@ class Runtime:
     settings: Settings
     store: AsyncStore
     # The same data by blocking calls, for consumers and commands, which run in threads.
-    blocking: Store
+    sync_store: Store
     metrics: Metrics
     secrets: Secrets
     verifier: tokens.Verifier
@@ -152,19 +152,19 @@ class Runtime:
             "on_capacity": metrics.on_capacity,
             "blobs": _blobs(settings, engine),
         }
-        blocking = Store(backend, **options)
+        sync_store = Store(backend, **options)
         mailer = event_mail.Mailer(
-            blocking,
+            sync_store,
             transport,
             sender,
             count=lambda outcome: metrics.mail.labels(outcome).inc(),
             clock=lambda: datetime.fromtimestamp(clock(), UTC),
-            alone_since=datetime.fromtimestamp(clock(), UTC) if settings.is_embedded else None,
+            sole_sender_since=datetime.fromtimestamp(clock(), UTC) if settings.is_embedded else None,
         )
         return cls(
             settings=settings,
             store=AsyncStore(backend, **options),
-            blocking=blocking,
+            sync_store=sync_store,
             metrics=metrics,
             secrets=secrets,
             verifier=verifier,
@@ -190,7 +190,7 @@ class Runtime:
         return datetime.fromtimestamp(self.clock(), UTC)
 
     def close(self) -> None:
-        self.blocking.close()
+        self.sync_store.close()
         if self._engine is not None:
             self._engine.close()
 

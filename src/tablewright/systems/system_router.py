@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from tablewright.runtime import Clash
+from tablewright.runtime import StateConflict
 from tablewright.store import Unreadable
 from tablewright.systems.unreadable_log import UnreadableLog
 
@@ -42,7 +42,7 @@ class SystemRouter(APIRouter):
                 log: UnreadableLog = arguments[self._service].unreadable_log
                 log.add(error)
                 remedy = self._remedies.get(error.entity, _REPAIR)
-                raise Clash(
+                raise StateConflict(
                     f"{error.entity} {error.key} is stored in a form that cannot be read ({error.reason}): {remedy}",
                     entity=error.entity,
                 ) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from tablewright.runtime.events.event_log import Event, events_in, published
+from tablewright.runtime.events.event_log import Event, event_filter, events_in
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.store import AnyChange, Consumer, Effects, Put, Store
 
@@ -30,7 +30,7 @@ def test_a_subscriber_is_shown_the_events_of_its_source_and_types() -> None:
         def subscriber(changes: Sequence[AnyChange], effects: Effects) -> None:
             shown.extend(changes)
 
-        wanted = published("tasks", ["Moved", "Closed"])
+        wanted = event_filter("tasks", ["Moved", "Closed"])
         consumer = Consumer(
             store, events_table, subscriber, name="subscriber", checkpoints=internal_table, change_filter=wanted
         )

@@ -14,7 +14,7 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.runtime import logs
-from tablewright.runtime.errors import TooMany
+from tablewright.runtime.errors import TooManyRequests
 from tablewright.runtime.http.rate_limit import RateLimit
 from tablewright.store import AlreadyExists
 from tablewright.systems import load
@@ -126,12 +126,12 @@ def test_the_bucket_of_a_caller_fills_again() -> None:
     limit = RateLimit(2.0, 2, clock=lambda: now)
     limit.take("a")
     limit.take("a")
-    with pytest.raises(TooMany) as refused:
+    with pytest.raises(TooManyRequests) as refused:
         limit.take("a")
     assert refused.value.retry_after == 0.5
     now = 0.5
     limit.take("a")
-    with pytest.raises(TooMany):
+    with pytest.raises(TooManyRequests):
         limit.take("a")
 
 
@@ -139,7 +139,7 @@ def test_the_bucket_of_a_caller_fills_again() -> None:
 def test_metrics_count_requests_capacity_conditions_and_errors(served: Served, agent: httpx.Client) -> None:
     ticket = agent.post("/tickets", json={"caller_id": "c", "issue_description": "no sound"}).json()
     agent.get(f"/tickets/{ticket['ticket_id']}")
-    store = served.runtime.blocking
+    store = served.runtime.sync_store
     stored = store.get(Ticket.by_id(ticket_id=UUID(ticket["ticket_id"])))
     assert stored is not None
     with pytest.raises(AlreadyExists):

@@ -82,7 +82,7 @@ def test_demo_data_is_wanted_still_when_the_first_start_was_cut_short_before_the
         try:
             assert asyncio.run(wants_demo(runtime, systems))
             # As far as it came.
-            runtime.blocking.ensure_tables(events_table, *systems[0].tables)
+            runtime.sync_store.ensure_tables(events_table, *systems[0].tables)
         finally:
             runtime.close()
 

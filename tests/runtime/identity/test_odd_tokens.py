@@ -14,7 +14,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tablewright.runtime.errors import Unauthenticated, Unready
+from tablewright.runtime.errors import ServiceUnavailable, Unauthenticated
 from tablewright.runtime.identity import tokens
 from tablewright.runtime.identity.tokens import Keys, Verifier, keys_at, parse_keys
 
@@ -78,7 +78,7 @@ def test_keys_that_come_too_slowly_are_not_waited_for(monkeypatch: pytest.Monkey
     monkeypatch.setattr(tokens, "_FETCH_TIMEOUT", 0.3)
     issuer = Dripping()
     try:
-        with pytest.raises(Unready):
+        with pytest.raises(ServiceUnavailable):
             asyncio.run(asyncio.wait_for(keys_at(issuer.url)(), 10))
     finally:
         issuer.close()
@@ -86,5 +86,5 @@ def test_keys_that_come_too_slowly_are_not_waited_for(monkeypatch: pytest.Monkey
 
 def test_keys_at_what_is_no_address_cannot_be_read() -> None:
     for url in ("", "::", "http://[", "http://\x00"):
-        with pytest.raises(Unready):
+        with pytest.raises(ServiceUnavailable):
             asyncio.run(asyncio.wait_for(keys_at(url)(), 10))

@@ -17,7 +17,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tablewright.runtime.errors import ServiceProblem, Unauthenticated, Unready
+from tablewright.runtime.errors import ServiceProblem, ServiceUnavailable, Unauthenticated
 from tablewright.runtime.identity.tokens import Caller, Verifier, keys_at, parse_keys
 
 ISSUER = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Example"
@@ -290,7 +290,7 @@ def test_while_the_issuer_is_down_known_keys_go_on(desk: Desk, issuer: Issuer, k
 def test_an_issuer_that_was_never_there_is_no_fault_of_the_caller(desk: Desk, issuer: Issuer, keys: list[Key]) -> None:
     issuer.status = 503
     for _ in range(5):
-        told = desk.refusal(signed(keys[0]), Unready)
+        told = desk.refusal(signed(keys[0]), ServiceUnavailable)
     assert told == "tokens cannot be verified at the moment: the keys of their issuer cannot be fetched"
     assert issuer.asked == 1
     issuer.status = 200
@@ -306,7 +306,7 @@ def test_nobody_waits_for_a_slow_issuer_who_has_a_known_key(keys: list[Key]) -> 
         async def fetch() -> Any:
             if not answers:
                 await slow.wait()
-                raise Unready("no answer")
+                raise ServiceUnavailable("no answer")
             return answers.pop()
 
         verifier = Verifier(ISSUER, CLIENT, fetch, clock=lambda: now[0])
@@ -330,13 +330,13 @@ def test_nobody_waits_for_a_slow_issuer_who_has_a_known_key(keys: list[Key]) -> 
 
 
 def test_an_address_where_nobody_answers_is_the_same() -> None:
-    Desk("http://127.0.0.1:9/jwks.json").refusal(signed(Key("k")), Unready)
+    Desk("http://127.0.0.1:9/jwks.json").refusal(signed(Key("k")), ServiceUnavailable)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"keys": 7}', b'{"keys": [1, {}]}', b"x" * 200_000])
 def test_what_is_no_key_set_has_no_keys(desk: Desk, issuer: Issuer, keys: list[Key], body: bytes) -> None:
     issuer.body = body
-    desk.refusal(signed(keys[0]), Unready)
+    desk.refusal(signed(keys[0]), ServiceUnavailable)
 
 
 def test_keys_of_no_use_are_passed_over(keys: list[Key]) -> None:

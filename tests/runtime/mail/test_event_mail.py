@@ -22,7 +22,7 @@ from cryptography.x509.oid import NameOID
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.mail import mail_transport
-from tablewright.runtime.mail.event_mail import Delivery, Mailer, Message, digest, is_address, sender_from
+from tablewright.runtime.mail.event_mail import Mailer, MailRecord, Message, digest, is_address, sender_from
 from tablewright.runtime.mail.mail_transport import FolderTransport, SmtpTransport, Transport
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, SettingsError
@@ -37,18 +37,25 @@ MESSAGE = Message("grace@example.org", "It happened", "At last.\n")
 class Office:
     """A mailer with a clock that is moved on, and what it counts."""
 
-    def __init__(self, carrier: Transport, store: Store | None = None, *, alone_since: datetime | None = None) -> None:
+    def __init__(
+        self, carrier: Transport, store: Store | None = None, *, sole_sender_since: datetime | None = None
+    ) -> None:
         self.now = NOON
         self.counted: list[str] = []
         self.store = store or Store.open(None, clock=lambda: self.now.timestamp())
         self.store.ensure_tables(internal_table)
         sender = sender_from("Tasks <tasks@example.org>")
         self.mailer = Mailer(
-            self.store, carrier, sender, count=self.counted.append, clock=lambda: self.now, alone_since=alone_since
+            self.store,
+            carrier,
+            sender,
+            count=self.counted.append,
+            clock=lambda: self.now,
+            sole_sender_since=sole_sender_since,
         )
 
-    def delivery(self, recipient: str = MESSAGE.recipient) -> Delivery:
-        found = self.store.get(Delivery.by_recipient(event_id=EVENT.event_id, recipient=digest(recipient)))
+    def delivery(self, recipient: str = MESSAGE.recipient) -> MailRecord:
+        found = self.store.get(MailRecord.by_recipient(event_id=EVENT.event_id, recipient=digest(recipient)))
         assert found is not None
         return found
 
@@ -130,12 +137,12 @@ def test_another_process_waits_and_takes_over_only_when_the_claim_has_run_out(se
 @pytest.mark.requirement("TM8")
 def test_a_process_that_is_alone_does_not_wait_for_a_dead_one(server: MailServer) -> None:
     """What it is sending itself is not sent a second time meanwhile, by another of its threads."""
-    first = Office(Dying(server.url), alone_since=NOON)
+    first = Office(Dying(server.url), sole_sender_since=NOON)
     for outcome in (Died, Unavailable):
         with pytest.raises(outcome):
             first.mailer.send(EVENT, MESSAGE)
     later = NOON + timedelta(seconds=1)
-    second = Office(SmtpTransport(server.url), first.store, alone_since=later)
+    second = Office(SmtpTransport(server.url), first.store, sole_sender_since=later)
     first.now = second.now = later
     second.mailer.send(EVENT, MESSAGE)
     assert second.counted == ["sent"]

@@ -129,7 +129,7 @@ def test_a_call_that_was_there_before_there_were_versions_has_version_0(staff: h
         "userStatus": {"S": f"{user}#SCHEDULED"},
     }
     raw.ask(served, "PutItem", calls, Item=item)
-    served.runtime.blocking.repair(calls, dry_run=False)
+    served.runtime.sync_store.repair(calls, dry_run=False)
     call = staff.get(f"/calls/{call_id}").json()
     assert call["version"] == 0
     assert changed(staff, call, "provider", providerId="p-2")["version"] == 1

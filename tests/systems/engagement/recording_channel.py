@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tablewright.systems.engagement.configuration import Channel
-from tablewright.systems.engagement.delivery.channels import Message
+from tablewright.systems.engagement.delivery.channels import ChannelMessage
 
 
 class Post:
     """A channel that keeps what it is given, or does what it is told instead."""
 
     def __init__(self) -> None:
-        self.sent: list[Message] = []
-        self.instead: Callable[[Message], str | None] = lambda message: None
+        self.sent: list[ChannelMessage] = []
+        self.instead: Callable[[ChannelMessage], str | None] = lambda message: None
 
     def check(self, channel: Channel) -> None:
         pass
 
-    def send(self, message: Message) -> str | None:
+    def send(self, message: ChannelMessage) -> str | None:
         refusal = self.instead(message)
         if refusal is None:
             self.sent.append(message)

@@ -30,7 +30,7 @@ def fill(served: Served, ticket_id: str, operators: list[str]) -> None:
         for number, operator in enumerate(operators)
     ]
     for each in made:
-        served.runtime.blocking.create(each)
+        served.runtime.sync_store.create(each)
 
 
 def pages(client: httpx.Client, ticket_id: str, limit: int) -> list[list[str]]:

@@ -54,7 +54,7 @@ def test_inserts_changes_and_feedback_are_counted(served: Served, staff: httpx.C
 
     wait_for(counted)
     # Removals count as well, and what a ticket was worth goes with it.
-    served.runtime.blocking.delete(Ticket.by_id(ticket_id=first["ticket_id"]))
+    served.runtime.sync_store.delete(Ticket.by_id(ticket_id=first["ticket_id"]))
     wait_for(lambda: metrics(staff)["resolved"] == before["resolved"])
     assert by_status(staff)["READY"] == before["tickets_by_status"]["READY"]
 
@@ -65,7 +65,7 @@ def test_a_rebuild_gives_the_same_numbers_while_writes_go_on(served: Served, sta
     for _ in range(20):
         moved(staff, opened(staff), "PROCESSING")
     # Somebody has spoilt the numbers.
-    served.runtime.blocking.put(Metric(metric_name="tickets_by_status#PROCESSING", count_value=-7))
+    served.runtime.sync_store.put(Metric(metric_name="tickets_by_status#PROCESSING", count_value=-7))
     assert admin.post("/metrics/rebuild").status_code == 202
     for _ in range(10):
         opened(staff)
@@ -73,7 +73,7 @@ def test_a_rebuild_gives_the_same_numbers_while_writes_go_on(served: Served, sta
     assert state["failed"] is None
 
     def right() -> bool:
-        stored = list(served.runtime.blocking.iterate(Ticket))
+        stored = list(served.runtime.sync_store.iterate(Ticket))
         counts = dict.fromkeys(by_status(staff), 0)
         for ticket in stored:
             counts[ticket.status] += 1
@@ -85,7 +85,7 @@ def test_a_rebuild_gives_the_same_numbers_while_writes_go_on(served: Served, sta
 @pytest.mark.requirement("SU11")
 def test_a_second_consumer_by_mistake_counts_nothing_twice(served: Served, staff: httpx.Client) -> None:
     before = by_status(staff)
-    second = Consumer(served.runtime.blocking, tickets, count, name="support.metrics", checkpoints=internal_table)
+    second = Consumer(served.runtime.sync_store, tickets, count, name="support.metrics", checkpoints=internal_table)
     for _ in range(5):
         opened(staff)
         second.run_once()

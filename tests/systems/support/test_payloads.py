@@ -62,7 +62,7 @@ def test_a_large_payload_comes_back_and_goes_with_what_replaces_it(served: Serve
     assert grown["data_size"] == len(LARGE.encode()) + 1
     assert moved(staff, grown, "PROCESSING")["data_size"] == grown["data_size"]
     assert staff.get(f"{path}/data").json() == {"data": LARGE + "!"}
-    served.runtime.blocking.delete(Ticket.by_id(ticket_id=ticket["ticket_id"]))
+    served.runtime.sync_store.delete(Ticket.by_id(ticket_id=ticket["ticket_id"]))
     assert files(served) == before
 
 
@@ -204,5 +204,5 @@ def test_payloads_are_kept_in_a_bucket_when_there_is_one(
             state = finished(admin, job)
             assert (state["failed"], len(keys())) == (None, left)
             assert ": 1 (" in state["outcome"]
-        served.runtime.blocking.delete(Ticket.by_id(ticket_id=ticket["ticket_id"]))
+        served.runtime.sync_store.delete(Ticket.by_id(ticket_id=ticket["ticket_id"]))
         assert keys() == []

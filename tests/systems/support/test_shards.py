@@ -91,7 +91,7 @@ def test_tickets_are_spread_anew_under_load(served: Served, deploy: Callable[[in
     assert state["outcome"].endswith("every ticket is in its shard")
     deploy(STATUS_SHARDS, None)
     assert [each["ticket_id"] for each in read(staff, "FAILED", 50) if each["ticket_id"] in steady] == newest_first
-    assert served.runtime.blocking.verify(Ticket).is_clean
+    assert served.runtime.sync_store.verify(Ticket).is_clean
 
 
 @pytest.mark.requirement("SU16")

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tablewright.engine import Engine
-from tablewright.runtime.errors import Clash
+from tablewright.runtime.errors import StateConflict
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.store import AsyncStore
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
@@ -53,7 +53,7 @@ def test_a_lock_that_cannot_be_had_in_time_is_a_conflict(monkeypatch: pytest.Mon
     async def work() -> None:
         made = TicketLocks()
         async with made.of("t-1"):
-            with pytest.raises(Clash, match="too many requests are writing to ticket t-1"):
+            with pytest.raises(StateConflict, match="too many requests are writing to ticket t-1"):
                 async with made.of("t-1"):
                     raise AssertionError("it is not its turn")
 

@@ -239,7 +239,7 @@ def test_a_metric_that_cannot_be_read_says_that_a_rebuild_helps_and_it_does(quie
     assert (refused.status_code, "rebuild" in refused.json()["detail"]) == (409, True)
     admin.post("/metrics/rebuild")
     wait_for(lambda: staff.get("/metrics").status_code == 200)
-    wait_for(lambda: quiet.runtime.blocking.get(Metric.by_name(metric_name=name)) is not None)
+    wait_for(lambda: quiet.runtime.sync_store.get(Metric.by_name(metric_name=name)) is not None)
     assert staff.get("/metrics").json()["tickets_by_status"]["NEW"] == 1
 
 
@@ -251,7 +251,7 @@ def test_an_export_has_the_rest_and_says_what_it_left_out(quiet: Served, tmp_pat
     spoil_event(quiet, made[2], 1)
     session = machine.post("/sessions", json={"user_id": "u"}).json()["session_id"]
     spoil(quiet, {"PK": {"S": f"SESSION#{session}"}, "SK": {"S": "METADATA"}}, "expires_at", {"S": "x"})
-    export = Export(quiet.runtime.blocking, tmp_path, b"secret", quiet.runtime.now)
+    export = Export(quiet.runtime.sync_store, tmp_path, b"secret", quiet.runtime.now)
     assert export.run(lambda done, total: None) == 2
     lines = [json.loads(line) for part in tmp_path.glob("part-*") for line in part.read_text().splitlines()]
     assert {line["ticket_id"] for line in lines} == {made[0], made[3]}

@@ -12,7 +12,7 @@ from tests.systems.tasks.team import Team
 
 def events(team: Team, *task_ids: str) -> list[Event]:
     """What was published about tasks, oldest first."""
-    found = team.served.runtime.blocking.iterate(Event.of_source(source="tasks"))
+    found = team.served.runtime.sync_store.iterate(Event.of_source(source="tasks"))
     about = [event for event in found if event.detail["taskId"] in task_ids]
     return about[::-1]
 

@@ -66,7 +66,7 @@ def office(mail: MailServer) -> Iterator[tuple[Runtime, Clock]]:
     settings |= {"issuer": "https://issuer.example.org", "audience": "tests"}
     runtime = Runtime.open(Settings(**settings), [system], clock=clock)
     try:
-        runtime.blocking.ensure_tables(events_table, internal_table, task_management)
+        runtime.sync_store.ensure_tables(events_table, internal_table, task_management)
         yield runtime, clock
     finally:
         runtime.close()
@@ -87,14 +87,14 @@ def some_work(store: Store) -> None:
 
 def consumer(runtime: Runtime, clock: Clock, mail: MailServer, name: str, backend: Any = None) -> Consumer:
     """A consumer as a process of its own has it."""
-    store = Store(backend or runtime.blocking.backend, clock=clock)
+    store = Store(backend or runtime.sync_store.backend, clock=clock)
     mailer = Mailer(
         store,
         SmtpTransport(mail.url),
         sender_from("tasks@example.org"),
         clock=lambda: datetime.fromtimestamp(clock(), UTC),
     )
-    found = handlers.consumers(replace(runtime, blocking=store, mailer=mailer))
+    found = handlers.consumers(replace(runtime, sync_store=store, mailer=mailer))
     each = next(each for each in found if each.name == name)
     table: Table = each.table
     settings: ConsumerSettings = {"batch_size": each.batch_size, "max_changes": each.max_changes}
@@ -121,8 +121,8 @@ def test_a_publisher_that_dies_loses_no_event_and_makes_none_twice() -> None:
 
     def publish(last: int | None, after: bool) -> int:
         with office(mail) as (runtime, clock):
-            some_work(runtime.blocking)
-            mortal = Mortal(runtime.blocking.backend, last, after=after)
+            some_work(runtime.sync_store)
+            mortal = Mortal(runtime.sync_store.backend, last, after=after)
             first = consumer(runtime, clock, mail, "tasks.events", mortal)
             if last is None:
                 first.run_once()
@@ -131,12 +131,12 @@ def test_a_publisher_that_dies_loses_no_event_and_makes_none_twice() -> None:
                     first.run_once()
                 clock.advance(120)
                 consumer(runtime, clock, mail, "tasks.events").run_once()
-            found = events(runtime.blocking)
+            found = events(runtime.sync_store)
             assert [event.type for event in found] == TYPES, mortal.requests[-1]
             # Nothing was made twice and put over itself: a subscriber would have seen that.
             seen: list[str] = []
             watcher = Consumer(
-                runtime.blocking,
+                runtime.sync_store,
                 events_table,
                 lambda changes, effects: seen.extend(change.kind for change in changes),
                 name="watcher",
@@ -162,9 +162,9 @@ def test_a_mailer_that_dies_loses_no_letter_and_repeats_one_only_in_the_gap() ->
         def send(last: int | None, after: bool) -> int:
             mail.received.clear()
             with office(mail) as (runtime, clock):
-                some_work(runtime.blocking)
+                some_work(runtime.sync_store)
                 consumer(runtime, clock, mail, "tasks.events").run_once()
-                mortal = Mortal(runtime.blocking.backend, last, after=after)
+                mortal = Mortal(runtime.sync_store.backend, last, after=after)
                 first = consumer(runtime, clock, mail, "tasks.mail", mortal)
                 if last is None:
                     first.run_once()
@@ -199,27 +199,27 @@ def is_record(request: Request) -> bool:
 def test_a_place_in_the_stream_that_is_lost_sends_nothing_again() -> None:
     """Checkpoints are set back to the beginning: everything is read again."""
     with MailServer() as mail, office(mail) as (runtime, clock):
-        some_work(runtime.blocking)
+        some_work(runtime.sync_store)
         for name in ("tasks.events", "tasks.mail"):
             consumer(runtime, clock, mail, name).run_once()
-        sent, found = list(mail.received), events(runtime.blocking)
+        sent, found = list(mail.received), events(runtime.sync_store)
         assert len(sent) == 5
         for name in ("tasks.events", "tasks.mail"):
             checkpoints = Consumer(
-                runtime.blocking, events_table, lambda *_: None, name=name, checkpoints=internal_table
+                runtime.sync_store, events_table, lambda *_: None, name=name, checkpoints=internal_table
             )
-            for note in runtime.blocking.run_flow(checkpoints._worker.leases.load()):
-                assert runtime.blocking.delete(note)
+            for note in runtime.sync_store.run_flow(checkpoints._worker.leases.load()):
+                assert runtime.sync_store.delete(note)
         for name in ("tasks.events", "tasks.mail"):
             assert consumer(runtime, clock, mail, name).run_once().records > 0
         assert mail.received == sent
-        assert events(runtime.blocking) == found
+        assert events(runtime.sync_store) == found
 
 
 def test_a_place_in_the_stream_is_noted_after_a_few_events_that_are_mailed() -> None:
     """However many changes come together: each message may take seconds, and a process may die meanwhile."""
     with MailServer() as mail, office(mail) as (runtime, clock):
-        store = runtime.blocking
+        store = runtime.sync_store
         some_work(store)
         task = store.get(Task.by_id(task_id="t-1"))
         assert task is not None

@@ -139,7 +139,7 @@ def test_an_event_that_is_read_again_sends_nothing_again(team: Team, mail: MailS
     # Another consumer, which reads everything from the beginning.
     runtime = team.served.runtime
     handler = next(each.handler for each in handlers.consumers(runtime) if each.name == "tasks.mail")
-    again = Consumer(runtime.blocking, events_table, handler, name=f"again-{team.mark}", checkpoints=internal_table)
+    again = Consumer(runtime.sync_store, events_table, handler, name=f"again-{team.mark}", checkpoints=internal_table)
     assert again.run_once().records >= 4
     assert mail.received == before
     assert again.dead_letters() == []

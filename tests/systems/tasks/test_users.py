@@ -79,7 +79,7 @@ def test_a_profile_that_anybody_changes_counts_at_once(team: Team) -> None:
     """However often it was read before, and whoever changes it: another process, or somebody at the table itself."""
     task_id, grace = team.task(), team.member("grace")
     member = team.client(grace, "Members")
-    store = team.served.runtime.blocking
+    store = team.served.runtime.sync_store
     for status, answer in ((UserStatus.DEACTIVATED, 403), (UserStatus.ACTIVE, 200)) * 3:
         store.update(User.by_id(user_id=grace), user_status=status)
         assert [member.get(f"/tasks/{task_id}").status_code for _ in range(3)] == [answer] * 3

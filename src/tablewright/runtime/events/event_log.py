@@ -6,7 +6,7 @@
 
 A publisher turns changes into events and stores them in the same transaction as its checkpoint: there is an event
 exactly if the write was committed, whatever crashes. The id of an event is derived from its change, so it stays the
-same. Subscribers get every event, or those that they filter for (``published``), at least once, and have to tolerate
+same. Subscribers get every event, or those that they filter for (``event_filter``), at least once, and have to tolerate
 repetition; in order, as long as the stream has one shard at a time.
 """
 
@@ -33,8 +33,8 @@ from tablewright.store import (
 
 # What other packages use.
 __all__ = [
+    "event_filter",
     "events_in",
-    "published",
 ]
 
 KEPT_FOR = timedelta(days=30)
@@ -92,7 +92,7 @@ def publisher(source: str, translate: Translate, count: Callable[[str], Any] = l
     return publish
 
 
-def published(source: str, types: Collection[str]) -> ChangeFilter:
+def event_filter(source: str, types: Collection[str]) -> ChangeFilter:
     """That a subscriber wants events of one source and some types: it is not even shown the others."""
     sources, kinds = {"S": source}, [{"S": type_} for type_ in types]
 

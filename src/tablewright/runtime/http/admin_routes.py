@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from tablewright.model import Selection
 from tablewright.runtime.consumer_threads import ConsumerThreads
-from tablewright.runtime.errors import Clash, Missing
+from tablewright.runtime.errors import ResourceNotFound, StateConflict
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.http.dependencies import Cursor, Limit, allow, runtime_of
 from tablewright.runtime.identity.tokens import ADMINS, Caller
@@ -153,7 +153,7 @@ async def replay(name: str, sequence: str, request: Request, _: Admin) -> None:
     try:
         await asyncio.to_thread(threads.consumer(name).replay, dead_letter)
     except Exception as error:
-        raise Clash(f"the dead letter failed again: {type(error).__name__}") from error
+        raise StateConflict(f"the dead letter failed again: {type(error).__name__}") from error
 
 
 def _dead_letters_of(name: str) -> Selection[DeadLetter]:
@@ -171,7 +171,7 @@ async def _find_dead_letter(reader: AsyncTolerantReader, name: str, sequence: st
             return found
         cursor = page.cursor
         if cursor is None:
-            raise Missing(f"{name} has no dead letter {sequence}")
+            raise ResourceNotFound(f"{name} has no dead letter {sequence}")
 
 
 def _reader(request: Request) -> AsyncTolerantReader:
@@ -181,7 +181,7 @@ def _reader(request: Request) -> AsyncTolerantReader:
 def _known(request: Request, name: str) -> ConsumerThreads:
     threads = _threads(request)
     if name not in threads.names:
-        raise Missing(f"there is no consumer {name}; there are {', '.join(threads.names)}")
+        raise ResourceNotFound(f"there is no consumer {name}; there are {', '.join(threads.names)}")
     return threads
 
 

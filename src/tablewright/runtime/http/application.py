@@ -44,7 +44,7 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
     """
     if services is None:
         services = services_of(runtime, systems)
-    threads = ConsumerThreads(runtime.blocking, _consumer_specs(runtime, systems, services), runtime.metrics)
+    threads = ConsumerThreads(runtime.sync_store, _consumer_specs(runtime, systems, services), runtime.metrics)
     background = [each for system in systems for each in system.background(runtime, services[system.name])]
 
     @asynccontextmanager

@@ -18,7 +18,7 @@ from ipaddress import ip_address
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from tablewright.runtime.errors import Missing
+from tablewright.runtime.errors import ResourceNotFound
 from tablewright.runtime.http.dependencies import runtime_of
 from tablewright.runtime.http.problems import KINDS
 from tablewright.runtime.system import Runtime, System
@@ -51,7 +51,7 @@ async def tokens(request: Request) -> Response:
     runtime = runtime_of(request)
     issuer = runtime.issuer
     if issuer is None or not _is_private(runtime, request):
-        raise Missing("tokens are given out in development, on this machine only; see `tablewright token`")
+        raise ResourceNotFound("tokens are given out in development, on this machine only; see `tablewright token`")
     found: list[System] = request.app.state.systems
     # A user may have other groups in another system.
     users = {(user.user_id, user.groups): user for system in found for user in system.demo_users}
@@ -72,7 +72,7 @@ async def tokens(request: Request) -> Response:
 @router.get("/problems/{kind}")
 async def problem_page(kind: str) -> Response:
     if kind not in KINDS:
-        raise Missing(f"there is no problem type {kind}; there are {', '.join(KINDS)}")
+        raise ResourceNotFound(f"there is no problem type {kind}; there are {', '.join(KINDS)}")
     status, title = KINDS[kind]
     text = (
         f"<!doctype html><meta charset=utf-8><title>{escape(kind)}</title><h1>{escape(kind)}</h1><p>{status}: {title}."

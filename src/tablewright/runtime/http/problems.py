@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
-from tablewright.runtime.errors import ServiceProblem, TooMany, Unauthenticated
+from tablewright.runtime.errors import ServiceProblem, TooManyRequests, Unauthenticated
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -175,7 +175,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceProblem)
     kind = error.kind if error.kind in KINDS else type(error).kind
     response = problem(kind, str(error), request_id(request), **error.details)
-    if isinstance(error, TooMany):
+    if isinstance(error, TooManyRequests):
         response.headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
     if isinstance(error, Unauthenticated):
         response.headers["WWW-Authenticate"] = "Bearer"

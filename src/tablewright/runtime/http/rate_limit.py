@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from tablewright.runtime.errors import TooMany
+from tablewright.runtime.errors import TooManyRequests
 
 # Callers that are remembered; the least recent one is forgotten first, with a full bucket.
 _MAX_CALLERS = 10_000
@@ -23,7 +23,7 @@ class RateLimit:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, caller: str) -> None:
-        """Count one request; TooMany if the caller has no tokens left."""
+        """Count one request; TooManyRequests if the caller has no tokens left."""
         now = self._clock()
         tokens, at = self._buckets.pop(caller, (self._burst, now))
         tokens = min(self._burst, tokens + (now - at) * self._rate)
@@ -33,4 +33,4 @@ class RateLimit:
             self._buckets.popitem(last=False)
         if not allowed:
             wait = (1 - tokens) / self._rate
-            raise TooMany(f"too many requests; send the next in {math.ceil(wait)} s", wait)
+            raise TooManyRequests(f"too many requests; send the next in {math.ceil(wait)} s", wait)

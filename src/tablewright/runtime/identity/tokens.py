@@ -23,7 +23,7 @@ from typing import Any
 
 import jwt
 
-from tablewright.runtime.errors import Forbidden, Unauthenticated, Unready
+from tablewright.runtime.errors import Forbidden, ServiceUnavailable, Unauthenticated
 
 # What other packages use.
 __all__ = [
@@ -101,7 +101,7 @@ def keys_at(url: str) -> FetchKeys:
                     raise ValueError("too many keys")
                 return parse_keys(response.json())
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError) as error:
-            raise Unready(_NO_KEYS) from error
+            raise ServiceUnavailable(_NO_KEYS) from error
 
     return fetch
 
@@ -250,9 +250,9 @@ class Verifier:
                 try:
                     self._keys = await self._fetch()
                     self._fetched_at = self._clock()
-                except Unready:
+                except ServiceUnavailable:
                     if not self._keys:
                         raise
         if not self._keys:
-            raise Unready(_NO_KEYS)
+            raise ServiceUnavailable(_NO_KEYS)
         return self._keys

@@ -1,7 +1,7 @@
 """Mail because of events: once for each event and recipient.
 
     event ──▶ each of its messages: claim (a record: sending) ──▶ transport ──▶ record: sent
-          ──▶ record: settled, in the same transaction as the consumer's checkpoint
+          ──▶ record: completed, in the same transaction as the consumer's checkpoint
 
 A process that finds the record ``sent`` sends nothing. One that finds a claim waits until it expires: its owner may be
 alive. So a message is sent twice only if a process dies, or the server's response is lost, between the server's
@@ -29,7 +29,7 @@ from typing import Annotated, Any, Literal
 from tablewright.model import Entity, EpochMillis, EpochSeconds, Expiry, Get, Keys
 from tablewright.runtime.events.event_log import KEPT_FOR, Event
 from tablewright.runtime.internal_tables import internal_table
-from tablewright.runtime.mail.mail_transport import SENT_WITHIN, Deferred, Refused, Transport
+from tablewright.runtime.mail.mail_transport import SENT_WITHIN, Deferred, MailRefused, Transport
 from tablewright.store import AlreadyExists, ConditionFailed, Effects, NotFound, Put, Store, Unavailable
 
 # What other packages use.
@@ -70,7 +70,7 @@ class Message:
     text: str
 
 
-class Delivery(Entity, table=internal_table):
+class MailRecord(Entity, table=internal_table):
     """The record of a message: being sent, sent, or refused."""
 
     event_id: str
@@ -87,13 +87,13 @@ class Delivery(Entity, table=internal_table):
     by_recipient = Get(consistent=True)
 
 
-class Settled(Entity, table=internal_table):
+class MailCompleted(Entity, table=internal_table):
     """A record: all messages about an event have been sent."""
 
     event_id: str
     ttl: Annotated[EpochSeconds | None, Expiry(KEPT_FOR)] = None
 
-    keys = Keys(PK="MAIL#{event_id}", SK="SETTLED")
+    keys = Keys(PK="MAIL#{event_id}", SK="COMPLETED")
 
     by_event = Get(consistent=True)
 
@@ -109,26 +109,26 @@ class Mailer:
         *,
         count: Callable[[str], Any] = lambda outcome: None,
         clock: Callable[[], datetime],
-        alone_since: datetime | None = None,
+        sole_sender_since: datetime | None = None,
     ) -> None:
         """``clock`` gives the time with its zone; ``count`` is called with each outcome: sent, refused, repeated.
 
-        ``alone_since`` is when this process became the only one that can be sending: the owners of earlier claims are
-        dead, so that those need not expire first.
+        ``sole_sender_since`` is when this process became the only one that can be sending: the owners of earlier claims
+        are dead, so that those need not expire first.
         """
         self._store = store
         self._transport = transport
         self._sender = sender
         self._count = count
         self._clock = clock
-        self._dead_until = None if alone_since is None else alone_since + _CLAIM_LASTS
+        self._dead_until = None if sole_sender_since is None else sole_sender_since + _CLAIM_LASTS
 
-    def settle(self, event: Event, messages: Iterable[Message], effects: Effects) -> None:
+    def send_all(self, event: Event, messages: Iterable[Message], effects: Effects) -> None:
         """Send all messages about an event, unless that has been done; ``messages`` is not iterated then.
 
         So a repeated event reaches nobody new, such as a user who was not active when it happened.
         """
-        if self._store.get(Settled.by_event(event_id=event.event_id)) is not None:
+        if self._store.get(MailCompleted.by_event(event_id=event.event_id)) is not None:
             self._count("repeated")
             return
         undelivered: DeadLettered | None = None
@@ -139,7 +139,7 @@ class Mailer:
                 undelivered = error
         if undelivered is not None:
             raise undelivered
-        effects.do(Put(Settled(event_id=event.event_id)))
+        effects.do(Put(MailCompleted(event_id=event.event_id)))
 
     def send(self, event: Event, message: Message) -> None:
         """Send a message, unless it was sent."""
@@ -151,9 +151,9 @@ class Mailer:
             return
         try:
             if mail is None:
-                raise Refused("no address")
+                raise MailRefused("no address")
             self._transport.send(mail)
-        except Refused as refusal:
+        except MailRefused as refusal:
             self._store.update(claim, state="refused", reason=str(refusal))
             self._count("refused")
             _log.warning("mail was refused", extra={"event_id": event.event_id, "code": str(refusal)})
@@ -167,13 +167,13 @@ class Mailer:
             self._store.update(claim, state="sent")
             self._count("sent")
 
-    def _claim(self, event: Event, recipient: str) -> Delivery | None:
+    def _claim(self, event: Event, recipient: str) -> MailRecord | None:
         """Claim the right to send; None if the message has been sent or refused."""
         until = self._clock() + _CLAIM_LASTS
         try:
-            return self._store.create(Delivery(event_id=event.event_id, recipient=recipient, claimed_until=until))
+            return self._store.create(MailRecord(event_id=event.event_id, recipient=recipient, claimed_until=until))
         except AlreadyExists:
-            found = self._store.get(Delivery.by_recipient(event_id=event.event_id, recipient=recipient))
+            found = self._store.get(MailRecord.by_recipient(event_id=event.event_id, recipient=recipient))
         if found is not None and found.state != "sending":
             return None
         if found is None or self._may_be_alive(found):
@@ -184,7 +184,7 @@ class Mailer:
         except (ConditionFailed, NotFound):
             raise Unavailable("another process has begun to send this message") from None
 
-    def _may_be_alive(self, claim: Delivery) -> bool:
+    def _may_be_alive(self, claim: MailRecord) -> bool:
         """Whether the owner of a claim may still be sending."""
         if self._dead_until is not None and claim.claimed_until < self._dead_until:
             return False

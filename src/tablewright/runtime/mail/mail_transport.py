@@ -2,7 +2,7 @@
 
 Unavailable   no mail can be sent now: the server cannot be reached, or somebody has to fix a password or a sender
 Deferred      one recipient cannot get mail now; mail waits for that as well, for some time
-Refused       this message will never be accepted, because of its recipient or its contents
+MailRefused   this message will never be accepted, because of its recipient or its contents
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _QUIT_WITHIN = 2.0
 _LOGIN_CODES = frozenset({530, 534, 535, 538})
 
 
-class Refused(Exception):
+class MailRefused(Exception):
     """A message that will never be accepted; the text is the server's code."""
 
 
@@ -39,7 +39,7 @@ class Deferred(Unavailable):
 class Transport(Protocol):
     """Sends messages to one recipient each.
 
-    Raises Unavailable (or Deferred) for what is worth another try, and Refused for what is not.
+    Raises Unavailable (or Deferred) for what is worth another try, and MailRefused for what is not.
     """
 
     def send(self, message: EmailMessage) -> None: ...
@@ -143,7 +143,7 @@ class _SecureSession(_Session, smtplib.SMTP_SSL):
 
 def _outcome(code: int) -> Exception:
     if 500 <= code < 600 and code not in _LOGIN_CODES:
-        return Refused(str(code))
+        return MailRefused(str(code))
     return Unavailable(f"the mail server responded with {code}")
 
 
@@ -199,7 +199,7 @@ class SesTransport:
             named = set(re.findall(r"[^\s,;:]+@[^\s,;:]+", text))
             if sender.lower() in named or ("not verified" in text and recipient.lower() not in named):
                 raise Unavailable("the sender is not a verified identity in SES; verify it") from error
-            raise Refused(code) from error
+            raise MailRefused(code) from error
 
 
 def sender_of(message: EmailMessage) -> str:

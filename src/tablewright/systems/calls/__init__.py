@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tablewright.runtime import ADMINS, CUSTOMERS, MEMBERS, DemoUser, Missing, OnProgress, Runtime, System
+from tablewright.runtime import ADMINS, CUSTOMERS, MEMBERS, DemoUser, OnProgress, ResourceNotFound, Runtime, System
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.calls.api import router
 from tablewright.systems.calls.model import Status, design
@@ -35,7 +35,7 @@ async def _demo(runtime: Runtime, service: Calls, on_progress: OnProgress) -> No
         call_id = f"demo-{number}"
         try:
             call = await service.get(call_id, consistent=True)
-        except Missing:
+        except ResourceNotFound:
             call = await service.create(user, provider, now + timedelta(hours=hours), UNKEYED, call_id=call_id)
         if hours < 0 and call.status is Status.SCHEDULED:
             await service.change_status(call_id, Status.COMPLETED, version=call.version)

@@ -1,7 +1,7 @@
 """The use cases of calls.
 
-A change is based on a version of the call, which whoever wants it has read. If the call has another one by now, nothing
-is written, and they are told (Clash). ``owner`` bounds a use case to the calls of one user: others are not there.
+A change is made to the version of the call that the caller has read. If there is a newer one, nothing is written, and
+the error is StateConflict. ``owner`` limits a use case to the calls of one user: those of others are not found.
 
 A completed call is history. It cannot be rescheduled, reassigned or given to another provider, unless it is set back to
 scheduled first.
@@ -19,7 +19,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tablewright.runtime import Clash, Forbidden, Idempotency, Missing, Responder
+from tablewright.runtime import Forbidden, Idempotency, ResourceNotFound, Responder, StateConflict
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -123,14 +123,14 @@ class Calls:
         """The next call from now on."""
         page = await self._store.query(Call.next_scheduled(user_id=user_id, since=self._now()), limit=1)
         if not page.items:
-            raise Missing(f"user {user_id} has no scheduled calls")
+            raise ResourceNotFound(f"user {user_id} has no scheduled calls")
         return page.items[0]
 
     async def last_completed(self, user_id: str) -> Call:
         """The call that was completed last, by the time that it was scheduled for."""
         page = await self._store.query(Call.last_completed(user_id=user_id), limit=1)
         if not page.items:
-            raise Missing(f"user {user_id} has no completed calls")
+            raise ResourceNotFound(f"user {user_id} has no completed calls")
         return page.items[0]
 
     # -- writing ------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ class Calls:
             # None if it was cancelled in between: the id is free again.
             if first is not None:
                 return await self._respond(responder, request, first, is_new=False)
-        raise Clash(f"call {call.call_id} is being created and cancelled at the same time; send it again")
+        raise StateConflict(f"call {call.call_id} is being created and cancelled at the same time; send it again")
 
     async def _respond(self, responder: Responder[Call, R], request: Any, call: Call, *, is_new: bool) -> R:
         """The response to a call, which is written first if it is new."""
@@ -175,8 +175,8 @@ class Calls:
         return await self._idempotency.execute(self._store, "call", request, responder, work)
 
     async def _first(self, call: Call, owner: str | None) -> Call | None:
-        """The call that has the id of another one, if the same request made it; Clash if it did not."""
-        taken = Clash(f"call {call.call_id} already exists, with other content", kind="already-exists")
+        """The call that has the id of another one, if the same request made it; StateConflict if it did not."""
+        taken = StateConflict(f"call {call.call_id} already exists, with other content", kind="already-exists")
         try:
             first = await self._store.get(Call.by_id(call_id=call.call_id), consistent=True)
         except Unreadable:
@@ -191,7 +191,7 @@ class Calls:
         """Complete a scheduled call, or set a completed one back to scheduled."""
         call = await self._based_on(call_id, version)
         if call.status is status:
-            raise Clash(f"call {call_id} is already {status}")
+            raise StateConflict(f"call {call_id} is already {status}")
         return await self._change(call, status=status)
 
     async def change_provider(self, call_id: str, provider_id: str, *, version: int, owner: str | None = None) -> Call:
@@ -228,14 +228,14 @@ class Calls:
     async def _scheduled(self, call_id: str, version: int, owner: str | None = None) -> Call:
         call = await self._based_on(call_id, version, owner)
         if call.status is not Status.SCHEDULED:
-            raise Clash(f"call {call_id} is {call.status}; only a scheduled call can be changed")
+            raise StateConflict(f"call {call_id} is {call.status}; only a scheduled call can be changed")
         return call
 
     async def _based_on(self, call_id: str, version: int, owner: str | None = None) -> Call:
         """The call, if it has the version that a change is based on."""
         call = await self.get(call_id, owner=owner, consistent=True)
         if call.version != version:
-            raise Clash(
+            raise StateConflict(
                 f"call {call_id} has version {call.version}, and the change is based on {version}; read it again",
                 version=call.version,
             )
@@ -272,9 +272,9 @@ def _content(call: Call) -> tuple[str, str, datetime]:
     return call.user_id, call.provider_id, call.scheduled_for
 
 
-def _missing(call_id: str) -> Missing:
-    return Missing(f"there is no call {call_id}")
+def _missing(call_id: str) -> ResourceNotFound:
+    return ResourceNotFound(f"there is no call {call_id}")
 
 
-def _outrun(call_id: str) -> Clash:
-    return Clash(f"somebody else changed call {call_id} at the same moment; read it again")
+def _outrun(call_id: str) -> StateConflict:
+    return StateConflict(f"somebody else changed call {call_id} at the same moment; read it again")

@@ -6,7 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from tablewright.runtime import ADMINS, MEMBERS, SERVICES, Background, Clash, DemoUser, OnProgress, Runtime, System
+from tablewright.runtime import (
+    ADMINS,
+    MEMBERS,
+    SERVICES,
+    Background,
+    DemoUser,
+    OnProgress,
+    Runtime,
+    StateConflict,
+    System,
+)
 from tablewright.systems.engagement.api import router
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import Run, design
@@ -64,7 +74,7 @@ async def _demo(runtime: Runtime, platform: Platform, on_progress: OnProgress) -
     file = platform.sources.folder / _FILE
     if not file.exists():
         await asyncio.to_thread(demo_customers.write_customers, file, _CUSTOMERS)
-    with suppress(Clash):
+    with suppress(StateConflict):
         configuration = Configuration.model_validate(_DEMO)
         await platform.engagement.put_program("coffee", "EU", configuration, expected=0, by="demo")
     program = await platform.engagement.program("coffee", "EU", consistent=True)

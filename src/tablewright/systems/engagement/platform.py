@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
-from tablewright.runtime import Clash, Idempotency, Invalid, Responder, Runtime
+from tablewright.runtime import Idempotency, Invalid, Responder, Runtime, StateConflict
 from tablewright.store import Cancelled, Outcome, TolerantReader
 from tablewright.systems.engagement.configuration import Configuration, FilesConnector
 from tablewright.systems.engagement.delivery.channels import adapters
@@ -36,7 +36,7 @@ class Platform:
     """Engagement, as a whole."""
 
     def __init__(self, runtime: Runtime) -> None:
-        settings, store = runtime.settings, runtime.blocking
+        settings, store = runtime.settings, runtime.sync_store
         self.unreadable_log = UnreadableLog("engagement", runtime.metrics, runtime.now)
         self.outbound = Outbound(settings.outbound_hosts)
         self.sources = Sources(
@@ -119,9 +119,11 @@ class Platform:
         place = Program.by_id(program_id=program_id, marketplace_id=marketplace_id)
         found = TolerantReader(self._store, self.unreadable_log.add).one(place, consistent=True)
         if found is None:
-            raise Clash(f"there is no program {program_id} in marketplace {marketplace_id}")
+            raise StateConflict(f"there is no program {program_id} in marketplace {marketplace_id}")
         if not isinstance(found, Program):
-            raise Clash(f"program {program_id} is stored in a form that cannot be read ({found.reason}): put it again")
+            raise StateConflict(
+                f"program {program_id} is stored in a form that cannot be read ({found.reason}): put it again"
+            )
         return found
 
 

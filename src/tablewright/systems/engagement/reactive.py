@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tablewright.runtime import Clash, Idempotency, Invalid, Responder
+from tablewright.runtime import Idempotency, Invalid, Responder, StateConflict
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -95,7 +95,7 @@ class Reactive:
         def react(program: Program) -> Reaction:
             try:
                 return self.react(program, event, key, by=by, deadline=deadline)
-            except (Clash, Invalid) as problem:
+            except (StateConflict, Invalid) as problem:
                 if len(programs) == 1:
                     raise
                 return Reaction(program.program_id, "failed", str(problem), None)
@@ -124,9 +124,9 @@ class Reactive:
     ) -> Reaction:
         """What comes of an event; with a key, once for all events of the same sender that have it."""
         if not program.enabled:
-            raise Clash(f"program {program.program_id} is disabled")
+            raise StateConflict(f"program {program.program_id} is disabled")
         if not program.reactive_enabled:
-            raise Clash(f"program {program.program_id} does not react to events: reactiveEnabled is off")
+            raise StateConflict(f"program {program.program_id} does not react to events: reactiveEnabled is off")
         plan = Plan(program.program_id, program.marketplace_id, program.configuration)
         subject = event.subject or Subject(type="program", id=program.program_id)
         store = self._pipeline.store
@@ -168,7 +168,7 @@ class Reactive:
                 continue
             except _Failed as failed:
                 return failed.reaction
-        raise Clash("other requests keep changing this candidate; send the event again")
+        raise StateConflict("other requests keep changing this candidate; send the event again")
 
     def _assessed(
         self, plan: Plan, subject: Subject, event: Event, deadline: float

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
-from tablewright.runtime import Clash, Missing
+from tablewright.runtime import ResourceNotFound, StateConflict
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -91,7 +91,7 @@ class Engagement:
         # Of what is there, no more than its version: what cannot be read is put again like anything else.
         version = await self._reader.version(place)
         if expected not in (None, version):
-            raise Clash(f"program {program_id} is at version {version}, not {expected}; read it again")
+            raise StateConflict(f"program {program_id} is at version {version}, not {expected}; read it again")
         values = {name: getattr(configuration, name) for name in Configuration.model_fields}
         program = Program(program_id=program_id, marketplace_id=marketplace_id, version=version, **values)
         record = ProgramVersion(
@@ -110,7 +110,7 @@ class Engagement:
         except Cancelled as cancelled:
             passing = (AlreadyExists, VersionConflict, Conflict)
             if any(isinstance(reason, passing) for reason in cancelled.reasons):
-                raise Clash(f"program {program_id} has just been changed; read it again") from None
+                raise StateConflict(f"program {program_id} has just been changed; read it again") from None
             raise
         return await self.program(program_id, marketplace_id, consistent=True)
 
@@ -147,17 +147,17 @@ class Engagement:
                 # As it is: what was stored once may not be put any more.
                 changed = Configuration.model_construct(**values)
                 return await self._put(program_id, marketplace_id, changed, expected=program.version, by=by)
-            except Clash:
+            except StateConflict:
                 # Somebody has just put it; it is to be enabled, or disabled, all the same.
                 continue
-        raise Clash(f"other requests keep changing program {program_id}; try again")
+        raise StateConflict(f"other requests keep changing program {program_id}; try again")
 
     async def program(self, program_id: str, marketplace_id: str, *, consistent: bool = False) -> Program:
         found = await self._store.get(
             Program.by_id(program_id=program_id, marketplace_id=marketplace_id), consistent=consistent
         )
         if found is None:
-            raise Missing(f"there is no program {program_id} in marketplace {marketplace_id}")
+            raise ResourceNotFound(f"there is no program {program_id} in marketplace {marketplace_id}")
         return found
 
     async def programs(
@@ -169,7 +169,7 @@ class Engagement:
         )
 
     async def reacting(self, marketplace_id: str) -> TolerantPage[Program]:
-        """Every program of a marketplace that reacts to events; Clash if there are too many to look at."""
+        """Every program of a marketplace that reacts to events; StateConflict if there are too many to look at."""
         found: list[Program] = []
         unreadable: list[Unreadable] = []
         seen, cursor = 0, None
@@ -179,7 +179,7 @@ class Engagement:
             unreadable += page.unreadable
             seen, cursor = seen + len(page.items) + len(page.unreadable), page.cursor
             if seen > MAX_PROGRAMS:
-                raise Clash(
+                raise StateConflict(
                     f"marketplace {marketplace_id} has more than {MAX_PROGRAMS} programs: "
                     "name one of them with programId"
                 )
@@ -207,7 +207,7 @@ class Engagement:
         )
         found = await self._store.get(lookup, consistent=consistent)
         if found is None:
-            raise Missing("there is no such candidate, or it has expired")
+            raise ResourceNotFound("there is no such candidate, or it has expired")
         return found
 
     async def top(
@@ -236,7 +236,7 @@ class Engagement:
             change = Update(found, rejected=True, channels=[], rejection_history=history)
             if await self._done(change, *entries):
                 return await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
-        raise Clash("other requests keep changing this candidate; try again")
+        raise StateConflict("other requests keep changing this candidate; try again")
 
     async def delete(self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject) -> None:
         for _ in range(_ATTEMPTS):
@@ -247,7 +247,7 @@ class Engagement:
             entries = [Delete(entry_of(found, channel)) for channel in found.channels]
             if await self._done(Delete(found), *entries):
                 return None
-        raise Clash("other requests keep changing this candidate; try again")
+        raise StateConflict("other requests keep changing this candidate; try again")
 
     async def _delete_unread(self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject) -> None:
         """Delete a candidate that cannot be read, and its entry for each channel that the program has now."""
@@ -280,7 +280,7 @@ class Engagement:
         lookup = Score.by_model(customer_id=customer_id, subject_id=subject_id, model_id=model_id)
         found = await self._store.get(lookup)
         if found is None:
-            raise Missing(f"the cache has no score of {model_id} for this customer and subject")
+            raise ResourceNotFound(f"the cache has no score of {model_id} for this customer and subject")
         return found
 
     async def scores(self, customer_id: str, subject_id: str) -> TolerantPage[Score]:
@@ -300,7 +300,7 @@ class Engagement:
     async def run(self, program_id: str, marketplace_id: str, run_id: str) -> Run:
         found = await self._store.get(Run.by_id(program_id=program_id, marketplace_id=marketplace_id, run_id=run_id))
         if found is None:
-            raise Missing(f"there is no run {run_id} of program {program_id}")
+            raise ResourceNotFound(f"there is no run {run_id} of program {program_id}")
         return found
 
     async def runs(

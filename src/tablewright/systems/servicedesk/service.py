@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import UUID, uuid4
 
-from tablewright.runtime import Clash, Idempotency, Missing, Responder, TooLarge
+from tablewright.runtime import Idempotency, ResourceNotFound, Responder, StateConflict, TooLarge
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,
@@ -70,7 +70,7 @@ class ServiceDesk:
     async def get(self, ticket_id: UUID, *, consistent: bool = False) -> Ticket:
         ticket = await self._store.get(Ticket.by_id(ticket_id=ticket_id), consistent=consistent)
         if ticket is None:
-            raise Missing(f"there is no ticket {ticket_id}")
+            raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return ticket
 
     async def add_comment(self, ticket_id: UUID, text: str, responder: Responder[Written, R]) -> R:
@@ -97,7 +97,7 @@ class ServiceDesk:
             request = {"ticket_id": ticket_id, "comment_text": cleaned.text}
             return await self._idempotency.execute(self._store, "comment", request, responder, work)
         except NotFound:
-            raise Missing(f"there is no ticket {ticket_id}") from None
+            raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
         except LimitExceeded:
             raise TooLarge(
                 f"ticket {ticket_id} is full: with this comment it would have more than 400 KB; "
@@ -122,15 +122,15 @@ class ServiceDesk:
         ticket = await self.get(ticket_id, consistent=True)
         if status not in FOLLOWING[ticket.status]:
             allowed = " or ".join(sorted(FOLLOWING[ticket.status]))
-            raise Clash(f"ticket {ticket_id} is {ticket.status}; it can become {allowed}, not {status}")
+            raise StateConflict(f"ticket {ticket_id} is {ticket.status}; it can become {allowed}, not {status}")
         try:
             return await self._store.update(
                 Ticket.by_id(ticket_id=ticket_id), status=status, expect={"status": ticket.status}
             )
         except ConditionFailed:
-            raise Clash(f"somebody else changed the status of ticket {ticket_id}; read it again") from None
+            raise StateConflict(f"somebody else changed the status of ticket {ticket_id}; read it again") from None
         except NotFound:
-            raise Missing(f"there is no ticket {ticket_id}") from None
+            raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
 
 
 async def _cleaned(text: str) -> Masked:

@@ -28,7 +28,7 @@ from tablewright.runtime import (
     IdempotencyKey,
     Invalid,
     Limit,
-    Missing,
+    ResourceNotFound,
     Responder,
     allow,
     documented,
@@ -71,9 +71,9 @@ async def _visible(support: Support, ticket_id: str, caller: Caller, *, consiste
         if caller.is_in(*STAFF):
             raise
         # Nobody can tell whose it is.
-        raise Missing(f"there is no ticket {ticket_id}") from None
+        raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
     if not caller.is_in(*STAFF) and ticket.customer_id != caller.user_id:
-        raise Missing(f"there is no ticket {ticket_id}")
+        raise ResourceNotFound(f"there is no ticket {ticket_id}")
     return ticket
 
 

@@ -49,7 +49,7 @@ class SupportFacade:
         """Jobs end with the process; each can be begun again."""
 
     def begin(self, name: str) -> JobState:
-        """Start a job; Clash if it is running."""
+        """Start a job; StateConflict if it is running."""
         self._jobs[name].begin(self._work[name])
         return self._jobs[name].state
 

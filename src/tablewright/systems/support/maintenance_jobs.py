@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from tablewright.runtime import Clash
+from tablewright.runtime import StateConflict
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import BlobUsage, CheckpointTable, Consumer, Finding, RebuildProgress, Remedy, Store
 from tablewright.systems.support.metric_counters import COUNTED, count
@@ -131,10 +131,10 @@ class Job:
         self._state = JobState()
 
     def begin(self, work: Callable[[Tell], str]) -> None:
-        """Start it; Clash if it is running."""
+        """Start it; StateConflict if it is running."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
-                raise Clash(f"{self._name} is already running")
+                raise StateConflict(f"{self._name} is already running")
             self._state = JobState(running=True)
             self._thread = threading.Thread(target=self._run, args=(work,), name=f"support.{self._name}", daemon=True)
             self._thread.start()

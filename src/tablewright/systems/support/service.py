@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tablewright.runtime import Clash, Forbidden, Idempotency, Invalid, Missing, Responder
+from tablewright.runtime import Forbidden, Idempotency, Invalid, ResourceNotFound, Responder, StateConflict
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,
@@ -117,14 +117,14 @@ class Support:
         """A ticket, without data that is outside of its item."""
         found = await self._store.get(Ticket.summary(ticket_id=ticket_id), consistent=consistent)
         if found is None:
-            raise Missing(f"there is no ticket {ticket_id}")
+            raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found
 
     async def data(self, ticket_id: str) -> str:
         """The logs and traces of a ticket."""
         found = await self._store.get(Ticket.by_id(ticket_id=ticket_id))
         if found is None:
-            raise Missing(f"there is no ticket {ticket_id}")
+            raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found.data
 
     async def tickets(self, ticket_ids: Sequence[str]) -> TolerantPage[Ticket]:
@@ -188,7 +188,7 @@ class Support:
     ) -> Ticket:
         if status not in FOLLOWING[expected]:
             allowed = " or ".join(sorted(FOLLOWING[expected]))
-            raise Clash(f"a ticket that is {expected} can become {allowed}, not {status}")
+            raise StateConflict(f"a ticket that is {expected} can become {allowed}, not {status}")
         change = Update(
             Ticket.by_id(ticket_id=ticket_id),
             expect={"status": expected},
@@ -203,9 +203,9 @@ class Support:
         except Cancelled as cancelled:
             reason = cancelled.reasons[0]
             if isinstance(reason, NotFound):
-                raise Missing(f"there is no ticket {ticket_id}") from None
+                raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
             if isinstance(reason, ConditionFailed | Conflict):
-                raise Clash(f"ticket {ticket_id} is no longer {expected}; read it again") from None
+                raise StateConflict(f"ticket {ticket_id} is no longer {expected}; read it again") from None
             raise
         return await self.ticket(ticket_id, consistent=True)
 
@@ -214,7 +214,7 @@ class Support:
         try:
             return await self._store.update(Ticket.by_id(ticket_id=ticket_id), data=data)
         except NotFound:
-            raise Missing(f"there is no ticket {ticket_id}") from None
+            raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
 
     async def escalations(
         self, *, engineer: str | None = None, limit: int = 50, cursor: str | None = None
@@ -235,7 +235,7 @@ class Support:
                 break
             except Cancelled as cancelled:
                 if isinstance(cancelled.reasons[0], NotFound):
-                    raise Missing(f"there is no ticket {ticket_id}") from None
+                    raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
                 # Other processes write to it as well, and got through each time.
                 if attempt == _ATTEMPTS or not any(isinstance(each, Conflict) for each in cancelled.reasons):
                     raise
@@ -288,14 +288,14 @@ class Support:
         except Cancelled as cancelled:
             ticket, helper, given = cancelled.reasons
             if isinstance(ticket, NotFound):
-                raise Missing(f"there is no ticket {ticket_id}") from None
+                raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
             if isinstance(ticket, ConditionFailed):
                 raise Forbidden("only the ticket's customer can give feedback on it") from None
             if isinstance(helper, NotFound):
                 raise Invalid(f"{operator_id} has not worked on ticket {ticket_id}", field="operator_id") from None
             if isinstance(given, NotUnique):
                 told = f"feedback on {operator_id} for ticket {ticket_id} has already been given"
-                raise Clash(told, kind="already-exists") from None
+                raise StateConflict(told, kind="already-exists") from None
             raise
         return feedback
 
@@ -321,7 +321,7 @@ class Support:
         """A ticket, its events and its feedback, by one query; and what of it cannot be read."""
         found, unreadable = await self._reader.collect(Case.of_ticket(ticket_id=ticket_id))
         if found is None:
-            raise Missing(f"there is no ticket {ticket_id}")
+            raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found, unreadable
 
     def _event(
@@ -358,12 +358,12 @@ class Support:
         """A session that has not expired."""
         found = await self._store.get(Session.by_id(session_id=session_id), consistent=True)
         if found is None:
-            raise Missing(f"there is no session {session_id}, or it has expired")
+            raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
         return found
 
     async def end_session(self, session_id: str) -> None:
         if not await self._store.delete(Session.by_id(session_id=session_id)):
-            raise Missing(f"there is no session {session_id}, or it has expired")
+            raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
 
     async def cache(self, key: str, value: dict[str, Any], lifetime: timedelta = timedelta(minutes=15)) -> CacheEntry:
         if not timedelta(0) < lifetime <= _MAX_CACHED:
@@ -374,12 +374,12 @@ class Support:
         found = await self._reader.one(CacheEntry.by_key(cache_key=key))
         # One that cannot be read is a miss, and is written anew.
         if not isinstance(found, CacheEntry):
-            raise Missing(f"nothing is cached under {key}")
+            raise ResourceNotFound(f"nothing is cached under {key}")
         return found
 
     async def forget(self, key: str) -> None:
         if not await self._store.delete(CacheEntry.by_key(cache_key=key)):
-            raise Missing(f"nothing is cached under {key}")
+            raise ResourceNotFound(f"nothing is cached under {key}")
 
     # -- metrics ------------------------------------------------------------------------------------------------
 

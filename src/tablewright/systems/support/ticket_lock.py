@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
-from tablewright.runtime import Clash
+from tablewright.runtime import StateConflict
 
 _TIMEOUT = 20.0
 
@@ -25,13 +25,13 @@ class TicketLocks:
 
     @asynccontextmanager
     async def of(self, ticket_id: str) -> AsyncIterator[None]:
-        """Hold the lock of a ticket; Clash if it cannot be had in time."""
+        """Hold the lock of a ticket; StateConflict if it cannot be had in time."""
         lock = self._locks.setdefault(ticket_id, asyncio.Lock())
         try:
             async with asyncio.timeout(_TIMEOUT):
                 await lock.acquire()
         except TimeoutError:
-            raise Clash(f"too many requests are writing to ticket {ticket_id}; try again") from None
+            raise StateConflict(f"too many requests are writing to ticket {ticket_id}; try again") from None
         try:
             yield
         finally:

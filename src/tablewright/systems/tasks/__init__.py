@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from tablewright.runtime import ADMINS, MEMBERS, Caller, Clash, DemoUser, OnProgress, Responder, Runtime, System
+from tablewright.runtime import ADMINS, MEMBERS, Caller, DemoUser, OnProgress, Responder, Runtime, StateConflict, System
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
@@ -38,7 +38,7 @@ async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None
     """What is there already, after a fill that was cut short, stays as it is."""
     total = len(_USERS) + len(_TASKS)
     for number, user in enumerate(_USERS, 1):
-        with suppress(Clash):
+        with suppress(StateConflict):
             groups = frozenset(Group(group) for group in user.groups)
             await tasks.create_user(user.user_id, user.email or "", groups, UNKEYED)
         on_progress("users and tasks", number, total)
@@ -47,7 +47,7 @@ async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None
         responder = Responder(_task_id, ada.user_id, f"demo-{number}")
         task = await tasks.get(await tasks.create(title, text, priority, responder, admin=ada), consistent=True)
         for user_id in assignees:
-            with suppress(Clash):
+            with suppress(StateConflict):
                 await tasks.assign(task.task_id, user_id, UNKEYED, admin=ada)
         if task.status is not status:
             await tasks.change_status(task.task_id, status, caller=ada)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tablewright.runtime import ConsumerSpec, Event, Message, Runtime, publisher
-from tablewright.runtime.events.event_log import events_in, published
+from tablewright.runtime.events.event_log import event_filter, events_in
 from tablewright.runtime.internal_tables import events_table
 from tablewright.store import (
     AnyChange,
@@ -40,12 +40,12 @@ _EVENTS_PER_CHECKPOINT = 10
 def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> list[ConsumerSpec]:
     """The consumers of this system."""
     metrics = runtime.metrics
-    reader = TolerantReader(runtime.blocking, (unreadable_log or UnreadableLog(SOURCE)).add)
+    reader = TolerantReader(runtime.sync_store, (unreadable_log or UnreadableLog(SOURCE)).add)
     publish = publisher(SOURCE, events_of, lambda type_: metrics.of(metrics.events, type_).inc())
 
     def send(changes: Sequence[AnyChange], effects: Effects) -> None:
         for event in events_in(changes):
-            runtime.mailer.settle(event, messages_about(reader, event), effects)
+            runtime.mailer.send_all(event, messages_about(reader, event), effects)
 
     return [
         # Half of what a transaction takes: each change gives one event at most.
@@ -56,7 +56,7 @@ def consumers(runtime: Runtime, unreadable_log: UnreadableLog | None = None) -> 
             "tasks.mail",
             events_table,
             send,
-            change_filter=published(SOURCE, _MAILED),
+            change_filter=event_filter(SOURCE, _MAILED),
             max_changes=_EVENTS_PER_CHECKPOINT,
         ),
     ]

@@ -18,7 +18,16 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tablewright.runtime import ADMINS, Caller, Clash, Forbidden, Idempotency, Invalid, Missing, Responder
+from tablewright.runtime import (
+    ADMINS,
+    Caller,
+    Forbidden,
+    Idempotency,
+    Invalid,
+    ResourceNotFound,
+    Responder,
+    StateConflict,
+)
 from tablewright.runtime.mail.event_mail import is_address
 from tablewright.store import (
     AlreadyExists,
@@ -162,7 +171,7 @@ class Tasks:
         if status not in FOLLOWING[task.status]:
             allowed = " or ".join(FOLLOWING[task.status])
             hint = f"it can become {allowed}, not {status}" if allowed else "it cannot be changed"
-            raise Clash(f"task {task_id} is {task.status}; {hint}")
+            raise StateConflict(f"task {task_id} is {task.status}; {hint}")
         change = Update(task, status=status, updated_by=caller.user_id, expect={"status": task.status})
         checks = [] if is_admin else [Check(lookup)]
         try:
@@ -174,7 +183,7 @@ class Tasks:
             if isinstance(changed, NotFound):
                 raise _no_task(task_id) from None
             if isinstance(changed, ConditionFailed):
-                raise Clash(f"somebody else changed the status of task {task_id}; read it again") from None
+                raise StateConflict(f"somebody else changed the status of task {task_id}; read it again") from None
             raise
         return task
 
@@ -210,7 +219,7 @@ class Tasks:
                 await self._user(user_id)
                 raise Invalid(f"user {user_id} is deactivated", field="userId") from None
             if isinstance(existing, AlreadyExists):
-                raise Clash(f"task {task_id} is already assigned to {user_id}", kind="already-exists") from None
+                raise StateConflict(f"task {task_id} is already assigned to {user_id}", kind="already-exists") from None
             if isinstance(task, ConditionFailed):
                 await self.get(task_id, consistent=True)
                 raise _closed(task_id) from None
@@ -218,7 +227,7 @@ class Tasks:
 
     async def unassign(self, task_id: str, user_id: str) -> None:
         if not await self._store.delete(Assignment.by_id(task_id=task_id, assigned_to=user_id)):
-            raise Missing(f"task {task_id} is not assigned to {user_id}")
+            raise ResourceNotFound(f"task {task_id} is not assigned to {user_id}")
 
     async def assignments(
         self, task_id: str, *, limit: int = 25, cursor: str | None = None
@@ -264,7 +273,7 @@ class Tasks:
             request = {"user_id": user_id, "email": email, "groups": sorted(groups)}
             return await self._idempotency.execute(self._store, "user", request, responder, work)
         except AlreadyExists:
-            raise Clash(f"user {user_id} already exists", kind="already-exists") from None
+            raise StateConflict(f"user {user_id} already exists", kind="already-exists") from None
 
     async def user(self, user_id: str, *, caller: Caller) -> User:
         """A profile, for its owner and for Admins."""
@@ -317,16 +326,16 @@ class Tasks:
             return
 
 
-def _no_task(task_id: str) -> Missing:
-    return Missing(f"there is no task {task_id}")
+def _no_task(task_id: str) -> ResourceNotFound:
+    return ResourceNotFound(f"there is no task {task_id}")
 
 
-def _no_user(user_id: str) -> Missing:
-    return Missing(f"there is no user {user_id}")
+def _no_user(user_id: str) -> ResourceNotFound:
+    return ResourceNotFound(f"there is no user {user_id}")
 
 
-def _closed(task_id: str) -> Clash:
-    return Clash(f"task {task_id} is closed and cannot be changed")
+def _closed(task_id: str) -> StateConflict:
+    return StateConflict(f"task {task_id} is closed and cannot be changed")
 
 
 def _not_assigned(task_id: str) -> Forbidden:

@@ -16,7 +16,7 @@ import pytest
 
 from tablewright.store import Unavailable
 from tablewright.systems import load
-from tablewright.systems.engagement.delivery.channels import Message
+from tablewright.systems.engagement.delivery.channels import ChannelMessage
 from tablewright.systems.engagement.delivery.deliveries import Deliveries, Summary
 from tablewright.systems.engagement.model import (
     Contacts,
@@ -148,7 +148,7 @@ def test_a_channel_that_is_down_is_waited_for_and_others_go_on(workshop: Worksho
     channels = [{"channelId": "email", "priority": 1}, {"channelId": "sms", "priority": 2, "adapter": "webhook"}]
     made = ready(workshop, 1, 2, channels=channels, filterChain={"filters": ["frequency"]})
 
-    def down(message: Message) -> str | None:
+    def down(message: ChannelMessage) -> str | None:
         if message.channel.channel_id == "email":
             raise Unavailable("the mail server is down")
         return None
@@ -181,7 +181,7 @@ def test_what_a_process_that_died_was_sending_is_sent_by_another_with_the_same_i
     made = ready(workshop, 1, channels=channels)
     ids: list[str] = []
 
-    def dies(message: Message) -> str | None:
+    def dies(message: ChannelMessage) -> str | None:
         ids.append(message.delivery_id)
         raise Died
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.runtime.errors import Clash
+from tablewright.runtime.errors import StateConflict
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.engagement.model import Candidate, Run, RunState
@@ -146,6 +146,6 @@ def test_an_event_that_others_keep_crowding_out_is_told_to_come_again(workshop: 
     Reactive(workshop.pipeline()).react(made, Event("c-1", None, {"points": 5}, {}))
     backend = Contested(workshop, {"c-1": 1_000})
     reactive = Reactive(workshop.pipeline(workshop.store_on(backend)), entropy=Hasty())
-    with pytest.raises(Clash, match="send the event again"):
+    with pytest.raises(StateConflict, match="send the event again"):
         reactive.react(made, Event("c-1", None, {"points": 7}, {}))
     assert 1 < len(backend.batches) < 50

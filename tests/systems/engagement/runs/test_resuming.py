@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.runtime.errors import Clash
+from tablewright.runtime.errors import StateConflict
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.engagement.model import Candidate, Run, RunState, Slot
@@ -131,10 +131,10 @@ def test_a_run_that_goes_on_cannot_be_taken_up_until_its_lease_is_over(workshop:
     write(workshop.folder / "customers.csv", [("c-1", 1, "IT", 1)])
     runs = workshop.runs()
     held = runs.begin(workshop.put(program()))
-    with pytest.raises(Clash, match="is in progress"):
+    with pytest.raises(StateConflict, match="is in progress"):
         runs.resume(held.run)
     workshop.now += LEASE + timedelta(seconds=1)
-    with pytest.raises(Clash, match="was interrupted; resume or cancel it"):
+    with pytest.raises(StateConflict, match="was interrupted; resume or cancel it"):
         runs.begin(workshop.store.get_many([_program()])[0])  # type: ignore[arg-type]
     assert runs.execute(runs.resume(held.run)).state is RunState.COMPLETED
 
@@ -183,7 +183,7 @@ def test_a_run_that_ends_every_process_at_the_same_place_is_given_up(workshop: W
         workshop.now += 2 * LEASE
         held = runs.resume(held.run)
     workshop.now += 2 * LEASE
-    with pytest.raises(Clash, match="was interrupted too often"):
+    with pytest.raises(StateConflict, match="was interrupted too often"):
         runs.resume(held.run)
     failed = runs.get(held.run)
     assert (failed.state, failed.failure) == (

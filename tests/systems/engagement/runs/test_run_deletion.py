@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablewright.runtime.errors import Clash, Missing
+from tablewright.runtime.errors import ResourceNotFound, StateConflict
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
 from tablewright.systems.engagement.model import Run, RunState
@@ -34,11 +34,11 @@ def test_one_that_is_going_on_is_not_forgotten(workshop: Workshop) -> None:
     customers(workshop)
     runs = workshop.runs()
     held = runs.begin(workshop.put(program()))
-    with pytest.raises(Clash, match="is in progress"):
+    with pytest.raises(StateConflict, match="is in progress"):
         runs.forget("p", "US", held.run.run_id)
     assert runs.execute(held).state is RunState.COMPLETED
     runs.forget("p", "US", held.run.run_id)
-    with pytest.raises(Missing):
+    with pytest.raises(ResourceNotFound):
         runs.forget("p", "US", held.run.run_id)
 
 
@@ -48,10 +48,10 @@ def test_a_slot_whose_run_is_not_there_is_let_go_of(workshop: Workshop) -> None:
     runs, made = workshop.runs(), workshop.put(program())
     held = runs.begin(made)
     workshop.store.delete(held.run)
-    with pytest.raises(Clash):
+    with pytest.raises(StateConflict):
         runs.forget("p", "US", held.run.run_id)
     workshop.now += LEASE * 2
-    with pytest.raises(Clash):
+    with pytest.raises(StateConflict):
         runs.begin(made)
     runs.forget("p", "US", held.run.run_id)
     assert workshop.run(made).state is RunState.COMPLETED
@@ -72,6 +72,6 @@ def test_one_that_somebody_takes_up_meanwhile_is_not_forgotten(workshop: Worksho
 
     taken_up: list[object] = []
     store = workshop.store_on(Faster(workshop.engine, owned=False))
-    with pytest.raises(Clash, match="just been resumed"):
+    with pytest.raises(StateConflict, match="just been resumed"):
         workshop.runs(store).forget("p", "US", run.run_id)
     assert workshop.runs().get(run).state is RunState.RUNNING

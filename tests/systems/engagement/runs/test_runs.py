@@ -292,7 +292,7 @@ def test_an_event_concerns_every_program_that_reacts_however_many_there_are(
     marketplace = new_id("M")
     answer = admin.put(f"/programs/last/marketplaces/{marketplace}", json=program(reactiveEnabled=True))
     assert answer.status_code == 200, answer.text
-    store = served.runtime.blocking
+    store = served.runtime.sync_store
     last = store.get(Program.by_id(program_id="last", marketplace_id=marketplace), consistent=True)
     assert last is not None
     others = [
@@ -422,7 +422,7 @@ def test_what_is_no_text_is_refused(served: Served, machine: httpx.Client) -> No
 def test_all_scores_of_a_subject_are_listed_however_many_models_there_are(served: Served, admin: httpx.Client) -> None:
     customer, now = new_id("c"), served.runtime.now()
     value = ModelScore(value=Decimal("0.5"), timestamp=now)
-    served.runtime.blocking.write_many(
+    served.runtime.sync_store.write_many(
         Score(
             customer_id=customer,
             subject_id="s",

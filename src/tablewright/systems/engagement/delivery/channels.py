@@ -40,7 +40,7 @@ _PASSES = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChannelMessage:
     """What is sent to a customer."""
 
     delivery_id: str
@@ -54,7 +54,7 @@ class Adapter(Protocol):
     def check(self, channel: Channel) -> None:
         """Invalid, if a channel's configuration cannot work."""
 
-    def send(self, message: Message) -> str | None:
+    def send(self, message: ChannelMessage) -> str | None:
         """Send; why that will never be possible, or None. Unavailable for what passes."""
 
 
@@ -88,7 +88,7 @@ class EmailAdapter:
             if not Template(text).is_valid():
                 raise _invalid(channel, name, "a $ is written $$, or begins a name")
 
-    def send(self, message: Message) -> str | None:
+    def send(self, message: ChannelMessage) -> str | None:
         settings = _settings(EmailSettings, message.channel)
         candidate = message.candidate
         address = candidate.attributes.get(settings.address_attribute)
@@ -106,7 +106,7 @@ class EmailAdapter:
             event_id=message.delivery_id, source="engagement", type="Delivery", at=message.at, sequence="", detail={}
         )
         self._mailer.send(event, event_mail.Message(address, subject, text))
-        lookup = event_mail.Delivery.by_recipient(event_id=message.delivery_id, recipient=event_mail.digest(address))
+        lookup = event_mail.MailRecord.by_recipient(event_id=message.delivery_id, recipient=event_mail.digest(address))
         found = self._store.get(lookup, consistent=True)
         if found is not None and found.state == "refused":
             return f"the mail server refused it: {found.reason}"
@@ -137,7 +137,7 @@ class WebhookAdapter:
         except Refusal as refusal:
             raise _invalid(channel, "url", str(refusal)) from None
 
-    def send(self, message: Message) -> str | None:
+    def send(self, message: ChannelMessage) -> str | None:
         settings = _settings(WebhookSettings, message.channel)
         body = _body(message)
         told = "the webhook"
@@ -174,7 +174,7 @@ def adapters(
     return {EMAIL: EmailAdapter(store, mailer), WEBHOOK: WebhookAdapter(outbound, secret, clock)}
 
 
-def _body(message: Message) -> bytes:
+def _body(message: ChannelMessage) -> bytes:
     candidate = message.candidate
     content = {
         "type": "candidate.delivered",

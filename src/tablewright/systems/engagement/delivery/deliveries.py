@@ -25,7 +25,7 @@ from typing import Any
 from uuid import uuid4
 
 from tablewright.model import Lookup
-from tablewright.runtime import Clash
+from tablewright.runtime import StateConflict
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -44,7 +44,7 @@ from tablewright.store import (
     VersionConflict,
 )
 from tablewright.systems.engagement.configuration import Channel, Configuration
-from tablewright.systems.engagement.delivery.channels import SENT_WITHIN, Adapter, Message
+from tablewright.systems.engagement.delivery.channels import SENT_WITHIN, Adapter, ChannelMessage
 from tablewright.systems.engagement.model import (
     CONTACT_DAYS,
     MAX_CONTACTS,
@@ -125,7 +125,7 @@ class Deliveries:
     ) -> Summary:
         """A pass: every channel in order of priority, its best candidates first, until a limit is reached."""
         if not program.enabled:
-            raise Clash(f"program {program.program_id} is disabled; enable it first")
+            raise StateConflict(f"program {program.program_id} is disabled; enable it first")
         summary = Summary()
         end = None if within is None else time.monotonic() + within
         configuration = program.configuration
@@ -218,7 +218,7 @@ class Deliveries:
         claimed = self._claim(configuration, channel, candidate)
         if not isinstance(claimed, Delivery):
             return claimed
-        message = Message(claimed.delivery_id, program.program_name, channel, candidate, claimed.at)
+        message = ChannelMessage(claimed.delivery_id, program.program_name, channel, candidate, claimed.at)
         try:
             refusal = self._adapters[channel.carried_by].send(message)
         except Unavailable:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from tablewright.model import AttributeName, Entity, Get, Keys, Query, Version, camel_case
-from tablewright.runtime import Clash
+from tablewright.runtime import StateConflict
 from tablewright.systems.engagement.configuration import Channel, Configuration, Connector, FilterChain, ScoringModel
 from tablewright.systems.engagement.entities.engagement_tables import MAX_CHANNELS, programs
 
@@ -43,7 +43,7 @@ class Program(Entity, table=programs, naming=camel_case):
 
     @property
     def configuration(self) -> Configuration:
-        """All of it that can be set; Clash, if what was stored once cannot be any more."""
+        """All of it that can be set; StateConflict, if what was stored once cannot be any more."""
         return self.configured()
 
     def configured(self, **changes: Any) -> Configuration:
@@ -55,7 +55,7 @@ class Program(Entity, table=programs, naming=camel_case):
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
             told = f"{where}: {first['msg']}" if where else first["msg"]
-            raise Clash(
+            raise StateConflict(
                 f"program {self.program_id} is not valid any more as it is stored ({told}): put it again"
             ) from None
 

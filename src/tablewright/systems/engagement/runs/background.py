@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from tablewright.runtime import Clash, Invalid, Missing, TooMany
+from tablewright.runtime import Invalid, ResourceNotFound, StateConflict, TooManyRequests
 from tablewright.store import (
     Cancelled,
     ConditionFailed,
@@ -80,11 +80,11 @@ class Runner:
                     _log.warning("a thread did not stop in time", extra={"system": "engagement"})
 
     def require_room(self) -> None:
-        """TooMany, if as many runs go on as this process takes."""
+        """TooManyRequests, if as many runs go on as this process takes."""
         with self._lock:
             self._threads = [thread for thread in self._threads if thread.is_alive()]
             if len(self._threads) >= MAX_CONCURRENT_RUNS:
-                raise TooMany(
+                raise TooManyRequests(
                     f"{MAX_CONCURRENT_RUNS} runs are in progress here; start the next when one of them has ended", 10
                 )
 
@@ -125,7 +125,7 @@ class Runner:
                 self.launch(self._runs.take_over(slot))
             except Unreadable as error:
                 self.unreadable_log.add(error)
-            except (Clash, Missing, TooMany):
+            except (StateConflict, ResourceNotFound, TooManyRequests):
                 continue
             except StoreError:
                 raise
@@ -134,9 +134,9 @@ class Runner:
         for schedule in self._reader.page(Schedule.due_until(until=now), limit=_MAX_DUE).items:
             try:
                 self._due(schedule, now)
-            except TooMany:
+            except TooManyRequests:
                 break
-            except (Clash, ConditionFailed, NotFound, Conflict, Cancelled):
+            except (StateConflict, ConditionFailed, NotFound, Conflict, Cancelled):
                 # Another process was faster, or the program has just changed.
                 continue
             except StoreError:
@@ -162,7 +162,7 @@ class Runner:
         self.require_room()
         try:
             held = self._runs.begin(program, "schedule", Update(schedule, expect={"due": seen}, due=following))
-        except Clash:
+        except StateConflict:
             # One is going on still: this one is left out.
             self._store.update(schedule, expect={"due": seen}, due=following)
             return
@@ -171,7 +171,7 @@ class Runner:
     def _deliver(self, program: Program) -> None:
         try:
             summary = self._deliveries.deliver(program, until=self._leaving)
-        except (Clash, Invalid) as problem:
+        except (StateConflict, Invalid) as problem:
             # It was disabled just now, or cannot work as it is stored.
             _log.warning("a program could not deliver", exc_info=problem, extra={"system": "engagement"})
             return

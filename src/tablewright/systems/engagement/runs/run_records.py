@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 from uuid import uuid4
 
-from tablewright.runtime import Clash, Missing
+from tablewright.runtime import ResourceNotFound, StateConflict
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -60,11 +60,11 @@ class Ledger:
         self._lease = lease
 
     def opening(self, program: Program, trigger: Literal["manual", "schedule"]) -> tuple[Held, list[Operation]]:
-        """A new run, and the writes that begin it; Clash if the program cannot run."""
+        """A new run, and the writes that begin it; StateConflict if the program cannot run."""
         if not program.enabled:
-            raise Clash(f"program {program.program_id} is disabled; enable it first")
+            raise StateConflict(f"program {program.program_id} is disabled; enable it first")
         if not program.data_connectors:
-            raise Clash(f"program {program.program_id} has no data connector to read customers from")
+            raise StateConflict(f"program {program.program_id} has no data connector to read customers from")
         now = self._clock()
         run = Run(
             program_id=program.program_id,
@@ -79,13 +79,13 @@ class Ledger:
         return Held(run, slot), [Create(run), Create(slot)]
 
     def begin(self, program: Program, trigger: Literal["manual", "schedule"] = "manual", *more: Operation) -> Held:
-        """Begin a run; ``more`` is written with it. Clash if there is one already."""
+        """Begin a run; ``more`` is written with it. StateConflict if there is one already."""
         held, operations = self.opening(program, trigger)
         self.open(program.program_id, program.marketplace_id, *operations, *more)
         return held
 
     def open(self, program_id: str, marketplace_id: str, *operations: Operation) -> None:
-        """Write what begins a run; Clash if there is one already."""
+        """Write what begins a run; StateConflict if there is one already."""
         try:
             self._store.transact(*operations)
         except Cancelled as cancelled:
@@ -97,18 +97,21 @@ class Ledger:
             return cancelled
         slot = self._store.get(Slot.of_program(program_id=program_id, marketplace_id=marketplace_id))
         if slot is None:
-            return Clash("another run has just ended; try again")
+            return StateConflict("another run has just ended; try again")
         if slot.until <= self._clock():
-            return Clash(f"run {slot.run_id} was interrupted; resume or cancel it", run_id=slot.run_id)
-        return Clash(f"run {slot.run_id} is in progress; a program has one run at a time", run_id=slot.run_id)
+            return StateConflict(f"run {slot.run_id} was interrupted; resume or cancel it", run_id=slot.run_id)
+        return StateConflict(f"run {slot.run_id} is in progress; a program has one run at a time", run_id=slot.run_id)
 
     def resume(self, run: Run) -> Held:
-        """Take up a run that was stopped, failed, or cut short; Clash if it is none of these, or the program is off."""
+        """Resume a run that was stopped, has failed or was interrupted; StateConflict for any other.
+
+        The program has to be enabled.
+        """
         program = self._store.get(
             Program.by_id(program_id=run.program_id, marketplace_id=run.marketplace_id), consistent=True
         )
         if program is None or not program.enabled:
-            raise Clash(f"program {run.program_id} is disabled; enable it first")
+            raise StateConflict(f"program {run.program_id} is disabled; enable it first")
         if run.state in (RunState.STOPPED, RunState.FAILED):
             slot = self._slot(run)
             change = Update(
@@ -117,14 +120,14 @@ class Ledger:
             self.open(run.program_id, run.marketplace_id, change, Create(slot))
             return Held(self.get(run), slot)
         if run.state is not RunState.RUNNING:
-            raise Clash(f"run {run.run_id} is {run.state}")
+            raise StateConflict(f"run {run.run_id} is {run.state}")
         found = self._store.get(Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id))
         if found is None or found.run_id != run.run_id or found.until > self._clock():
-            raise Clash(f"run {run.run_id} is in progress")
+            raise StateConflict(f"run {run.run_id} is in progress")
         return self.take_over(found)
 
     def take_over(self, slot: Slot) -> Held:
-        """Carry on for somebody whose lease has run out; Clash if another was faster."""
+        """Carry on for somebody whose lease has run out; StateConflict if another was faster."""
         try:
             self._store.update(
                 slot,
@@ -134,12 +137,12 @@ class Ledger:
                 taken_over=slot.taken_over + 1,
             )
         except (ConditionFailed, NotFound, Conflict):
-            raise Clash(f"run {slot.run_id} is in progress") from None
+            raise StateConflict(f"run {slot.run_id} is in progress") from None
         held = Held(self.get(slot), slot)
         if slot.taken_over > _TAKEN_OVER:
             # Whatever it is that ends processes, it must not end all of them for ever.
             self.end(held, RunState.FAILED, f"it was interrupted {_TAKEN_OVER} times in a row at the same place")
-            raise Clash(f"run {slot.run_id} was interrupted too often; look at its record, and resume it")
+            raise StateConflict(f"run {slot.run_id} was interrupted too often; look at its record, and resume it")
         return held
 
     def free_slots(self) -> None:
@@ -155,11 +158,11 @@ class Ledger:
                 return self._store.update(
                     run, expect={"state": run.state}, state=RunState.CANCELLED, finished=self._clock()
                 )
-            raise Clash(f"run {run.run_id} is {run.state}")
+            raise StateConflict(f"run {run.run_id} is {run.state}")
         try:
             run = self._store.update(run, expect={"state": RunState.RUNNING}, requested=wish)
         except ConditionFailed:
-            raise Clash(f"run {run.run_id} has just ended") from None
+            raise StateConflict(f"run {run.run_id} has just ended") from None
         slot = self._store.get(Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id))
         if slot is not None and slot.run_id == run.run_id and slot.until <= self._clock():
             self.end(self.take_over(slot), ENDED[wish])
@@ -179,24 +182,24 @@ class Ledger:
         if isinstance(slot, Slot):
             if slot.run_id == run_id:
                 if slot.until > self._clock():
-                    raise Clash(f"run {run_id} is in progress; stop it first")
+                    raise StateConflict(f"run {run_id} is in progress; stop it first")
                 operations.append(Delete(slot, expect={"owner": slot.owner}))
         elif slot is not None and run is not None:
             # Nobody can hold what cannot be read.
             operations.append(Delete(Slot.of_program(**place)))
         if not operations:
-            raise Missing(f"there is no run {run_id} of program {program_id}")
+            raise ResourceNotFound(f"there is no run {run_id} of program {program_id}")
         try:
             self._store.transact(*operations)
         except Cancelled:
-            raise Clash(f"run {run_id} has just been resumed") from None
+            raise StateConflict(f"run {run_id} has just been resumed") from None
 
     def get(self, run: Run | Slot) -> Run:
         found = self._store.get(
             Run.by_id(program_id=run.program_id, marketplace_id=run.marketplace_id, run_id=run.run_id)
         )
         if found is None:
-            raise Missing(f"there is no run {run.run_id}")
+            raise ResourceNotFound(f"there is no run {run.run_id}")
         return found
 
     def _slot(self, run: Run) -> Slot:
