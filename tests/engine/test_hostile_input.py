@@ -309,3 +309,94 @@ def test_a_list_appended_to_itself_over_and_over_is_refused_soon(db: TableClient
     assert refusal == "Item size to update has exceeded the maximum allowed size"
     # All of it would be a list of 400,000, made of one that is nearly as long.
     assert peak < 1_000_000
+
+
+def long_list_item() -> dict[str, Any]:
+    return {**KEY, "l": {"L": [{"N": str(number)} for number in range(2_000)]}}
+
+
+@pytest.mark.parametrize(
+    ("leaf", "values"),
+    [
+        ("contains(l, :v{})", {f":v{number}": {"N": str(-number)} for number in range(1, 81)}),
+        ("l = :v", {":v": {"L": [*long_list_item()["l"]["L"][:-1], {"SS": ["a", "b"]}]}}),
+        ("l IN (:v, :v, :v, :v, :v)", {":v": {"L": [*long_list_item()["l"]["L"][:-1], {"SS": ["a", "b"]}]}}),
+    ],
+)
+def test_a_long_list_is_gone_through_once_however_often_a_condition_names_it(
+    db: TableClient, leaf: str, values: dict[str, Any]
+) -> None:
+    db.create("pk, sk")
+    db("PutItem", Item=long_list_item())
+
+    def lines(leaves: int) -> int:
+        text = " OR ".join(leaf.format(number) for number in range(1, leaves + 1))
+        used = {name: value for name, value in values.items() if name in text}
+        request = {"Key": KEY, "ConditionExpression": text, "ExpressionAttributeValues": used}
+        # Not what is compiled once for every text.
+        assert db.error("DeleteItem", **request).code == "ConditionalCheckFailedException"
+        with counted_lines() as count:
+            assert db.error("DeleteItem", **request).code == "ConditionalCheckFailedException"
+        return count()
+
+    few, many = lines(10), lines(50)
+    assert many < 1.5 * few
+
+
+def test_what_contains_finds_does_not_depend_on_the_length_of_the_condition(db: TableClient) -> None:
+    db.create("pk, sk")
+    elements = [A, {"N": "1"}, {"BOOL": True}, {"NULL": True}, {"SS": ["a", "b"]}, {"M": {"x": A}}, {"L": [A]}]
+    item = {**KEY, "l": {"L": elements}, "ss": {"SS": ["a", "1"]}, "ns": {"NS": ["1", "2"]}, "bs": {"BS": ["YQ=="]}}
+    db("PutItem", Item=item)
+    wanted = [*elements, {"SS": ["b", "a"]}, {"S": "1"}, {"N": "2"}, {"BOOL": False}, {"B": "YQ=="}, {"L": []}]
+    for value in wanted:
+        for path in ("l", "ss", "ns", "bs"):
+            found = [
+                db(
+                    "Query",
+                    KeyConditionExpression="pk = :pk",
+                    FilterExpression=f"{filler}contains({path}, :v)",
+                    ExpressionAttributeValues={":pk": A, ":v": value},
+                )["Count"]
+                for filler in ("", "".join(f"attribute_not_exists(z{number}) AND " for number in range(20)))
+            ]
+            assert found[0] == found[1], (path, value)
+
+
+def test_the_older_in_takes_any_number_of_values(db: TableClient) -> None:
+    db.create("pk, sk")
+    db("PutItem", Item={**KEY, "n": {"N": "5"}})
+    numbers = {"ComparisonOperator": "IN", "AttributeValueList": [{"N": str(number)} for number in range(1_000)]}
+    assert db("Scan", ScanFilter={"n": numbers})["Count"] == 1
+    numbers["AttributeValueList"] = numbers["AttributeValueList"][6:]
+    assert db("Scan", ScanFilter={"n": numbers})["Count"] == 0
+
+
+def test_tens_of_thousands_of_attribute_definitions_are_refused_soon(db: TableClient) -> None:
+    names = [f"a{number}" for number in range(50_000)]
+    definitions = [{"AttributeName": name, "AttributeType": "S"} for name in names]
+    table = {"TableName": "wide", "BillingMode": "PAY_PER_REQUEST"}
+    key = [{"AttributeName": "a0", "KeyType": "HASH"}]
+    error = db.error("CreateTable", **table, KeySchema=key, AttributeDefinitions=definitions)
+    assert "does not exactly match number of attributes defined" in str(error.message)
+    twice = [*definitions, definitions[7]]
+    error = db.error("CreateTable", **table, KeySchema=key, AttributeDefinitions=twice)
+    assert error.message == "Attribute Name is duplicated: a7"
+
+
+@pytest.mark.parametrize("action", ["a{} = l", "a{} = list_append(l, l)", "a{} = list_append(l, :v)"])
+def test_an_update_that_copies_a_long_list_over_and_over_is_refused_soon(db: TableClient, action: str) -> None:
+    db.create("pk, sk")
+    db("PutItem", Item={**KEY, "l": {"L": [{"NULL": True}] * 20_000}})
+    update: dict[str, Any] = {"UpdateExpression": "SET " + ",".join(action.format(number) for number in range(120))}
+    if ":v" in action:
+        update["ExpressionAttributeValues"] = {":v": {"L": [A]}}
+    tracemalloc.start()
+    try:
+        error = db.error("UpdateItem", Key=KEY, **update)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert error.message == "Item size to update has exceeded the maximum allowed size"
+    # A hundred copies would take 19 MB.
+    assert most < 12_000_000

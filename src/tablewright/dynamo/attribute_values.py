@@ -31,9 +31,13 @@ def same_value(one: AttributeValue, other: AttributeValue) -> bool:
     if tag in ("SS", "NS", "BS"):
         return len(left) == len(right) and set(left) == set(right)
     if tag == "L":
-        return len(left) == len(right) and all(map(same_value, left, right))
+        return len(left) == len(right) and not any(
+            mine != its and not same_value(mine, its) for mine, its in zip(left, right, strict=True)
+        )
     if tag == "M":
-        return left.keys() == right.keys() and all(same_value(left[name], right[name]) for name in left)
+        return left.keys() == right.keys() and not any(
+            mine != right[name] and not same_value(mine, right[name]) for name, mine in left.items()
+        )
     return False
 
 

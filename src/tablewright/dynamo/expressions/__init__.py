@@ -53,6 +53,7 @@ from tablewright.dynamo.expressions.placeholders import (
     check_parameters,
     check_placeholders,
     hash_order,
+    spread_hash,
 )
 from tablewright.dynamo.expressions.projection import ProjectionProgram, compile_projection
 from tablewright.dynamo.expressions.updates import (
@@ -108,6 +109,7 @@ __all__ = [
     "nested_names",
     "operands",
     "references",
+    "spread_hash",
     "subtract_elements",
     "top_level_names",
 ]

@@ -3,12 +3,18 @@
 The compiled program depends on the text and the ``#names`` only; the ``:values`` are handed in at every
 call. So a program is kept by text and names, and an application that sends the same expression with other
 values, as applications do, pays for parsing it once.
+
+A condition may look into one long list hundreds of times. Where it has many comparisons, each list is searched and
+each pair of long values compared once for an item (``_Evaluation``), so that the cost of an item is bounded by its
+size and that of the values, not by their product with the length of the expression.
 """
 
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item, same_value
 from tablewright.dynamo.document_paths import getter
@@ -23,6 +29,7 @@ from tablewright.dynamo.expressions.nodes import (
     Condition,
     Function,
     In,
+    Leaf,
     Literal,
     NameRef,
     Not,
@@ -37,6 +44,9 @@ from tablewright.dynamo.expressions.path_checks import nested_names, resolved, t
 Names = tuple[tuple[str, str], ...]
 Predicate = Callable[[Item, Values], bool]
 Getter = Callable[[Item, Values], AttributeValue | None]
+
+# Comparisons from which on it is worth remembering what they find out about an item.
+_MANY_LEAVES = 8
 
 
 class ConditionProgram:
@@ -78,7 +88,7 @@ class ConditionProgram:
         self.nested_attributes = nested_names(paths)
         self.node = node
         """The tree as parsed, its ``#names`` not replaced."""
-        self.evaluate: Predicate = _predicate(node, names) if self._sound else _never
+        self.evaluate: Predicate = _evaluator(node, names) if self._sound else _never
 
     def check(self, values: Values | None) -> None:
         """Raises DynamoDB's error when the values do not fit the expression."""
@@ -104,7 +114,10 @@ def compile_condition(
 
 def condition_from_node(node: Condition) -> ConditionProgram:
     """A condition that was not written as an expression; what ``check`` raises names no expression."""
-    return ConditionProgram(node, {})
+    program = ConditionProgram(node, {})
+    # The rules for expressions, such as how many operands IN may have, are not its rules.
+    program.evaluate = _evaluator(node, {})
+    return program
 
 
 def holds(condition: Condition, item: Item) -> bool:
@@ -127,21 +140,75 @@ def _never(item: Item, values: Values) -> bool:
 # -- trees to closures ---------------------------------------------------------------------------
 
 
-def _predicate(node: Condition, names: Mapping[str, str]) -> Predicate:
+def _evaluator(node: Condition, names: Mapping[str, str]) -> Predicate:
+    """A condition as a function of item and values."""
+    leaves = list(condition_checks.leaves(node))
+    if len(leaves) < _MANY_LEAVES:
+        return _predicate(node, names)
+    # By their text, because the values in literals cannot be hashed.
+    times = Counter(map(repr, leaves))
+    shared = {text: _once(text, _leaf(leaf, names)) for leaf in leaves if times[text := repr(leaf)] > 1}
+    inner = _predicate(node, names, shared)
+    return lambda item, values: inner(item, _Evaluation(values))
+
+
+class _Evaluation(dict[str, AttributeValue]):
+    """The values of a long condition, with what evaluating it on one item has found out so far."""
+
+    __slots__ = ("_members", "results")
+
+    def __init__(self, values: Values) -> None:
+        super().__init__(values)
+        self.results: dict[str, bool] = {}
+        # By identity: the item stays as it is, and alive, for as long as this does.
+        self._members: dict[int, frozenset[str | tuple[str, Any]]] = {}
+
+    def scalars(self, content: list[Any]) -> frozenset[str | tuple[str, Any]]:
+        """The elements of a set, or those of a list that are not lists, maps or sets themselves, with their types."""
+        members = self._members.get(id(content))
+        if members is None:
+            elements = (element if type(element) is str else next(iter(element.items())) for element in content)
+            members = frozenset(element for element in elements if type(element[-1]) not in (list, dict))
+            self._members[id(content)] = members
+        return members
+
+
+def _once(leaf: str, inner: Predicate) -> Predicate:
+    """A comparison that a long condition has several times: evaluated once for an item."""
+
+    def holds(item: Item, values: Values) -> bool:
+        assert isinstance(values, _Evaluation)
+        if (result := values.results.get(leaf)) is None:
+            result = values.results[leaf] = inner(item, values)
+        return result
+
+    return holds
+
+
+def _predicate(node: Condition, names: Mapping[str, str], shared: Mapping[str, Predicate] | None = None) -> Predicate:
     match node:
         case And(parts):
-            return _all([_predicate(part, names) for part in parts])
+            return _all([_predicate(part, names, shared) for part in parts])
         case Or(parts):
-            return _any([_predicate(part, names) for part in parts])
+            return _any([_predicate(part, names, shared) for part in parts])
         case Not(part):
-            inner = _predicate(part, names)
+            inner = _predicate(part, names, shared)
             return lambda item, values: not inner(item, values)
+        case _:
+            return (shared and shared.get(repr(node))) or _leaf(node, names)
+
+
+def _leaf(node: Leaf, names: Mapping[str, str]) -> Predicate:
+    match node:
         case Compare(operator, left, right):
             return _COMPARISONS[operator](operand_getter(left, names), operand_getter(right, names))
         case Between(operand, low, high):
             return _between(operand_getter(operand, names), operand_getter(low, names), operand_getter(high, names))
         case In(operand, options):
-            return _in(operand_getter(operand, names), [operand_getter(option, names) for option in options])
+            literals = [option.value for option in options if isinstance(option, Literal)]
+            if len(literals) == len(options):
+                return _in_literals(operand_getter(operand, names), literals)
+            return _in(operand_getter(operand, names), [operand_getter(o, names) for o in dict.fromkeys(options)])
         case Function(name, arguments):
             return _FUNCTIONS[name](*(operand_getter(argument, names) for argument in arguments))
 
@@ -247,6 +314,28 @@ def _in(operand: Getter, options: list[Getter]) -> Predicate:
     return holds
 
 
+def _in_literals(operand: Getter, options: list[AttributeValue]) -> Predicate:
+    """``_in`` for values that are known when the condition is made; the older parameters set no bound on them."""
+    scalars, others = set(), []
+    for option in options:
+        ((tag, content),) = option.items()
+        if isinstance(content, (list, dict)):
+            others.append(option)
+        else:
+            scalars.add((tag, content))
+
+    def holds(item: Item, values: Values) -> bool:
+        value = operand(item, values)
+        if value is None:
+            return False
+        ((tag, content),) = value.items()
+        if isinstance(content, (list, dict)):
+            return any(same_value(value, option) for option in others)
+        return (tag, content) in scalars
+
+    return holds
+
+
 def _exists(operand: Getter) -> Predicate:
     return lambda item, values: operand(item, values) is not None
 
@@ -277,6 +366,7 @@ def _begins_with(operand: Getter, prefix: Getter) -> Predicate:
     return holds
 
 
+_COMPOSITE_TYPES = frozenset({"SS", "NS", "BS", "L", "M"})
 _ELEMENT_OF_SET = {"SS": "S", "NS": "N", "BS": "B"}
 
 
@@ -287,13 +377,18 @@ def _contains(operand: Getter, element: Getter) -> Predicate:
             return False
         ((tag, content),) = value.items()
         if tag == "L":
-            return any(same_value(member, wanted) for member in content)
+            ((kind, part),) = wanted.items()
+            if kind not in _COMPOSITE_TYPES:
+                return (kind, part) in values.scalars(content) if type(values) is _Evaluation else wanted in content
+            return any(kind in member and same_value(member, wanted) for member in content)
         if tag in ("S", "B"):
             part = wanted.get(tag)
             if part is None:
                 return False
             return part in content if tag == "S" else base64.b64decode(part) in base64.b64decode(content)
-        return tag in _ELEMENT_OF_SET and wanted.get(_ELEMENT_OF_SET[tag]) in content
+        if tag not in _ELEMENT_OF_SET:
+            return False
+        return wanted.get(_ELEMENT_OF_SET[tag]) in (values.scalars(content) if type(values) is _Evaluation else content)
 
     return holds
 

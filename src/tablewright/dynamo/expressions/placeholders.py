@@ -12,6 +12,7 @@ DynamoDB takes these in steps, with other checks in between:
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -181,12 +182,13 @@ def hash_order(keys: Iterable[str], total: int) -> list[str]:
     slots = 16
     while slots < total * 4 // 3 + 1:
         slots *= 2
+    return sorted(keys, key=lambda key: spread_hash(key) & (slots - 1))
 
-    def slot(key: str) -> int:
-        code = 0
-        units = key.encode("utf-16-be", "surrogatepass")
-        for position in range(0, len(units), 2):
-            code = (31 * code + (units[position] << 8 | units[position + 1])) & 0xFFFFFFFF
-        return (code ^ code >> 16) & (slots - 1)
 
-    return sorted(keys, key=slot)
+def spread_hash(text: str) -> int:
+    """The hash of a string as Java's hash tables use it: its lowest bits are the bucket."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    code = 0
+    for unit in struct.unpack(f">{len(units) // 2}H", units):
+        code = (31 * code + unit) & 0xFFFFFFFF
+    return code ^ code >> 16

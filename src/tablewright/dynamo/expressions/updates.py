@@ -13,9 +13,9 @@ those of functions and arithmetic with each request's values.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item, set_order
 from tablewright.dynamo.document_paths import getter, lookup
@@ -67,13 +67,14 @@ _LONG_TYPES = {
 _WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 _MISSING = "The provided expression refers to an attribute that does not exist in the item"
 TOO_LARGE_TO_UPDATE = "Item size to update has exceeded the maximum allowed size"
-# Lists in one list_append; what applications append is one or two.
-_FEW_LISTS = 8
+# The actions of an update, and the lists in one list_append: what applications have is a few.
+_FEW_VALUES = 8
 _BAD_PATH = "The document path provided in the update expression is invalid for update"
 
 # Exact for any two numbers DynamoDB can store: 1E+125 and 1E-130 are 256 digits apart.
 _EXACT = decimal.Context(prec=400, Emax=9999, Emin=-9999, traps=[])
 
+_V = TypeVar("_V", AttributeValue, AttributeValue | None)
 Evaluator = Callable[[Item, Values], AttributeValue]
 
 
@@ -158,7 +159,8 @@ def _applied(
     actions: Sequence[tuple[Action, tuple[PathPart, ...]]],
     evaluators: Sequence[Evaluator | None],
 ) -> Item:
-    results = [evaluate and evaluate(item, values) for evaluate in evaluators]
+    evaluated = (evaluate and evaluate(item, values) for evaluate in evaluators)
+    results = list(evaluated if len(evaluators) <= _FEW_VALUES else _bounded(evaluated))
     draft = _Draft(item)
     for (action, parts), result in zip(actions, results, strict=True):
         container = draft.container(parts)
@@ -376,25 +378,30 @@ def _sum(negative: bool, left: Evaluator, right: Evaluator) -> Evaluator:
 
 def _list_append(*operands: Evaluator) -> Evaluator:
     def evaluate(item: Item, values: Values) -> AttributeValue:
-        lists = []
-        for operand in operands:
-            elements = operand(item, values).get("L")
-            if elements is None:
-                raise ValidationException(_WRONG_TYPE)
-            lists.append(elements)
-        if len(lists) > _FEW_LISTS:
-            _check_total(lists)
-        return {"L": list(chain.from_iterable(lists))}
+        lists = [operand(item, values) for operand in operands]
+        if any("L" not in value for value in lists):
+            raise ValidationException(_WRONG_TYPE)
+        if len(lists) > _FEW_VALUES:
+            lists = list(_bounded(lists))
+        return {"L": list(chain.from_iterable([value["L"] for value in lists]))}
 
     return evaluate
 
 
-def _check_total(lists: list[list[AttributeValue]]) -> None:
-    """Many lists that an item cannot hold together, the same one perhaps, are not put together first."""
-    distinct = {id(elements): elements for elements in lists}
-    sizes = {name: value_size({"L": elements}) - 3 for name, elements in distinct.items()}
-    if sum(sizes[id(elements)] for elements in lists) > MAX_ITEM_SIZE:
-        raise ValidationException(TOO_LARGE_TO_UPDATE)
+def _bounded(values: Iterable[_V]) -> Iterator[_V]:
+    """The values, until an item cannot hold them together: many, the same one perhaps, are not put together first."""
+    sizes: dict[int, int] = {}
+    total = 0
+    for value in values:
+        if value is not None:
+            (content,) = value.values()
+            if (size := sizes.get(id(content))) is None:
+                size = sizes[id(content)] = value_size(value)
+            # Without the header that a list has by itself, and not in another one.
+            total += size - 3
+            if total > MAX_ITEM_SIZE:
+                raise ValidationException(TOO_LARGE_TO_UPDATE)
+        yield value
 
 
 def _appended(operand: Operand) -> Iterator[Operand]:

@@ -268,12 +268,13 @@ def updated_item(
         if not touched.isdisjoint(table.index_key_names):
             _check_changed_index_keys(table, before, after, touched)
         # What the update did not touch was checked and measured when it was written.
+        size -= sum(text_size(name) + value_size(before[name]) for name in touched if name in before)
         for name in touched:
-            if name in before:
-                size -= text_size(name) + value_size(before[name])
             if name in after:
                 after[name], added = _checked_result(after[name])
                 size += text_size(name) + added
+                if size > MAX_ITEM_SIZE:
+                    break
         measured = size
         if per_action and size + changes.size_overhead > MAX_ITEM_SIZE:
             measured = max(size, size - item_size(key) + changes.size_overhead)

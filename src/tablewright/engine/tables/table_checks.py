@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tablewright.dynamo import LimitExceededException, ValidationException
+from tablewright.dynamo.expressions import spread_hash
 from tablewright.dynamo.limits import (
     MAX_GLOBAL_INDEXES,
     MAX_KEY_ATTRIBUTES,
@@ -210,9 +211,11 @@ def _check_table_key(key: Sequence[Definition], attributes: Sequence[str]) -> No
     names = key_names(key)
     if len(names) > len(attributes):
         raise ValidationException("Invalid KeySchema: Some index key attribute have no definition")
-    for position, name in enumerate(attributes):
-        if name in attributes[:position]:
+    seen: set[str] = set()
+    for name in attributes:
+        if name in seen:
             raise ValidationException(f"Attribute Name is duplicated: {name}")
+        seen.add(name)
     check_defined(names, attributes)
     _check_key_structure(key)
 
@@ -290,15 +293,7 @@ def _in_set_order(names: Sequence[str]) -> str:
 
 def _in_bucket_order(names: Sequence[str], capacity: int) -> str:
     buckets = 1 << (capacity - 1).bit_length()
-
-    def bucket(name: str) -> int:
-        units = name.encode("utf-16-be")
-        value = 0
-        for high, low in zip(units[::2], units[1::2], strict=True):
-            value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-        return (value ^ value >> 16) & (buckets - 1)
-
-    return ", ".join(sorted(dict.fromkeys(names), key=bucket))
+    return ", ".join(sorted(dict.fromkeys(names), key=lambda name: spread_hash(name) & (buckets - 1)))
 
 
 # -- indexes -------------------------------------------------------------------------------------------------
