@@ -184,7 +184,7 @@ def check_folder(folder: Path, ledger: Ledger) -> None:
     """Open a folder that a killed process left, and compare it with what that process said."""
     with Engine.open(folder) as engine:
         # Items that have expired must not go away between one look and the next.
-        engine._maintenance.stop()
+        engine._background.stop()
         if {"left", "right"} <= set(engine.call("ListTables", {})["TableNames"]):
             ledger.check(engine)
         else:

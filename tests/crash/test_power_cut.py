@@ -20,7 +20,7 @@ from botocore.config import Config
 from tablewright.dynamo import ConditionalCheckFailedException, InternalServerError
 from tablewright.engine import Engine
 from tablewright.engine.database import Database
-from tablewright.engine.operations import OPERATIONS
+from tablewright.engine.operations import HANDLERS
 from tablewright.engine.storage.data_folder import WriteAheadLog
 from tablewright.wire import boto, serve_in_thread
 from tests.engine.table_requests import on_demand
@@ -237,7 +237,7 @@ def test_a_read_under_way_while_the_disk_fails_tells_nothing(
         assert refused.wait(30)
         return {"Seen": True}
 
-    monkeypatch.setitem(OPERATIONS, "DescribeLimits", read)
+    monkeypatch.setitem(HANDLERS, "DescribeLimits", read)
     disk.instead = fail_when_told
     writer = threading.Thread(target=write)
     writer.start()

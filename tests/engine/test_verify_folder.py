@@ -20,7 +20,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     places: dict[bytes, int] = {}
     monkeypatch.setattr(database, "row_id", lambda key: places.setdefault(key, len(places) + 1))
     with Engine.open(tmp_path / "data", clock=lambda: NOW) as opened:
-        opened._maintenance.stop()
+        opened._background.stop()
         definition = on_demand(
             TableName="things",
             AttributeDefinitions=attributes("pk", "sk:N", "kind"),

@@ -19,7 +19,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     places: dict[bytes, int] = {}
     monkeypatch.setattr(database, "row_id", lambda key: places.setdefault(key, len(places) + 1))
     with Engine.open(clock=Clock()) as opened:
-        opened._maintenance.stop()
+        opened._background.stop()
         create(opened, on_demand())
         opened.call("UpdateContinuousBackups", {"TableName": "music", "PointInTimeRecoverySpecification": RECOVERY})
         for name in ("a", "b"):

@@ -13,7 +13,7 @@ import pytest
 
 from tablewright.dynamo import ConditionalCheckFailedException, TransactionCanceledException, ValidationException
 from tablewright.wire.messages import accepted_coding
-from tablewright.wire.operation_targets import OPERATIONS
+from tablewright.wire.operation_targets import OPERATION_BY_TARGET
 from tests.wire.fakes import FakeEngine
 from tests.wire.http import Client, Response, request
 
@@ -270,4 +270,4 @@ def test_every_operation_of_the_service_model_is_a_target(service: str) -> None:
 
     model = botocore.session.Session().get_service_model(service)
     prefix = model.metadata["targetPrefix"]
-    assert {f"{prefix}.{name}".encode() for name in model.operation_names} <= set(OPERATIONS)
+    assert {f"{prefix}.{name}".encode() for name in model.operation_names} <= set(OPERATION_BY_TARGET)

@@ -1,19 +1,19 @@
 """The embedded engine: DynamoDB's semantics over SQLite, in process, with no network.
 
-    engine        Engine: open, call, execute, verify, close
-    operations    every operation, by DynamoDB's name for it
-    requests/     what a request may contain, checked before an operation sees it
-    items/        reads and writes of items: single, batches, transactions, query and scan
-    tables/       tables and their indexes, throughput, tags
-    partiql/      the same by PartiQL statements
-    streams/      DynamoDB Streams
-    ttl/          time to live
-    backups/      on-demand backups, point-in-time recovery, restores
-    database      what the operations share, and the one path by which an item changes
-    storage/      the data folder: SQLite, group commit, key encoding
-    verify_folder whether a data folder is consistent
-    maintenance   the background thread
-    metering      what every request consumed, recorded in a file
+    engine           Engine: open, call, execute, verify, close
+    operations       every operation, by DynamoDB's name for it
+    requests/        what a request may contain, checked before an operation sees it
+    items/           reads and writes of items: single, batches, transactions, query and scan
+    tables/          tables and their indexes, throughput, tags; limits of the account
+    partiql/         the same by PartiQL statements
+    streams/         DynamoDB Streams
+    ttl/             time to live
+    backups/         on-demand backups, point-in-time recovery, restores
+    database         what the operations share, and the one path by which an item changes
+    storage/         the data folder: SQLite, group commit, key encoding
+    verify_folder    whether a data folder is consistent
+    background_work  expiry, backfills, trimming: one thread, when there is something to do
+    metering         what every request consumed, recorded in a file
 
 Other packages import from here only.
 """

@@ -20,11 +20,11 @@ from typing import Any, Self
 
 import orjson
 
-from tablewright.dynamo import DynamoError, InternalServerError, UnknownOperationException
+from tablewright.dynamo import DynamoError, InternalServerError
+from tablewright.engine.background_work import BackgroundWork
 from tablewright.engine.database import Database
-from tablewright.engine.maintenance import Maintenance
 from tablewright.engine.metering import open_meter_log
-from tablewright.engine.operations import OPERATIONS
+from tablewright.engine.operations import HANDLERS
 from tablewright.engine.requests import check_request, worded
 from tablewright.engine.storage.data_folder import DamagedError, resolve_folder
 from tablewright.engine.storage.group_commit import Commit, Storage, Turn
@@ -52,8 +52,8 @@ class Engine:
         try:
             self._database = Database(self._storage, clock, entropy, region, account)
             self._storage.on_rollback = self._database.load_tables
-            self._maintenance = Maintenance(self._database)
-            self._maintenance.start()
+            self._background = BackgroundWork(self._database)
+            self._background.start()
         except (InternalServerError, sqlite3.Error, ValueError, LookupError, TypeError, AttributeError) as error:
             self._storage.close()
             raise DamagedError(
@@ -155,10 +155,8 @@ class Engine:
 
         A DynamoError carries that commit as ``error.commit``.
         """
-        handler = OPERATIONS.get(operation)
-        if handler is None:
-            raise UnknownOperationException(f"Tablewright does not support the operation {operation}")
         request = check_request(operation, request)
+        handler = HANDLERS[operation]
         if self._meter_log is not None:
             handler = self._meter_log.metering(operation, handler, pattern)
         turn = Turn(self._storage)
@@ -179,7 +177,7 @@ class Engine:
 
     def sweep(self) -> None:
         """Do the background work that is due (expiry, backfills, trimming) now, in this thread."""
-        self._maintenance.run_due()
+        self._background.run_due()
 
     def verify(self) -> VerifyReport:
         """Check that items, indexes, expiry entries, streams, histories and backups agree; see ``VerifyReport``."""
@@ -194,7 +192,7 @@ class Engine:
         if self._closed:
             return
         self._closed = True
-        self._maintenance.stop()
+        self._background.stop()
         self._storage.close()
         if self._meter_log is not None:
             self._meter_log.close()

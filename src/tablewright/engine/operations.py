@@ -10,13 +10,13 @@ from tablewright.engine.backups import on_demand, point_in_time, restore
 from tablewright.engine.database import Database
 from tablewright.engine.items import batch_operations, item_operations, query_scan, transactions
 from tablewright.engine.streams import shards, stream_records
-from tablewright.engine.tables import table_operations, tags, update_table
+from tablewright.engine.tables import account, table_operations, tags, update_table
 from tablewright.engine.ttl import time_to_live
 
 # A handler gets a request that has passed ``check_request``, and runs inside a turn of the storage.
 Handler = Callable[[Database, dict[str, Any]], dict[str, Any]]
 
-OPERATIONS: dict[str, Handler] = {
+HANDLERS: dict[str, Handler] = {
     "PutItem": item_operations.put_item,
     "GetItem": item_operations.get_item,
     "UpdateItem": item_operations.update_item,
@@ -38,8 +38,8 @@ OPERATIONS: dict[str, Handler] = {
     "TagResource": tags.tag_resource,
     "UntagResource": tags.untag_resource,
     "ListTagsOfResource": tags.list_tags_of_resource,
-    "DescribeLimits": tags.describe_limits,
-    "DescribeEndpoints": tags.describe_endpoints,
+    "DescribeLimits": account.describe_limits,
+    "DescribeEndpoints": account.describe_endpoints,
     "UpdateTimeToLive": time_to_live.update_time_to_live,
     "DescribeTimeToLive": time_to_live.describe_time_to_live,
     "CreateBackup": on_demand.create_backup,

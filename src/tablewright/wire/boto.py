@@ -35,7 +35,7 @@ from tablewright.dynamo import DynamoError, InternalServerError
 from tablewright.engine import Commit
 from tablewright.wire.endpoint import EngineLike
 from tablewright.wire.messages import http_date, next_request_id
-from tablewright.wire.operation_targets import OPERATIONS
+from tablewright.wire.operation_targets import OPERATION_BY_TARGET
 from tablewright.wire.response_parsing import Parser, parser_for
 
 __all__ = ["client", "patch", "resource", "streams_client"]
@@ -172,7 +172,7 @@ class _Transport:
 
     def before_send(self, request: Any, **_: Any) -> Any:
         target = request.headers["X-Amz-Target"]
-        operation = OPERATIONS.get(target if isinstance(target, bytes) else target.encode(), "")
+        operation = OPERATION_BY_TARGET.get(target if isinstance(target, bytes) else target.encode(), "")
         status, body, _code = self._execute(operation, request.body)
         return AWSResponse(request.url, status, _headers(body), _Raw(body))
 

@@ -26,7 +26,7 @@ from tablewright.dynamo import DynamoError, InternalServerError, SerializationEx
 from tablewright.engine import Commit
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
 from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render
-from tablewright.wire.operation_targets import OPERATIONS
+from tablewright.wire.operation_targets import OPERATION_BY_TARGET
 from tablewright.wire.sigv4 import check_complete
 
 MAX_BODY: Final = 16 * 1024 * 1024
@@ -124,7 +124,7 @@ class Endpoint:
 
 
 def _operation(request: Request) -> str:
-    operation = OPERATIONS.get(request.headers.get(b"x-amz-target", b""))
+    operation = OPERATION_BY_TARGET.get(request.headers.get(b"x-amz-target", b""))
     if operation is None:
         raise UnknownOperationException
     return operation

@@ -26,7 +26,7 @@ _DYNAMODB: Final = """
 
 _STREAMS: Final = "DescribeStream GetRecords GetShardIterator ListStreams"
 
-OPERATIONS: Final[dict[bytes, str]] = {
+OPERATION_BY_TARGET: Final[dict[bytes, str]] = {
     f"{prefix}.{name}".encode(): name
     for prefix, names in (("DynamoDB_20120810", _DYNAMODB), ("DynamoDBStreams_20120810", _STREAMS))
     for name in names.split()

@@ -209,7 +209,7 @@ def test_lists_have_on_demand_backups_unless_asked_for_others(engine: Engine, cl
 
 @pytest.mark.requirement("X7")
 def test_a_table_deleted_with_recovery_on_can_be_had_back_for_35_days(engine: Engine, clock: Clock) -> None:
-    engine._maintenance.stop()
+    engine._background.stop()
     create(
         engine,
         on_demand(

@@ -123,7 +123,7 @@ def test_the_window_moves_with_the_clock(engine: Engine, clock: Clock) -> None:
 
 
 def test_both_ends_of_the_window_can_be_restored_to(engine: Engine, clock: Clock, at: At) -> None:
-    engine._maintenance.stop()
+    engine._background.stop()
     create(engine, on_demand())
     switch(engine, RecoveryPeriodInDays=1)
     for fraction in range(1, 60):
@@ -190,7 +190,7 @@ def test_a_transaction_is_in_a_state_as_a_whole(engine: Engine, clock: Clock, at
 
 
 def test_expired_items_are_there_until_they_were_deleted(engine: Engine, clock: Clock, at: At) -> None:
-    engine._maintenance.stop()
+    engine._background.stop()
     create(engine, on_demand())
     switch(engine)
     specification = {"AttributeName": "ends", "Enabled": True}
@@ -257,7 +257,7 @@ def test_what_is_older_than_the_period_is_forgotten(
     engine: Engine, clock: Clock, at: At, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(point_in_time, "_TRIMMED_AT_ONCE", 7)
-    engine._maintenance.stop()
+    engine._background.stop()
     create(engine, on_demand())
     switch(engine, RecoveryPeriodInDays=1)
     for hour in range(48):
@@ -301,7 +301,7 @@ def test_a_clock_that_was_set_back_makes_up_no_states(engine: Engine, clock: Clo
 def test_a_clock_that_ran_ahead_for_a_while_costs_no_more_than_the_history(
     engine: Engine, clock: Clock, at: At
 ) -> None:
-    engine._maintenance.stop()
+    engine._background.stop()
     create(engine, on_demand())
     switch(engine)
     clock.now = NOW + 10

@@ -56,7 +56,7 @@ class Machine(RuleBasedStateMachine):
     def _open(self) -> Engine:
         engine = Engine.open(self.folder, clock=self.clock, entropy=random.Random(7))
         # Everything happens in the order that Hypothesis says.
-        engine._maintenance.stop()
+        engine._background.stop()
         return engine
 
     def call(self, operation: str, **request: Any) -> Any:

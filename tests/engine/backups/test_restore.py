@@ -291,7 +291,7 @@ def test_a_backup_that_is_not_there_cannot_be_restored(engine: Engine) -> None:
 @pytest.fixture
 def slowly(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is filled but by hand, three items at a time."""
-    engine._maintenance.stop()
+    engine._background.stop()
     monkeypatch.setattr(index_backfill, "_CHUNK", 3)
 
 
@@ -349,7 +349,7 @@ def test_a_restore_that_was_broken_off_is_finished_after_the_next_start(
 ) -> None:
     monkeypatch.setattr(index_backfill, "_CHUNK", 3)
     with Engine.open(tmp_path, clock=Clock()) as engine:
-        engine._maintenance.stop()
+        engine._background.stop()
         create(engine, on_demand(**KEYS))
         for number in range(10):
             put(engine, number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tablewright.dynamo import UnknownOperationException
+from tablewright.engine.operations import HANDLERS
 from tablewright.engine.requests import DYNAMODB_OPERATIONS, STREAMS_OPERATIONS, check_request
 from tests.engine.requests.refusals import KEY, put
 
@@ -84,5 +85,9 @@ def test_operations_are_split_by_the_target_they_are_called_on() -> None:
 
 
 def test_an_operation_that_is_not_declared_is_unknown() -> None:
-    with pytest.raises(UnknownOperationException):
+    with pytest.raises(UnknownOperationException, match="does not support the operation CreateUniverse"):
         check_request("CreateUniverse", {})
+
+
+def test_every_declared_operation_has_a_handler() -> None:
+    assert set(HANDLERS) == DYNAMODB_OPERATIONS | STREAMS_OPERATIONS

@@ -15,7 +15,7 @@ from tests.engine.storage.disk import create, put
 def engine(tmp_path: Path) -> Iterator[Engine]:
     """Without its background work, which would commit what a test wants to be left open."""
     with Engine.open(tmp_path / "data") as opened:
-        opened._maintenance.stop()
+        opened._background.stop()
         create(opened)
         put(opened, "before")
         yield opened

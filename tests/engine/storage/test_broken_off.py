@@ -9,7 +9,7 @@ import pytest
 from tablewright.dynamo import InternalServerError
 from tablewright.engine import Engine
 from tablewright.engine.database import Database
-from tablewright.engine.operations import OPERATIONS
+from tablewright.engine.operations import HANDLERS
 from tests.engine.storage.disk import Waiter, keys, put, putting
 
 
@@ -21,7 +21,7 @@ def break_off(monkeypatch: pytest.MonkeyPatch, error: BaseException, *, after_wr
             db.storage.write()("CREATE TABLE half (done INTEGER)")
         raise error
 
-    monkeypatch.setitem(OPERATIONS, "DescribeLimits", handler)
+    monkeypatch.setitem(HANDLERS, "DescribeLimits", handler)
 
 
 def test_an_operation_that_fails_before_it_writes_harms_nobody(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -600,7 +600,7 @@ def test_a_stream_survives_a_restart(tmp_path: Path, clock: Clock) -> None:
 def test_a_reader_that_asks_for_an_unknown_shard_harms_nobody_who_writes(engine: Engine, clock: Clock) -> None:
     """Its question closes the old shard on the way, which stands although the question was wrong."""
     arn = create(engine)
-    engine._maintenance.stop()  # it would close the shard first
+    engine._background.stop()  # it would close the shard first
     clock.now += 5 * HOUR
     item = {"pk": {"S": "waiting"}}
     _, batch = engine.execute("PutItem", {"TableName": "music", "Item": item})

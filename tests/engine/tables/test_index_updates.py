@@ -175,7 +175,7 @@ def test_local_indexes_cannot_be_changed(engine: Engine) -> None:
 
 
 def test_a_table_whose_index_is_being_built_is_in_use(engine: Engine) -> None:
-    engine._maintenance.stop()  # the index is built when the test says so
+    engine._background.stop()  # the index is built when the test says so
     create(engine, on_demand())
     for number in range(600):
         item = {"pk": {"S": str(number)}, "n": {"S": "x"}}

@@ -243,7 +243,7 @@ def test_a_large_table_is_gone_through_in_the_background(
 ) -> None:
     monkeypatch.setattr("tablewright.engine.ttl.time_to_live._FILLED_AT_ONCE", 10)
     monkeypatch.setattr("tablewright.engine.ttl.time_to_live._ROWS_AT_ONCE", 10)
-    monkeypatch.setattr("tablewright.engine.maintenance.Maintenance.wake", lambda *_: None)
+    monkeypatch.setattr("tablewright.engine.background_work.BackgroundWork.wake", lambda *_: None)
     with Engine.open(tmp_path, clock=clock) as engine:
         create(engine)
         for number in range(100):

@@ -54,10 +54,10 @@ _CHECKS = {operation: _whole_check(declared) for operation, declared in _INPUTS.
 
 
 def check_request(operation: str, request: Any) -> dict[str, Any]:
-    """The request with nothing in it that the operation would have to check again."""
+    """The request with nothing in it that its handler would have to check again."""
     check = _CHECKS.get(operation)
     if check is None:
-        raise UnknownOperationException
+        raise UnknownOperationException(f"Tablewright does not support the operation {operation}")
     return dict(request) if check(request) else examine_request(operation, request)
 
 

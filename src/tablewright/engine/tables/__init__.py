@@ -1,1 +1,1 @@
-"""Tables: their definitions, descriptions, updates, indexes, throughput and tags."""
+"""Tables: their definitions, descriptions, updates, indexes, throughput and tags; and the account's limits."""

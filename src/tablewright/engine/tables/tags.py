@@ -1,4 +1,4 @@
-"""Tags, DescribeLimits and DescribeEndpoints."""
+"""Tags of tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from tablewright.dynamo import AccessDeniedException, ResourceNotFoundException, ValidationException
 from tablewright.engine.database import Database
 from tablewright.engine.tables.table_checks import (
-    TABLE_CAPACITY,
     check_tag_count,
     check_tag_key,
     invalid,
@@ -17,12 +16,7 @@ from tablewright.engine.tables.table_checks import (
 )
 from tablewright.engine.tables.table_schema import Table
 
-_ACCOUNT_CAPACITY = 80_000
-_ENDPOINT_MINUTES = 1440
 _ARN = re.compile(r"arn:[^:]+:dynamodb:([^:]*):([^:]*):table/([^/]+)(?:/(stream|index)/.+)?", re.ASCII)
-
-
-# -- tags ----------------------------------------------------------------------------------------------------
 
 
 def tag_resource(db: Database, request: dict[str, Any]) -> dict[str, Any]:
@@ -95,21 +89,3 @@ def _tagged_table(db: Database, arn: str) -> Table:
     if table is None:
         raise ResourceNotFoundException(f"Requested resource not found: ResourceArn: {arn} not found")
     return table
-
-
-# -- the account ---------------------------------------------------------------------------------------------
-
-
-def describe_limits(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "AccountMaxReadCapacityUnits": _ACCOUNT_CAPACITY,
-        "AccountMaxWriteCapacityUnits": _ACCOUNT_CAPACITY,
-        "TableMaxReadCapacityUnits": TABLE_CAPACITY,
-        "TableMaxWriteCapacityUnits": TABLE_CAPACITY,
-    }
-
-
-def describe_endpoints(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "Endpoints": [{"Address": f"dynamodb.{db.region}.amazonaws.com", "CachePeriodInMinutes": _ENDPOINT_MINUTES}]
-    }

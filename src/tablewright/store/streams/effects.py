@@ -22,7 +22,7 @@ from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions
 from tablewright.model import Lookup, ModelError, Schema, schema_of
 from tablewright.model.values.attribute_codec import number_text
-from tablewright.store.argument_checks import A_GET, OPERATIONS, wrong_argument
+from tablewright.store.argument_checks import A_GET, WRITE_OPERATIONS, wrong_argument
 from tablewright.store.errors import StoreError
 from tablewright.store.write.fields.field_bounds import bounds
 from tablewright.store.write.fields.field_updates import FieldUpdates, to_operand
@@ -59,7 +59,7 @@ class Effects:
         """Any writes that a transaction takes, each on another item."""
         for operation in operations:
             if not isinstance(operation, Operation):
-                raise wrong_argument("do", OPERATIONS, operation)
+                raise wrong_argument("do", WRITE_OPERATIONS, operation)
         self._operations += operations
 
     def operations(self) -> list[Operation]:

@@ -19,7 +19,7 @@ from typing import Any
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import all_equal
 from tablewright.model import Entity, Lookup, Schema
-from tablewright.store.argument_checks import OPERATIONS, wrong_argument
+from tablewright.store.argument_checks import WRITE_OPERATIONS, wrong_argument
 from tablewright.store.blobs.blob_loading import whole_if_older
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, StoreError
@@ -140,7 +140,7 @@ def transact(context: Context, *operations: Operation) -> Flow[None]:
     """Carry out operations, all or none; the entities that they were given are brought up to date."""
     for operation in operations:
         if not isinstance(operation, Operation):
-            raise wrong_argument("transact", OPERATIONS, operation)
+            raise wrong_argument("transact", WRITE_OPERATIONS, operation)
     if operations:
         names = dict.fromkeys(operation.pattern for operation in operations)
         yield from execute_all(context, operations, ", ".join(names))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tablewright.engine import Engine, maintenance
+from tablewright.engine import Engine, background_work
 from tablewright.engine.database import Database
 from tests.engine.table_requests import on_demand
 
@@ -33,7 +33,7 @@ def enable_ttl(engine: Engine) -> None:
 
 
 def thread_of(engine: Engine) -> threading.Thread | None:
-    return engine._maintenance._thread
+    return engine._background._thread
 
 
 def wait_until(condition: Callable[[], Any], seconds: float = 10.0) -> None:
@@ -119,9 +119,9 @@ def test_a_step_that_fails_is_logged_and_tried_again(
         calls.append("other")
         return None
 
-    monkeypatch.setattr(maintenance, "_STEPS", (fails_once, works))
-    monkeypatch.setattr(maintenance, "_FIRST_BACK_OFF", 0.01)
-    monkeypatch.setattr(maintenance, "_is_needed", lambda db: True)
+    monkeypatch.setattr(background_work, "_STEPS", (fails_once, works))
+    monkeypatch.setattr(background_work, "_FIRST_BACK_OFF", 0.01)
+    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
     with caplog.at_level(logging.ERROR, "tablewright.engine"):
         wake(engine)
         wait_until(lambda: len(calls) == 3)
@@ -138,9 +138,9 @@ def test_what_fails_for_long_is_tried_less_and_less_often(
         moments.append(time.monotonic())
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(maintenance, "_STEPS", (fails,))
-    monkeypatch.setattr(maintenance, "_FIRST_BACK_OFF", 0.02)
-    monkeypatch.setattr(maintenance, "_is_needed", lambda db: True)
+    monkeypatch.setattr(background_work, "_STEPS", (fails,))
+    monkeypatch.setattr(background_work, "_FIRST_BACK_OFF", 0.02)
+    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
     wake(engine)
     wait_until(lambda: len(moments) == 4)
     first, second, third = (after - before for before, after in pairwise(moments))
@@ -156,12 +156,12 @@ def test_the_thread_is_woken_only_for_what_is_sooner(engine: Engine, monkeypatch
         looks.append(time.monotonic())
         return 60.0
 
-    monkeypatch.setattr(maintenance, "_STEPS", (step,))
-    monkeypatch.setattr(maintenance, "_is_needed", lambda db: True)
+    monkeypatch.setattr(background_work, "_STEPS", (step,))
+    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
     wake(engine)
     wait_until(lambda: looks)
     # The look is over when the next one has a time.
-    wait_until(lambda: engine._maintenance._next_look < float("inf"))
+    wait_until(lambda: engine._background._next_look < float("inf"))
     wake(engine, 600.0)
     time.sleep(0.05)
     assert len(looks) == 1
@@ -182,8 +182,8 @@ def test_a_change_during_a_round_is_seen_by_another_round(engine: Engine, monkey
         looks.append("second")
         return None
 
-    monkeypatch.setattr(maintenance, "_STEPS", (first, second))
-    monkeypatch.setattr(maintenance, "_is_needed", lambda db: True)
+    monkeypatch.setattr(background_work, "_STEPS", (first, second))
+    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
     wake(engine)
     wait_until(lambda: len(looks) == 4)
     time.sleep(0.05)
@@ -201,8 +201,8 @@ def test_callers_find_room_while_there_is_endless_work(engine: Engine, monkeypat
         time.sleep(0.004)
         return 0.0
 
-    monkeypatch.setattr(maintenance, "_STEPS", (endless,))
-    monkeypatch.setattr(maintenance, "_is_needed", lambda db: True)
+    monkeypatch.setattr(background_work, "_STEPS", (endless,))
+    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
     wake(engine)
     wait_until(lambda: rounds)
     before = rounds

@@ -38,7 +38,7 @@ _log = logging.getLogger("tablewright.engine")
 Step = Callable[[Database], float | None]
 
 
-class Maintenance:
+class BackgroundWork:
     """The background work of one engine."""
 
     def __init__(self, database: Database) -> None:
@@ -71,7 +71,7 @@ class Maintenance:
                 return
             self._requested = self._next_look = min(self._requested, moment)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="tablewright-maintenance", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="tablewright-background", daemon=True)
                 self._thread.start()
             self._woken.set()
 
