@@ -115,6 +115,17 @@ def test_a_second_signal_ends_it_at_once() -> None:
         assert process.wait(3) == 0
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_after_it_has_stopped_is_no_failure(number: signal.Signals) -> None:
+    """Ctrl-C twice, where the first was enough."""
+    with serving("--memory") as (process, _):
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        assert any("stopped" in line for line in process.stdout)
+        process.send_signal(number)
+        assert process.wait(10) == 0
+
+
 def test_the_default_is_a_folder_here_on_loopback(tmp_path: Path) -> None:
     with serving(cwd=tmp_path) as (_, url):
         assert url.startswith("http://127.0.0.1:")

@@ -80,6 +80,7 @@ def _serve(options: argparse.Namespace) -> int:
             )
         except OSError as error:
             raise UsageError(_why_not_listening(options.host, options.port, error)) from None
+        ignore_stop_signals()
     _say("Tablewright stopped")
     return 0
 
@@ -205,6 +206,14 @@ def check_address(host: str, port: int) -> None:
                 probe.bind(address)
     except OSError as error:
         raise UsageError(_why_not_listening(host, port, error)) from None
+
+
+def ignore_stop_signals() -> None:
+    """For a command that has stopped on request: another signal must not turn its end into a failure."""
+    import signal
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _is_loopback(host: str) -> bool:

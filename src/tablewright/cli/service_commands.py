@@ -95,7 +95,7 @@ def open_runtime(settings: Settings, systems: Any) -> Runtime:
 
 
 def _up(options: argparse.Namespace) -> int:
-    from tablewright.cli.database_commands import check_address
+    from tablewright.cli.database_commands import check_address, ignore_stop_signals
 
     settings = read_settings(
         data=options.data,
@@ -125,11 +125,13 @@ def _up(options: argparse.Namespace) -> int:
         steps.begin("opening the database")
         runtime = open_runtime(settings, systems)
         try:
-            return serve(runtime, systems, demo=options.demo, steps=steps)
+            status = serve(runtime, systems, demo=options.demo, steps=steps)
         except StoreError as error:
             raise UsageError(f"the database refused the request: {error}") from None
         except SettingsError as error:
             raise UsageError(str(error)) from None
+        ignore_stop_signals()
+        return status
 
 
 def _token(options: argparse.Namespace) -> int:

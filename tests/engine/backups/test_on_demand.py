@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import pytest
@@ -238,6 +239,17 @@ def test_a_table_deleted_with_recovery_on_can_be_had_back_for_35_days(engine: En
     engine.sweep()
     report = engine.verify()
     assert (report.ok, report.backups) == (True, 0)
+
+
+def test_the_35_days_begin_when_the_backup_was_made() -> None:
+    """Time passes while a table is being deleted."""
+    seconds = count(NOW, 0.7)
+    with Engine.open(clock=lambda: next(seconds)) as engine:
+        create(engine, on_demand())
+        recover(engine)
+        engine.call("DeleteTable", {"TableName": "music"})
+        (left,) = engine.call("ListBackups", {"BackupType": "SYSTEM"})["BackupSummaries"]
+    assert left["BackupExpiryDateTime"] == left["BackupCreationDateTime"] + 35 * DAY
 
 
 def test_a_table_deleted_without_recovery_leaves_nothing(engine: Engine) -> None:

@@ -107,8 +107,9 @@ def test_whoever_is_told_twice_leaves_at_once_and_without_a_word_of_failure(tmp_
         with socket.create_connection((parts.hostname, parts.port or 0), timeout=30) as waiting:
             # A body that never comes.
             head = ("POST /servicedesk/tickets HTTP/1.1", "Host: here", f"Authorization: Bearer {token}")
-            lines = (*head, "Content-Type: application/json", "Content-Length: 9", "", "")
+            lines = (*head, "Content-Type: application/json", "Content-Length: 9", "Expect: 100-continue", "", "")
             waiting.sendall("\r\n".join(lines).encode())
+            assert waiting.recv(100).startswith(b"HTTP/1.1 100 ")
             process.send_signal(signal.SIGINT)
             with pytest.raises(httpx.TransportError):
                 wait_for(lambda: httpx.get(f"{url}/healthz").is_error)

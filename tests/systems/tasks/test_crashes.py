@@ -210,6 +210,7 @@ def test_a_place_in_the_stream_that_is_lost_sends_nothing_again() -> None:
             )
             for note in runtime.sync_store.run_flow(checkpoints._worker.leases.load()):
                 assert runtime.sync_store.delete(note)
+        clock.advance(120)
         for name in ("tasks.events", "tasks.mail"):
             assert consumer(runtime, clock, mail, name).run_once().records > 0
         assert mail.received == sent

@@ -119,8 +119,7 @@ def back_up_deleted_table(db: Database, table: Table) -> None:
     number = _next_number(db)
     (items,) = execute(f"SELECT count(*) FROM {table.rows}").fetchone()
     execute(f"ALTER TABLE {table.rows} RENAME TO backup_{number}")
-    expires = moment(db) + SYSTEM_BACKUP_SECONDS
-    _save(db, number, table, description, items, f"{table.name}$DeletedTableBackup", expires)
+    _save(db, number, table, description, items, f"{table.name}$DeletedTableBackup", SYSTEM_BACKUP_SECONDS)
     db.on_schedule()
 
 
@@ -192,9 +191,11 @@ def _save(
     description: dict[str, Any],
     items: int,
     name: str,
-    expires: float | None,
+    kept: float | None,
 ) -> Backup:
+    """``kept``: for how many seconds; None for a backup that is there until it is deleted."""
     created = moment(db)
+    expires = None if kept is None else created + kept
     details = {
         "BackupArn": _new_arn(db, table, created),
         "BackupName": name,

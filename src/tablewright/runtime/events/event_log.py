@@ -5,8 +5,8 @@
                         the consumer's checkpoint)        and dead letters of its own)
 
 A publisher turns changes into events and stores them in the same transaction as its checkpoint: there is an event
-exactly if the write was committed, whatever crashes. The id of an event is derived from its change, so it stays the
-same. Subscribers get every event, or those that they filter for (``event_filter``), at least once, and have to tolerate
+exactly if the write was committed, whatever crashes. All of an event is derived from its change: where a change is read
+again, its event is put over itself, which no subscriber sees. Subscribers get every event, or those that they filter for (``event_filter``), at least once, and have to tolerate
 repetition; in order, as long as the stream has one shard at a time.
 """
 
@@ -85,6 +85,7 @@ def publisher(source: str, translate: Translate, count: Callable[[str], Any] = l
                     at=change.at,
                     sequence=change.sequence.zfill(_DIGITS),
                     detail=detail,
+                    ttl=change.at + KEPT_FOR,
                 )
                 effects.do(Put(event))
                 count(type_)
