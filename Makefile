@@ -47,7 +47,7 @@ coverage: $(DEV)
 check: $(DEV)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 
 format: $(DEV)
 	$(BIN)/ruff check --fix-only

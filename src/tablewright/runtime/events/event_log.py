@@ -6,8 +6,9 @@
 
 A publisher turns changes into events and stores them in the same transaction as its checkpoint: there is an event
 exactly if the write was committed, whatever crashes. All of an event is derived from its change: where a change is read
-again, its event is put over itself, which no subscriber sees. Subscribers get every event, or those that they filter for (``event_filter``), at least once, and have to tolerate
-repetition; in order, as long as the stream has one shard at a time.
+again, its event is put over itself, which no subscriber sees. Subscribers get every event, or those that they filter
+for (``event_filter``), at least once, and have to tolerate repetition; in order, as long as the stream has one shard at
+a time.
 """
 
 from __future__ import annotations
