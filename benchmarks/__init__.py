@@ -1,7 +1,7 @@
 """Measurements of Tablewright beside other local implementations of DynamoDB, as ratios from one run.
 
 in_process   boto3 without a socket: Tablewright against moto
-http         sixteen connections: Tablewright's server against dynalite, dynoxide and moto's server
+http         sixteen connections: Tablewright's server against DynamoDB Local, dynalite, dynoxide and moto's server
 store        the store against boto3 with the peers, against `engine.call`, and against PynamoDB and pydynox
 services     the systems over HTTP: each call against an empty route with the same authentication
 services_postgres   create, get and list of Service Desk against the same calls by hand on PostgreSQL

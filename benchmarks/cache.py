@@ -1,4 +1,4 @@
-"""The folder for what a run installs and writes: peers from npm and PyPI, and the data of file-backed targets."""
+"""The folder for what a run installs and writes: peers from npm, PyPI and Maven, and data of file-backed targets."""
 
 import tempfile
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """The servers under load, each a process of its own on a free loopback port, stopped at the end.
 
-Peers run at their best: dynalite in memory (its fastest store) and without its artificial delays, dynoxide in
-memory and on a file. The peers from npm are installed into a cache folder of the repository; a peer that
-cannot be installed is left out of the table.
+Peers run at their best: dynalite in memory (its fastest store) and without its artificial delays, dynoxide and
+Amazon's DynamoDB Local in memory and on a file. The peers from npm and Maven are installed into a cache folder of the
+repository; a peer that cannot be installed is left out of the table.
 """
 
 import http.client
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import dynamodb_local
 from benchmarks.cache import CACHE
 from benchmarks.report import progress
 
@@ -68,6 +69,11 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "tablewright, durable file": [str(SCRIPTS / "tablewright"), "serve", "--data", str(folder / "data")],
         "tablewright, memory": [str(SCRIPTS / "tablewright"), "serve", "--memory"],
     }
+    try:
+        found[dynamodb_local.ON_FILE] = dynamodb_local.command(folder / "dynamodb-local")
+        found[dynamodb_local.IN_MEMORY] = dynamodb_local.command()
+    except dynamodb_local.NotHereError as missing:
+        progress(f"DynamoDB Local is left out: {missing}")
     dynalite, dynoxide = _npm_peers()
     if dynalite:
         found["dynalite, memory"] = [*dynalite, "--host", "127.0.0.1", "--createTableMs", "0"]

@@ -149,9 +149,10 @@ def section(rates: Rates) -> Section:
             "calls per second of one thread, one call after the other; items of about 500 bytes",
             "a store validates what it reads and makes keys and expressions in the call; boto3 and `engine.call` are"
             " given the requests that the store would make, and answer plain dictionaries",
-            "boto3's client without parameter validation; of the local peers, each in memory and dynoxide also on a"
-            " file, the one that is fastest in the row",
-            "in a data folder a put is on disk when it returns; none of the peers syncs a write before it answers",
+            "boto3's client without parameter validation; of the local peers, each in memory, dynoxide and DynamoDB"
+            " Local also on a file, the one that is fastest in the row",
+            "in a data folder a put is on disk when it returns; of the peers, only DynamoDB Local on a file syncs a"
+            " write before it answers",
             "cost: how much longer a call of the store takes than `engine.call` with the same request",
             "own server: store, PynamoDB and pydynox as clients of Tablewright's server, in memory; the store's HTTP"
             " client is botocore, pydynox's is native code",

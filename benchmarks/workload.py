@@ -8,6 +8,7 @@ TABLE = "Orders"
 INDEX = "ByGroup"
 PER_PARTITION = 10
 BATCH = 25
+TRANSACTION = 100
 
 Json = dict[str, Any]
 
@@ -69,6 +70,13 @@ def batches(count: int) -> Iterator[Json]:
     for start in range(0, count, BATCH):
         puts = [{"PutRequest": {"Item": item(n)}} for n in range(start, min(start + BATCH, count))]
         yield {"RequestItems": {TABLE: puts}}
+
+
+def transactions(count: int) -> Iterator[Json]:
+    """TransactWriteItems requests that write the same."""
+    for start in range(0, count, TRANSACTION):
+        puts = [{"Put": put(n, 0)} for n in range(start, min(start + TRANSACTION, count))]
+        yield {"TransactItems": puts}
 
 
 def get(n: int, _: int) -> Json:

@@ -15,7 +15,18 @@ from typing import Any
 
 import pytest
 
-from benchmarks import load, orders, packages, postgres, report, services_postgres, store, store_targets, workload
+from benchmarks import (
+    dynamodb_local,
+    load,
+    orders,
+    packages,
+    postgres,
+    report,
+    services_postgres,
+    store,
+    store_targets,
+    workload,
+)
 from benchmarks.report import Section
 from benchmarks.store_targets import Place, Target
 from tablewright import Engine
@@ -110,6 +121,12 @@ def test_an_index_query_answers_ten_items(size: int) -> None:
 def test_a_batch_holds_25_items_and_the_last_one_the_rest() -> None:
     sizes = [len(batch["RequestItems"][workload.TABLE]) for batch in workload.batches(60)]
     assert sizes == [25, 25, 10]
+
+
+def test_transactions_fill_a_table_as_batches_do() -> None:
+    batches = [put["PutRequest"] for batch in workload.batches(130) for put in batch["RequestItems"][workload.TABLE]]
+    transactions = [action["Put"] for request in workload.transactions(130) for action in request["TransactItems"]]
+    assert [put["Item"] for put in transactions] == [put["Item"] for put in batches]
 
 
 @pytest.mark.parametrize("operation", ["put", "transact"])
@@ -274,3 +291,53 @@ def test_without_postgresql_the_comparison_says_that_it_is_missing(monkeypatch: 
     section = services_postgres.measure(0.1, 1)
     assert section.rows == []
     assert "not measured here: PostgreSQL (on Debian: apt-get install postgresql) is missing" in section.notes
+
+
+# -- DynamoDB Local -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def toolchain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, str], None]:
+    """Puts a program of a few lines of shell on a path that has nothing else, before an empty cache."""
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    monkeypatch.setenv("PATH", str(bin))
+    monkeypatch.setattr(dynamodb_local, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+
+    def install(name: str, script: str) -> None:
+        (bin / name).write_text(f"#!/bin/sh\n{script}\n")
+        (bin / name).chmod(0o755)
+
+    return install
+
+
+def test_without_java_or_maven_dynamodb_local_says_so(toolchain: Callable[[str, str], None]) -> None:
+    with pytest.raises(dynamodb_local.NotHereError, match="java is not installed"):
+        dynamodb_local.command()
+    toolchain("java", "true")
+    with pytest.raises(dynamodb_local.NotHereError, match="mvn, which fetches it, is not installed"):
+        dynamodb_local.command()
+
+
+def test_a_fetch_that_fails_leaves_nothing_behind(toolchain: Callable[[str, str], None], tmp_path: Path) -> None:
+    toolchain("java", "true")
+    toolchain("mvn", "echo no such artifact; exit 1")
+    with pytest.raises(dynamodb_local.NotHereError, match="Maven could not fetch it: no such artifact"):
+        dynamodb_local.command()
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_dynamodb_local_is_fetched_once(toolchain: Callable[[str, str], None], tmp_path: Path) -> None:
+    toolchain("java", "true")
+    # The last argument is the folder to fill.
+    toolchain("mvn", 'for last; do :; done; /bin/mkdir "${last#*=}"; echo jar > "${last#*=}/DynamoDBLocal.jar"')
+    in_memory = dynamodb_local.command()
+    toolchain("mvn", "exit 1")
+    on_file = dynamodb_local.command(tmp_path / "data")
+    (libraries,) = (tmp_path / "cache").iterdir()
+    assert (libraries / "DynamoDBLocal.jar").exists()
+    assert str(libraries / "*") in in_memory
+    assert "-inMemory" in in_memory
+    assert on_file[on_file.index("-dbPath") + 1] == str(tmp_path / "data")
+    assert (tmp_path / "data").is_dir()

@@ -46,6 +46,12 @@ def dynoxide() -> Iterator[Backend]:
         yield backend
 
 
+@pytest.fixture(scope="session")
+def dynamodb_local() -> Iterator[Backend]:
+    with endpoints.dynamodb_local() as backend:
+        yield backend
+
+
 @pytest.fixture
 def engine(clock: Clock) -> Iterator[Engine]:
     with Engine.open(clock=clock, entropy=random.Random(7)) as engine:

@@ -1,34 +1,38 @@
 """The endpoints that the suite of the store runs on, and where they answer otherwise than DynamoDB.
 
-    embedded      the engine in this process
-    own_server    our own server, through botocore
-    moto_server   moto's server                    (slow tier)
-    dynoxide      dynoxide, where it is installed  (slow tier): $DYNOXIDE, on the path, or there since `make bench`
+    embedded         the engine in this process
+    own_server       our own server, through botocore
+    moto_server      moto's server                    (slow tier)
+    dynoxide         dynoxide, where it is installed  (slow tier): $DYNOXIDE, on the path, or there since `make bench`
+    dynamodb_local   Amazon's DynamoDB Local          (slow tier): fetched by Maven, skipped where it cannot be had
 
-Nothing is downloaded. A test that shows a known difference is expected to fail there, and noticed when it does not.
+Nothing else is downloaded. A test that shows a known difference is expected to fail there; it is noticed when it does
+not.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from itertools import count
 from urllib.request import urlopen
 
 import pytest
 
+from benchmarks import dynamodb_local as local
+from benchmarks import servers
+from benchmarks.cache import CACHE
 from tablewright.engine import Engine
 from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Backend
 from tablewright.wire import serve_in_thread
 
-_OF_THE_BENCHMARKS = Path(__file__).parents[2] / ".bench-cache" / "peers" / "node_modules" / "@dynoxide"
+_OF_THE_BENCHMARKS = CACHE / "peers" / "node_modules" / "@dynoxide"
 DYNOXIDE = (
     os.environ.get("DYNOXIDE")
     or shutil.which("dynoxide")
@@ -40,6 +44,8 @@ ENDPOINTS = [
     *OURS,
     pytest.param("moto_server", marks=pytest.mark.slow),
     *([pytest.param("dynoxide", marks=pytest.mark.slow)] if DYNOXIDE else []),
+    # The first test of a session fetches it.
+    pytest.param("dynamodb_local", marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
 ]
 
 # Where an endpoint answers otherwise than DynamoDB: the tests that show it.
@@ -69,9 +75,21 @@ KNOWN_DIFFERENCES: dict[str, dict[str, str]] = {
             "shard ids and sequence numbers are shorter than the SDK takes",
         ),
     },
+    "dynamodb_local": {
+        **dict.fromkeys(
+            [
+                "test_a_missing_table_is_created_with_everything_that_the_model_says",
+                "test_a_second_time_there_is_nothing_to_do",
+                "test_what_only_adds_is_applied_one_index_at_a_time",
+                "test_a_changed_tag_is_set_and_others_are_left_alone",
+            ],
+            "there are no tags",
+        ),
+        "test_a_key_that_is_too_long_is_told_in_words": "a key that is too long is refused in other words",
+    },
 }
 
-OPTIONS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+_numbers = count(1)
 
 
 def expect_known_differences(request: pytest.FixtureRequest, endpoint: str) -> None:
@@ -89,7 +107,7 @@ def started(endpoint: str, engine: Engine) -> Iterator[Backend]:
         with serve_in_thread(engine) as url, _connected(url) as backend:
             yield backend
     else:
-        with moto_server() if endpoint == "moto_server" else dynoxide() as backend:
+        with PEERS[endpoint]() as backend:
             yield backend
 
 
@@ -117,31 +135,38 @@ def moto_server() -> Iterator[Backend]:
 @contextmanager
 def dynoxide() -> Iterator[Backend]:
     assert DYNOXIDE is not None
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    command = [DYNOXIDE, "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            _wait_for(port, process)
-            with _connected(f"http://127.0.0.1:{port}") as backend:
-                yield backend
-        finally:
-            process.terminate()
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 30
-    while process.poll() is None and time.monotonic() < deadline:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.02)
-    raise RuntimeError(f"{DYNOXIDE} did not start")
+    with servers.started("dynoxide", [DYNOXIDE]) as server, _connected(f"http://127.0.0.1:{server.port}") as backend:
+        yield backend
 
 
 @contextmanager
-def _connected(url: str) -> Iterator[Backend]:
-    backend = BotocoreBackend("us-east-1", url, OPTIONS)
+def dynamodb_local() -> Iterator[Backend]:
+    server = _dynamodb_local_server()
+    if isinstance(server, str):
+        pytest.skip(f"DynamoDB Local is not here: {server}")
+    # An access key that nobody had before has no tables.
+    with _connected(f"http://127.0.0.1:{server.port}", access_key=f"test{next(_numbers)}") as backend:
+        yield backend
+
+
+@cache
+def _dynamodb_local_server() -> servers.Server | str:
+    """One process for all tests, because a Java machine starts slowly; or why there is none."""
+    try:
+        command = local.command()
+    except local.NotHereError as missing:
+        return str(missing)
+    running = ExitStack()
+    atexit.register(running.close)
+    return running.enter_context(servers.started("DynamoDB Local", command))
+
+
+PEERS = {"moto_server": moto_server, "dynoxide": dynoxide, "dynamodb_local": dynamodb_local}
+
+
+@contextmanager
+def _connected(url: str, access_key: str = "test") -> Iterator[Backend]:
+    options = {"aws_access_key_id": access_key, "aws_secret_access_key": "test"}
+    backend = BotocoreBackend("us-east-1", url, options)
     yield backend
     backend.close()

@@ -182,11 +182,13 @@ def test_what_is_there_beyond_the_model_is_told_and_left() -> None:
         assert str(left[0]) == "Orders: index old: none expected, GSI1PK found (left)"
 
 
-def test_an_operation_that_the_endpoint_lacks_is_reported_and_not_fatal() -> None:
+def test_what_the_endpoint_lacks_is_reported_and_not_fatal() -> None:
     def backend_call(step: Request | Sleep) -> Any:
         assert isinstance(step, Request)
         if step.operation in ("DescribeContinuousBackups", "ListTagsOfResource"):
             raise ServiceError("UnknownOperationException", "")
+        if "SSESpecification" in step.body:
+            raise ServiceError("ValidationException", "Nothing to update")  # as DynamoDB Local does
         return engine.call(step.operation, step.body)
 
     class Old:
@@ -200,8 +202,9 @@ def test_an_operation_that_the_endpoint_lacks_is_reported_and_not_fatal() -> Non
 
     with Engine.open() as engine:
         ensured(EmbeddedBackend(engine, owned=False), plain())
-        missing = ensured(Old(), plain(point_in_time_recovery=True, tags={"a": "b"}))
+        missing = ensured(Old(), plain(encryption=True, point_in_time_recovery=True, tags={"a": "b"}))
         assert told(missing) == {
+            (Aspect.ENCRYPTION, "", Resolution.UNSUPPORTED),
             (Aspect.RECOVERY, "", Resolution.UNSUPPORTED),
             (Aspect.TAG, "", Resolution.UNSUPPORTED),
         }

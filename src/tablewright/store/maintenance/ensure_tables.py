@@ -76,7 +76,7 @@ def _apply(steps: Sequence[_Step], name: str, wait: float) -> Flow[list[Differen
         try:
             yield step.request
         except ServiceError as error:
-            if error.code == "UnknownOperationException":
+            if _is_unsupported(error):
                 resolution = Resolution.UNSUPPORTED
             elif not (step.difference.aspect is Aspect.TABLE and error.code == "ResourceInUseException"):
                 raise
@@ -84,6 +84,12 @@ def _apply(steps: Sequence[_Step], name: str, wait: float) -> Flow[list[Differen
             yield from _until_active(name, wait)
         done.append(replace(step.difference, resolution=resolution))
     return done
+
+
+def _is_unsupported(error: ServiceError) -> bool:
+    """An operation that the endpoint does not have; or a member of UpdateTable that DynamoDB Local passes over, such as
+    encryption, after which it finds nothing to do."""
+    return error.code == "UnknownOperationException" or error.message == "Nothing to update"
 
 
 def _until_active(name: str, wait: float) -> Flow[dict[str, Any]]:
@@ -270,7 +276,7 @@ def _asked(operation: str, body: dict[str, Any]) -> Flow[dict[str, Any] | None]:
     try:
         response: dict[str, Any] = yield Request(operation, body)
     except ServiceError as error:
-        if error.code != "UnknownOperationException":
+        if not _is_unsupported(error):
             raise
         return None
     return response
