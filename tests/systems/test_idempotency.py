@@ -34,7 +34,7 @@ WITHOUT_KEY = {
         "/tickets/{ticket_id}/feedback",
         "/sessions",
         "/metrics/rebuild",
-        "/upkeep/{job}",
+        "/maintenance/{job}",
     },
     "engagement": {
         "/programs/{program_id}/marketplaces/{marketplace_id}/enable",

@@ -173,7 +173,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _asked(settings: Settings, options: argparse.Namespace, job: str, steps: StepProgress) -> str:
     """Run the job in the process at ``--url``."""
-    path = "/support/metrics/rebuild" if job == "rebuild-metrics" else f"/support/upkeep/{job}"
+    path = "/support/metrics/rebuild" if job == "rebuild-metrics" else f"/support/maintenance/{job}"
     token = options.token or _own_token(settings)
     steps.begin(job.replace("-", " "))
     state = _call("POST", options.url + path, token)

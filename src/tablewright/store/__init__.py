@@ -1,4 +1,18 @@
-"""Reads and writes of a model: flows that plan, and the stores that run them, on any backend."""
+"""Reads and writes of a model: flows that plan, and the stores that run them, on any backend.
+
+store, async_store   Store and AsyncStore: a method for each read and write; the first is generated from the second
+base_store, context  what both are made of: backend, clock, cursor secret, table names, blob store
+read/                get, query, batch get, cursors; tolerant reads; planning/ makes the requests
+write/               put, update, move, delete, transactions, unique values; planning/ makes and commits the plans
+blobs/               large values: references, offloading, blob stores in folders, in memory and on S3
+streams/             consumers: shards, leases, checkpoints, effects, rebuilds
+maintenance/         creating tables; verify and repair
+flow/                what runs a flow, and retries of its requests
+backends/            the embedded engine, or an endpoint by botocore
+errors               the errors, in the words of the design
+argument_checks      the error for an argument of the wrong type
+item_description     an item as messages name it
+"""
 
 from tablewright.store.async_store import AsyncStore
 from tablewright.store.backends.botocore_backend import BotocoreBackend

@@ -131,7 +131,6 @@ def table(db: TableClient) -> None:
     db.create()
 
 
-@pytest.mark.requirement("EN3")
 @pytest.mark.parametrize("surface", [*COUNTED, *NEWER, *OLDER, *NAMED])
 def test_a_malformed_value_is_refused_in_the_words_of_the_operation(db: TableClient, surface: str) -> None:
     send = {**COUNTED, **NEWER, **OLDER, **NAMED}[surface]
@@ -179,7 +178,6 @@ def test_zero_with_an_exponent_in_range_is_zero(db: TableClient) -> None:
     assert db.get(pk=A) == {"pk": A, "high": {"N": "0"}, "low": {"N": "0"}, "fraction": {"N": "0"}}
 
 
-@pytest.mark.requirement("EN3")
 def test_the_members_of_a_set_come_back_in_order(db: TableClient) -> None:
     """Texts and binaries by their bytes, numbers by their value."""
     sets: dict[str, Value] = {

@@ -562,7 +562,7 @@ def test_an_iterator_whose_records_were_trimmed_meanwhile_says_so(engine: Engine
         records(engine, place)
 
 
-def test_upkeep_forgets_what_nobody_can_read(engine: Engine, clock: Clock) -> None:
+def test_background_work_trims_what_nobody_can_read_any_more(engine: Engine, clock: Clock) -> None:
     arn = create(engine)
     for number in range(450):
         put(engine, str(number))

@@ -168,7 +168,7 @@ def test_orphans_are_collected_in_the_background(tmp_path: Path) -> None:
 
 def finished(admin: httpx.Client, job: str) -> Any:
     """What a job came to."""
-    return wait_for(lambda: not (now := admin.get(f"/upkeep/{job}").json())["running"] and now)
+    return wait_for(lambda: not (now := admin.get(f"/maintenance/{job}").json())["running"] and now)
 
 
 # -- S3 -----------------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_payloads_are_kept_in_a_bucket_when_there_is_one(
         served.clock.advance(25 * 3600)
         admin.headers["Authorization"] = f"Bearer {served.token('admin', 'Admins')}"
         for job, left in (("count-orphans", 2), ("collect-orphans", 1)):
-            assert admin.post(f"/upkeep/{job}").status_code == 202
+            assert admin.post(f"/maintenance/{job}").status_code == 202
             state = finished(admin, job)
             assert (state["failed"], len(keys())) == (None, left)
             assert ": 1 (" in state["outcome"]

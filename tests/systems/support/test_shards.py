@@ -81,8 +81,8 @@ def test_tickets_are_spread_anew_under_load(served: Served, deploy: Callable[[in
     for thread in threads:
         thread.start()
     try:
-        assert admin.post("/upkeep/migrate-shards").status_code == 202
-        state = wait_for(lambda: not (now := admin.get("/upkeep/migrate-shards").json())["running"] and now)
+        assert admin.post("/maintenance/migrate-shards").status_code == 202
+        state = wait_for(lambda: not (now := admin.get("/maintenance/migrate-shards").json())["running"] and now)
     finally:
         over.set()
         for thread in threads:

@@ -295,7 +295,7 @@ async def calls_of_provider(
     return _page(await service.of_provider(provider_id, bounds, limit=limit, cursor=cursor))
 
 
-@router.get("/unreadable", tags=["upkeep"])
+@router.get("/unreadable", tags=["maintenance"])
 async def unreadable(service: Service, _: Admin) -> UnreadableList:
     """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
     return UnreadableList.of(service.unreadable_log)

@@ -374,7 +374,7 @@ async def deliveries_to(
 # -- what cannot be read ------------------------------------------------------------------------------------------
 
 
-@router.get("/unreadable", tags=["upkeep"])
+@router.get("/unreadable", tags=["maintenance"])
 async def unreadable(here: Here, _: Admin) -> UnreadableList:
     """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
     return UnreadableList.of(here.unreadable_log)

@@ -151,7 +151,7 @@ async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Agen
     return _view(await desk.change_status(ticket_id, body.status))
 
 
-@router.get("/unreadable", tags=["upkeep"])
+@router.get("/unreadable", tags=["maintenance"])
 async def unreadable(desk: Desk, _: Admin) -> UnreadableList:
     """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
     return UnreadableList.of(desk.unreadable_log)

@@ -372,24 +372,24 @@ async def rebuild_state(here: Here, _: Admin) -> views.JobView:
     return views.JobView.of(here.state("rebuild-metrics"))
 
 
-# -- upkeep -------------------------------------------------------------------------------------------------------
+# -- maintenance -------------------------------------------------------------------------------------------------------
 
-Upkeep = Literal["migrate-shards", "collect-orphans", "count-orphans"]
+MaintenanceJob = Literal["migrate-shards", "collect-orphans", "count-orphans"]
 
 
-@router.post("/upkeep/{job}", status_code=202, tags=["upkeep"], responses=documented(409))
-async def begin_upkeep(job: Upkeep, here: Here, _: Admin) -> views.JobView:
+@router.post("/maintenance/{job}", status_code=202, tags=["maintenance"], responses=documented(409))
+async def start_maintenance(job: MaintenanceJob, here: Here, _: Admin) -> views.JobView:
     """Move tickets to the shards that they belong to, or remove payloads that nothing refers to, or count those."""
     return views.JobView.of(here.begin(job))
 
 
-@router.get("/upkeep/{job}", tags=["upkeep"])
-async def upkeep_state(job: Upkeep, here: Here, _: Admin) -> views.JobView:
+@router.get("/maintenance/{job}", tags=["maintenance"])
+async def maintenance_state(job: MaintenanceJob, here: Here, _: Admin) -> views.JobView:
     """How far it is, or what it came to."""
     return views.JobView.of(here.state(job))
 
 
-@router.get("/unreadable", tags=["upkeep"])
+@router.get("/unreadable", tags=["maintenance"])
 async def unreadable(here: Here, _: Admin) -> UnreadableList:
     """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
     return UnreadableList.of(here.unreadable_log)

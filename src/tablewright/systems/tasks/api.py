@@ -32,7 +32,7 @@ from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
 tasks_router = SystemRouter("tasks", tags=["tasks"])
 users_router = SystemRouter("tasks", tags=["users"])
-upkeep_router = SystemRouter("tasks", tags=["upkeep"])
+maintenance_router = SystemRouter("tasks", tags=["maintenance"])
 
 Service = Annotated[Tasks, Depends(service_of)]
 
@@ -378,13 +378,13 @@ async def reactivate_user(
     return await tasks.change_user(user_id, changes, Responder(_user, admin.user_id, idempotency_key))
 
 
-@upkeep_router.get("/unreadable")
+@maintenance_router.get("/unreadable")
 async def unreadable(tasks: Service, _: Admin) -> UnreadableList:
     """Items that could not be read since this process started, the latest first: which, what is wrong, how often."""
     return UnreadableList.of(tasks.unreadable_log)
 
 
-router = APIRouter(routes=[*tasks_router.routes, *users_router.routes, *upkeep_router.routes])
+router = APIRouter(routes=[*tasks_router.routes, *users_router.routes, *maintenance_router.routes])
 
 
 # -- views ----------------------------------------------------------------------------------------------------------
