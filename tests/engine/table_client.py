@@ -72,6 +72,16 @@ class TableClient:
     def get(self, **key: dict[str, Any]) -> Item | None:
         return self("GetItem", Key=key).get("Item")  # type: ignore[no-any-return]
 
+    def stream_records(self) -> list[dict[str, Any]]:
+        """What the stream of the table has, from its beginning."""
+        arn = self("DescribeTable")["Table"]["LatestStreamArn"]
+        records = []
+        for shard in self("DescribeStream", StreamArn=arn)["StreamDescription"]["Shards"]:
+            place = {"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+            start = self("GetShardIterator", **place)["ShardIterator"]
+            records += self("GetRecords", ShardIterator=start)["Records"]
+        return records
+
     def error(self, operation: str, **request: Any) -> DynamoError:
         with pytest.raises(DynamoError) as caught:
             self(operation, **request)

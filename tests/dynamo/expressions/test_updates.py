@@ -317,11 +317,10 @@ def test_updated_attributes_are_the_touched_paths_only() -> None:
     assert compile_update("REMOVE b").updated({"a": {"N": "1"}}) == {}
 
 
-def test_the_size_that_actions_add() -> None:
-    assert compile_update("SET a = :v").size_overhead == 22
-    assert compile_update("SET a = :v, b = :v ADD c :v REMOVE d DELETE e :v").size_overhead == 64
-    assert compile_update("SET a[0] = :v").size_overhead == 23
-    assert compile_update("SET a = a + :v").size_overhead == 72
+def test_an_update_that_only_removes_says_so() -> None:
+    assert compile_update("REMOVE a, b.c DELETE d :v").only_removes
+    assert not compile_update("REMOVE a ADD b :v").only_removes
+    assert not compile_update("REMOVE a SET b = :v").only_removes
 
 
 def test_old_and_new_items_share_no_container_that_was_written() -> None:

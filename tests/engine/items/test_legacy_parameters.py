@@ -325,7 +325,6 @@ def test_updates_tell_what_an_update_tells() -> None:
     assert updates.top_level_attributes == {"s", "n", "l"}
     assert updates.nested_attributes == updates.used_names == updates.used_values == frozenset()
     assert updates.static_types({}) == {"s": "N", "n": "N"}
-    assert updates.size_overhead == 43
     after = updates.apply(ITEM, {})
     assert updates.updated(ITEM) == {"s": {"S": "hello"}, "n": {"N": "12"}, "l": ITEM["l"]}
     assert updates.updated(after) == {"s": {"N": "1"}, "n": {"N": "13"}}

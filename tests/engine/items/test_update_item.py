@@ -201,25 +201,39 @@ TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 LIMIT = 400 * 1024
 
 
-def _grow_to(db: TableClient, key: dict[str, Any], size: int, **request: Any) -> None:
+def _grow_to(db: TableClient, key: dict[str, Any], size: int) -> None:
     """Put an item of exactly that size."""
     overhead = sum(len(name) + len(value["S"]) for name, value in key.items()) + len("v")
     db.put(**key, v={"S": "x" * (size - overhead)})
 
 
-def test_an_update_is_charged_for_its_actions_instead_of_its_key(db: TableClient) -> None:
+def _set(text: str) -> dict[str, Any]:
+    return {"UpdateExpression": "SET w = :w", "ExpressionAttributeValues": {":w": {"S": text}}}
+
+
+@pytest.mark.requirement("EN3")
+def test_an_update_counts_what_it_says_and_not_what_it_leaves_alone(db: TableClient) -> None:
+    """Three bytes for the update and nineteen for a value that it writes, against three for this key."""
     db.create()
-    # Three bytes for the update and nineteen for a value written, against three for the key.
-    set_one = {"UpdateExpression": "SET w = :w", "ExpressionAttributeValues": {":w": {"S": ""}}}
-    _grow_to(db, KEY, LIMIT - 20)
-    db("UpdateItem", Key=KEY, **set_one)
-    _grow_to(db, KEY, LIMIT - 19)
-    assert db.refusal("UpdateItem", Key=KEY, **set_one) == TOO_LARGE
-    # A value cleared costs two.
+    most = LIMIT - 3 - 19 - len("w")
+    db("UpdateItem", Key=KEY, **_set("x" * most))
+    assert db.get(**KEY) == {**KEY, "w": {"S": "x" * most}}
+    other = {"pk": {"S": "b"}}
+    assert db.refusal("UpdateItem", Key=other, **_set("x" * (most + 1))) == TOO_LARGE
+    assert db.get(**other) is None
+    # It is refused before its condition is looked at.
+    failing = {**_set("x" * (most + 1)), "ConditionExpression": "attribute_exists(nothing)"}
+    assert db.refusal("UpdateItem", Key=other, **failing) == TOO_LARGE
+    # An item that is nearly full can still be changed in other places.
     _grow_to(db, KEY, LIMIT - 2)
-    db("UpdateItem", Key=KEY, UpdateExpression="REMOVE w")
-    _grow_to(db, KEY, LIMIT - 1)
-    assert db.refusal("UpdateItem", Key=KEY, UpdateExpression="REMOVE w") == TOO_LARGE
+    db("UpdateItem", Key=KEY, **_set("x"))
+    # A transaction and the older parameters count the item that comes out, and nothing else.
+    update = {"TableName": "table", "Key": other, **_set("x" * (LIMIT - len("pkbw")))}
+    db("TransactWriteItems", TransactItems=[{"Update": update}])
+    value = {"w": {"Value": {"S": "y" * (LIMIT - len("pkbw"))}}}
+    db("UpdateItem", Key=other, AttributeUpdates=value)
+    value = {"w": {"Value": {"S": "y" * (LIMIT - len("pkbw") + 1)}}}
+    assert db.refusal("UpdateItem", Key=other, AttributeUpdates=value) == TOO_LARGE
 
 
 def test_with_a_long_key_the_item_itself_is_what_counts(db: TableClient) -> None:
@@ -266,3 +280,50 @@ def test_the_key_is_checked_before_what_would_change(db: TableClient) -> None:
     assert db.refusal("UpdateItem", Key={}, UpdateExpression="REMOVE pk") == (
         "The provided key element does not match the schema"
     )
+
+
+# -- where there is no item -----------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("EN3")
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"UpdateExpression": "REMOVE x"},
+        {"UpdateExpression": "REMOVE x.y, z[0]"},
+        {"UpdateExpression": "DELETE x :s", "ExpressionAttributeValues": {":s": {"SS": ["a"]}}},
+        {"UpdateExpression": "REMOVE y DELETE x.y :s", "ExpressionAttributeValues": {":s": {"SS": ["a"]}}},
+        {"AttributeUpdates": {"x": {"Action": "DELETE"}}},
+        {"AttributeUpdates": {"x": {"Action": "DELETE", "Value": {"SS": ["a"]}}, "y": {"Action": "DELETE"}}},
+    ],
+)
+def test_an_update_that_only_removes_makes_no_item(db: TableClient, request_: dict[str, Any]) -> None:
+    db.create()
+    db("UpdateTable", StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    for returned in ("NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW"):
+        answer = db("UpdateItem", Key=KEY, ReturnValues=returned, ReturnConsumedCapacity="TOTAL", **request_)
+        assert answer == {"ConsumedCapacity": {"TableName": "table", "CapacityUnits": 1.0}}
+    condition = {"ConditionExpression": "attribute_exists(pk)"}
+    if "UpdateExpression" in request_:
+        assert db.error("UpdateItem", Key=KEY, **request_, **condition).code == "ConditionalCheckFailedException"
+        update = {"TableName": "table", "Key": KEY, **request_}
+        assert db("TransactWriteItems", TransactItems=[{"Update": update}]) == {}
+    assert db.get(**KEY) is None
+    assert db("Scan")["Count"] == 0
+    assert db.stream_records() == []
+
+
+@pytest.mark.parametrize("request_", [{}, {"AttributeUpdates": {}}])
+def test_an_update_without_any_action_makes_the_item(db: TableClient, request_: dict[str, Any]) -> None:
+    db.create()
+    assert db("UpdateItem", Key=KEY, ReturnValues="ALL_NEW", **request_) == {"Attributes": KEY}
+    assert db.get(**KEY) == KEY
+
+
+def test_a_path_into_nothing_is_invalid_where_there_is_an_item(db: TableClient) -> None:
+    db.create()
+    db.put(**KEY)
+    invalid = "The document path provided in the update expression is invalid for update"
+    assert db.refusal("UpdateItem", Key=KEY, UpdateExpression="REMOVE x.y") == invalid
+    mixed = {"UpdateExpression": "REMOVE x.y SET v = :v", "ExpressionAttributeValues": {":v": {"S": "v"}}}
+    assert db.refusal("UpdateItem", Key={"pk": {"S": "none"}}, **mixed) == invalid

@@ -7,6 +7,7 @@ the program's ``check`` and then to its ``evaluate``, ``apply`` or ``bounds``.
     condition_checks, path_checks   what else is refused before an item is read
     conditions                      conditions and filters, compiled to closures
     updates, projection             what they do to an item
+    update_size                     what an update counts against the limit of an item
     key_condition                   a condition as a range of keys
     placeholders                    the names and values that come with the expressions
     compile_cache                   programs by their text

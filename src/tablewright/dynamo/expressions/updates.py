@@ -48,6 +48,7 @@ from tablewright.dynamo.expressions.path_checks import (
     word_problem,
 )
 from tablewright.dynamo.expressions.projection import ProjectionProgram
+from tablewright.dynamo.expressions.update_size import StatementSize
 from tablewright.dynamo.item_size import value_size
 from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number
@@ -89,7 +90,8 @@ class UpdateProgram:
         "_touched",
         "_values",
         "nested_attributes",
-        "size_overhead",
+        "only_removes",
+        "statement_size",
         "top_level_attributes",
         "used_names",
         "used_values",
@@ -113,7 +115,9 @@ class UpdateProgram:
             _evaluator(action.value, names) if isinstance(action, SetAction) else None for action in actions
         )
         self._touched = None if self._clash else ProjectionProgram(targets)
-        self.size_overhead = _size_overhead(actions)
+        self.only_removes = all(isinstance(action, RemoveAction | DeleteAction) for action in actions)
+        """Where there is no item, such an update does nothing."""
+        self.statement_size = StatementSize(actions, names)
 
     def check(self, values: Values | None) -> None:
         """Raises DynamoDB's error when the values do not fit the expression."""
@@ -248,19 +252,6 @@ def _paths(action: Action) -> Iterator[Path]:
 def _values(action: Action) -> Iterator[str]:
     if not isinstance(action, RemoveAction):
         yield from (node.name for node in _operands(action.value) if isinstance(node, Placeholder))
-
-
-def _size_overhead(actions: list[Action]) -> int:
-    """What DynamoDB adds to the size of the item when it holds an update against the 400 KB limit."""
-    size = 3
-    for action in actions:
-        if isinstance(action, RemoveAction | DeleteAction):
-            size += 2
-            continue
-        size += 19
-        if isinstance(action, SetAction):
-            size += isinstance(action.path.parts[-1], int) + 50 * isinstance(action.value, Arithmetic)
-    return size
 
 
 # -- checks with values --------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class Changes(Protocol):
     def nested_attributes(self) -> frozenset[str]: ...
 
     @property
-    def size_overhead(self) -> int: ...
+    def only_removes(self) -> bool: ...
 
     def static_types(self, values: Mapping[str, AttributeValue]) -> dict[str, str]: ...
 
@@ -150,10 +150,12 @@ def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     changes = update or changes
     if changes is not None:
         check_changes(table, changes, parameters.values)
+    if update is not None and update.statement_size.of(parameters.values) > MAX_ITEM_SIZE:
+        raise ValidationException(TOO_LARGE_TO_UPDATE)
     write = Write(
         table,
         table.row_key(key),
-        updated_item(table, key, changes, parameters.values, per_action=True),
+        updated_item(table, key, changes, parameters.values),
         condition,
         parameters.values,
         _item_on_failure(request),
@@ -250,19 +252,16 @@ def check_changes(table: Table, changes: Changes, values: Mapping[str, Attribute
 
 
 def updated_item(
-    table: Table,
-    key: Item,
-    changes: Changes | None,
-    values: Mapping[str, AttributeValue],
-    *,
-    per_action: bool,
-) -> Callable[[Row | None], tuple[Item, int]]:
-    """How an update makes the new item; UpdateItem alone charges its actions against the size limit."""
+    table: Table, key: Item, changes: Changes | None, values: Mapping[str, AttributeValue]
+) -> Callable[[Row | None], tuple[Item | None, int]]:
+    """How an update makes the new item. Where there is none, only removing makes none."""
 
-    def new(old: Row | None) -> tuple[Item, int]:
+    def new(old: Row | None) -> tuple[Item | None, int]:
         before, size = (key, item_size(key)) if old is None else (old.item, old.size)
         if changes is None:
             return before, size
+        if old is None and changes.only_removes:
+            return None, 0
         after = changes.apply(before, values)
         touched = changes.top_level_attributes
         if not touched.isdisjoint(table.index_key_names):
@@ -274,12 +273,7 @@ def updated_item(
                 after[name], added = _checked_result(after[name])
                 size += text_size(name) + added
                 if size > MAX_ITEM_SIZE:
-                    break
-        measured = size
-        if per_action and size + changes.size_overhead > MAX_ITEM_SIZE:
-            measured = max(size, size - item_size(key) + changes.size_overhead)
-        if measured > MAX_ITEM_SIZE:
-            raise ValidationException(TOO_LARGE_TO_UPDATE)
+                    raise ValidationException(TOO_LARGE_TO_UPDATE)
         return after, size
 
     return new

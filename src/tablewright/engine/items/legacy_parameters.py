@@ -240,8 +240,8 @@ class AttributeUpdates:
     def __init__(self, updates: Mapping[str, Mapping[str, Any]]) -> None:
         self._changes = [(name, *_change(update)) for name, update in updates.items()]
         self.top_level_attributes = frozenset(updates)
-        cleared = sum(action == "DELETE" for _, action, _ in self._changes)
-        self.size_overhead = 3 + 19 * (len(self._changes) - cleared) + 2 * cleared
+        # Without any update, the item is made all the same.
+        self.only_removes = bool(self._changes) and all(action == "DELETE" for _, action, _ in self._changes)
 
     def check(self, values: Values | None = None) -> None:
         """The values came with the updates, and were checked with them."""

@@ -294,7 +294,7 @@ def _member(action: _Action, table: Table) -> Member:
         case "Put":
             new = replace_with(item, action.size)
         case "Update":
-            new = updated_item(table, item, action.update, action.parameters.values, per_action=False)
+            new = updated_item(table, item, action.update, action.parameters.values)
         case "Delete":
             new = replace_with(None)
         case _:

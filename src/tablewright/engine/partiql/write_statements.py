@@ -89,7 +89,7 @@ def modification(db: Database, statement: UpdateStatement, values: Values, item_
     table = db.table(statement.table)
     key = _key(table, statement, values)
     check_changes(table, statement.update, values)
-    new = updated_item(table, key, statement.update, values, per_action=False)
+    new = updated_item(table, key, statement.update, values)
     write = _Modification(table, table.row_key(key), new, statement.where, values, item_on_failure)
     return write, key
 
