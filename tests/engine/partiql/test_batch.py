@@ -113,3 +113,36 @@ def test_each_read_has_its_own_consistency(run: Session) -> None:
     ]
     answer = run.engine.call("BatchExecuteStatement", {"Statements": members, "ReturnConsumedCapacity": "TOTAL"})
     assert answer["ConsumedCapacity"] == [{"TableName": "plain", "CapacityUnits": 1.5}]
+
+
+@pytest.mark.parametrize(
+    ("statement", "names_its_table"),
+    [
+        ("INSERT INTO plain VALUE {'id': 'a'}", True),
+        ("UPDATE plain SET n = 2 WHERE id = 'a' AND n = 5", True),
+        ("UPDATE plain SET text = text + 1 WHERE id = 'a'", True),
+        ("UPDATE plain SET absent.field = 1 WHERE id = 'a'", True),
+        ("UPDATE plain SET n = 2 WHERE n = 1", False),
+        ("UPDATE plain SET n = 2 WHERE id = 5", False),
+        ("INSERT INTO plain VALUE {'n': 1}", False),
+        ("SELECT * FROM plain WHERE n = 1", False),
+        ("UPDATE plain SET", False),
+    ],
+)
+def test_a_failure_names_its_table_when_it_got_as_far_as_the_item(
+    run: Session, statement: str, names_its_table: bool
+) -> None:
+    run("INSERT INTO plain VALUE {'id': 'a', 'n': 1, 'text': 't'}")
+    (response,) = run.batch(statement)["Responses"]
+    assert "Error" in response
+    assert response.get("TableName") == ("plain" if names_its_table else None)
+
+
+def test_a_bad_parameter_comes_before_its_statement(run: Session) -> None:
+    members = [
+        {"Statement": "UPDATE plain SET", "Parameters": [{"N": "abc"}]},
+        {"Statement": "INSERT INTO plain VALUE {'id': 'a'}"},
+    ]
+    bad, good = run.engine.call("BatchExecuteStatement", {"Statements": members})["Responses"]
+    assert bad["Error"]["Message"] == "The parameter cannot be converted to a numeric value: abc"
+    assert good == {"TableName": "plain"}

@@ -358,3 +358,46 @@ def test_limit_zero_is_refused(run: Session) -> None:
         "1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: "
         "Member must have value greater than or equal to 1"
     )
+
+
+@pytest.mark.parametrize(
+    ("condition", "songs_found"),
+    [
+        ("NOT song = 'one'", ["four", "three", "two"]),
+        ("song <> 'one'", ["four", "three", "two"]),
+        ("NOT begins_with(song, 't')", ["four", "one", "two"]),
+        ("NOT song IN ['one', 'four']", ["three", "two"]),
+        ("NOT song > 'three'", ["four", "one", "three", "two"]),
+        ("NOT (song = 'one')", ["four", "three", "two"]),
+        ("NOT song = 'one' AND plays = 3", ["four", "two"]),
+    ],
+)
+def test_ranges_may_overlap_beside_a_filter_on_the_sort_key(
+    songs: Session, condition: str, songs_found: list[str]
+) -> None:
+    text = f"SELECT song FROM music WHERE artist = 'A' AND {condition} OR artist = 'A' AND song = 'two'"
+    assert songs.column(text) == songs_found
+    assert songs.column(text, Limit=100) == songs_found
+
+
+def test_a_whole_partition_beside_a_filter_on_the_sort_key(songs: Session) -> None:
+    text = "SELECT song FROM music WHERE artist = 'A' OR artist = 'A' AND NOT song = 'one' OR artist = 'B'"
+    assert songs.column(text) == ["four", "one", "three", "two", "only"]
+
+
+@pytest.mark.parametrize("other", ["plays = 1", "plays <> 1"])
+def test_a_filter_on_another_attribute_does_not_let_ranges_overlap(songs: Session, other: str) -> None:
+    text = f"SELECT song FROM music WHERE artist = 'A' AND {other} OR artist = 'A' AND song = 'two'"
+    assert songs.invalid(text) == "Overlapping conditions with range keys are not supported in where clause"
+
+
+def test_a_range_of_nothing_overlaps_with_nothing(songs: Session) -> None:
+    text = "SELECT song FROM music WHERE artist = 'A' AND (song > 'a' OR song = 'one' AND song = 'two')"
+    assert songs.column(text) == ["four", "one", "three", "two"]
+    assert songs.column("SELECT song FROM music WHERE artist = 'A' AND song = 'one' AND song = 'two'") == []
+
+
+def test_a_bad_parameter_comes_before_the_statement(run: Session) -> None:
+    bad = "The parameter cannot be converted to a numeric value: abc"
+    assert run.invalid("SELECT", {"N": "abc"}) == bad
+    assert run.invalid("SELECT * FROM nowhere WHERE id = ?", {"L": [{"N": "1"}, {"N": "abc"}]}) == bad

@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo import IdempotentParameterMismatchException, TransactionCanceledException, ValidationException
+from tablewright.dynamo import (
+    IdempotentParameterMismatchException,
+    ResourceNotFoundException,
+    TransactionCanceledException,
+    ValidationException,
+)
 from tests.engine.partiql.session import Session
 
 
@@ -62,14 +67,12 @@ def test_or_none_does(run: Session) -> None:
 def test_what_does_not_fit_the_table_cancels(run: Session) -> None:
     reasons = cancellation(
         run,
-        "INSERT INTO nowhere VALUE {'id': 'a'}",
         "INSERT INTO plain VALUE {'n': 1}",
         "UPDATE plain SET n = 1 WHERE id = 5",
         "DELETE FROM music WHERE artist = 'A'",
         "UPDATE plain SET id = 'x' WHERE id = 'a'",
     )
     assert [(reason["Code"], reason["Message"]) for reason in reasons] == [
-        ("ResourceNotFound", "Requested resource not found"),
         ("ValidationError", "One or more parameter values were invalid: Missing the key id in the item"),
         ("ValidationError", "The provided key element does not match the schema"),
         ("ValidationError", "The provided key element does not match the schema"),
@@ -176,3 +179,49 @@ def test_the_token_is_this_operations_own(run: Session) -> None:
     put = {"Put": {"TableName": "plain", "Item": {"id": {"S": "b"}}}}
     run.engine.call("TransactWriteItems", {"TransactItems": [put], "ClientRequestToken": "t"})
     assert sorted(run.column("SELECT id FROM plain")) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("DELETE FROM plain WHERE id = 'a'", "INSERT INTO nowhere VALUE {'id': 'a'}"),
+        ("UPDATE plain SET n = 1 WHERE id = 5", "DELETE FROM nowhere WHERE id = 'a'"),
+        ("DELETE FROM nowhere WHERE id = 'a' RETURNING ALL OLD *",),
+        ("EXISTS(SELECT * FROM plain WHERE id = 'a')", "EXISTS(SELECT * FROM nowhere WHERE id = 'a')"),
+        ("SELECT * FROM plain WHERE n = 1", "SELECT * FROM nowhere WHERE id = 'a'"),
+        ("SELECT * FROM plain.by_year WHERE id = 'a'", "SELECT * FROM nowhere WHERE id = 'a'"),
+    ],
+)
+def test_a_table_that_is_not_there_comes_before_what_is_wrong_with_the_others(
+    run: Session, statements: tuple[str, ...]
+) -> None:
+    with pytest.raises(ResourceNotFoundException, match="Requested resource not found"):
+        run.transaction(*statements)
+
+
+def test_a_bad_parameter_comes_before_every_statement(run: Session) -> None:
+    members = [
+        {"Statement": "SELECT"},
+        {"Statement": "UPDATE plain SET n = ? WHERE id = 'a'", "Parameters": [{"N": "abc"}]},
+    ]
+    with pytest.raises(ValidationException) as caught:
+        run.engine.call("ExecuteTransaction", {"TransactStatements": members})
+    assert caught.value.message == "The parameter cannot be converted to a numeric value: abc"
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("id = 'a' AND id = 'a'", True),
+        ("id = 'a' AND id = 'a' AND n = 1", True),
+        ("id = 'a' AND id = 'b'", False),
+        ("n = 1 AND id = 'a' AND id = 'b'", False),
+    ],
+)
+def test_exists_takes_a_second_value_for_a_key_as_its_condition(run: Session, condition: str, holds: bool) -> None:
+    run("INSERT INTO plain VALUE {'id': 'a', 'n': 1}")
+    statement = f"EXISTS(SELECT * FROM plain WHERE {condition})"
+    if holds:
+        assert run.transaction(statement) == {"Responses": []}
+    else:
+        assert [reason["Code"] for reason in cancellation(run, statement)] == ["ConditionalCheckFailed"]

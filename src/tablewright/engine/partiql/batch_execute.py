@@ -19,8 +19,8 @@ from tablewright.dynamo import (
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.partiql import select
-from tablewright.engine.partiql.execute_statement import run_write
-from tablewright.engine.partiql.statements import Insert, Select, Statement, Values, bind
+from tablewright.engine.partiql.execute_statement import prepared_write, run_write
+from tablewright.engine.partiql.statements import Insert, Select, Statement, Values, check_values, parameter_values
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import key_and_conditions, single_read_key
 from tablewright.engine.tables.table_schema import Table
@@ -42,9 +42,11 @@ class BatchMember:
         self.statement: Statement | None = None
         self.values: Values = {}
         self.error: DynamoError | None = None
+        self.ran = False
         try:
+            self.values = parameter_values(request)
             self.statement = read_statement(request["Statement"])
-            self.values = bind(self.statement, request.get("Parameters", []))
+            check_values(self.statement, self.values)
         except ValidationException as error:
             self.error = error
 
@@ -118,7 +120,9 @@ def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> dict[
         consistent = member.request.get("ConsistentRead", False)
         items = select.run(db, statement, member.values, meter, consistent=consistent).items
     else:
-        items = run_write(db, statement, member.values, meter)
+        write, _ = prepared_write(db, statement, member.values, whole=False)
+        member.ran = True
+        items = run_write(db, statement, write, meter)
     response: dict[str, Any] = {"TableName": statement.table}
     if items:
         response["Item"] = items[0]
@@ -128,7 +132,8 @@ def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> dict[
 def _failure(member: BatchMember, error: DynamoError) -> dict[str, Any]:
     code = _CODES.get(error.code, "InternalServerError")
     response: dict[str, Any] = {"Error": {"Code": code, "Message": error.message}}
-    if code in ("ConditionalCheckFailed", "DuplicateItem") and member.statement is not None:
+    # What got as far as its item names its table.
+    if member.ran and member.statement is not None:
         response["TableName"] = member.statement.table
     return response
 

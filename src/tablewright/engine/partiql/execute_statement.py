@@ -17,15 +17,17 @@ from tablewright.engine.partiql.statements import (
     Statement,
     UpdateStatement,
     Values,
-    bind,
+    check_values,
+    parameter_values,
 )
 from tablewright.engine.partiql.translate import statement as read_statement
 
 
 def execute_statement(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     text, parameters = request["Statement"], request.get("Parameters", [])
+    values = parameter_values(request)
     statement = read_statement(text)
-    values = bind(statement, parameters)
+    check_values(statement, values)
     meter = Meter.for_request(request)
     response: dict[str, Any] = {"Items": []}
     if isinstance(statement, Select):
@@ -43,17 +45,15 @@ def execute_statement(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     else:
         if "NextToken" in request:
             raise ValidationException("NextToken does not match request")
-        response["Items"] = run_write(db, statement, values, meter, item_on_failure(request))
+        write, _ = prepared_write(db, statement, values, item_on_failure(request))
+        response["Items"] = run_write(db, statement, write, meter)
     if meter is not None:
         response["ConsumedCapacity"] = meter.one()
     return response
 
 
-def run_write(
-    db: Database, statement: Statement, values: Values, meter: Meter | None, whole: bool = False
-) -> list[Any]:
-    """Run a write; gives what its RETURNING asks for."""
-    write, _ = prepared_write(db, statement, values, whole)
+def run_write(db: Database, statement: Statement, write: Write, meter: Meter | None) -> list[Any]:
+    """Run the write of a statement; gives what its RETURNING asks for."""
     old, new = write.run(db, meter)
     return write_statements.returned(statement, old, new) if isinstance(statement, UpdateStatement | Delete) else []
 

@@ -1,7 +1,7 @@
 """ExecuteTransaction: statements that all take effect, or none.
 
-What is wrong with a statement itself refuses the request; what is wrong between it and its table cancels the
-transaction, with a reason for each statement.
+What is wrong with a statement itself, or a table that is not there, refuses the request; what is wrong between a
+statement and its table cancels the transaction, with a reason for each statement.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo import DynamoError, ResourceNotFoundException, ValidationException, read_units
+from tablewright.dynamo import DynamoError, ValidationException, read_units
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.transactions import Member, cancel_if_any, record_token, replayed, write_all
@@ -23,7 +23,8 @@ from tablewright.engine.partiql.statements import (
     Statement,
     UpdateStatement,
     Values,
-    bind,
+    check_values,
+    parameter_values,
 )
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import single_read_key
@@ -36,16 +37,20 @@ _FACTOR = 2
 
 def execute_transaction(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     given = request["TransactStatements"]
+    parameters = [parameter_values(member) for member in given]
     bound: list[tuple[Statement, Values]] = []
-    for number, member in enumerate(given):
+    for number, (member, values) in enumerate(zip(given, parameters, strict=True)):
         with _Located(number):
             statement = read_statement(member["Statement"])
-            bound.append((statement, bind(statement, member.get("Parameters", []))))
+            check_values(statement, values)
+            bound.append((statement, values))
     reads = sum(isinstance(statement, Select) for statement, _ in bound)
     if 0 < reads < len(bound):
         raise ValidationException(
             "ExecuteTransaction API does not support both read and write operations in the same request."
         )
+    for statement, _ in bound:
+        db.table(statement.table)
     if reads:
         return _read_transaction(db, request, bound)
     return _write_transaction(db, request, bound)
@@ -92,8 +97,6 @@ def _member(
     """A member of a write transaction, or why the transaction is cancelled on its account."""
     try:
         write, key = prepared_write(db, statement, values, item_on_failure(request), in_transaction=True)
-    except ResourceNotFoundException as error:
-        return None, error
     except TooLarge:
         raise
     except KeyMismatch:
@@ -113,11 +116,7 @@ def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[S
         with _Located(number):
             if statement.index is not None:
                 raise ValidationException("Reads on indices are not supported within transactions.")
-            try:
-                table = db.table(statement.table)
-            except ResourceNotFoundException as error:
-                reasons.append(error)
-                continue
+            table = db.table(statement.table)
             key = single_read_key(table, statement.where, values)
             if key is None:
                 raise ValidationException(

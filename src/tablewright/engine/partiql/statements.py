@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item, Path, ValidationException, checked, lookup
 from tablewright.dynamo.expressions import (
@@ -133,10 +134,14 @@ class Delete:
 Statement = Select | Exists | Insert | UpdateStatement | Delete
 
 
-def bind(statement: Statement, parameters: Sequence[AttributeValue]) -> Values:
-    """The request's parameters as the values of the statement's placeholders, once they fit."""
+def parameter_values(request: Mapping[str, Any]) -> Values:
+    """A request's parameters as the values of placeholders; they are looked at before the statement is."""
     # A parameter may be a whole item, which is one level more than a value.
-    values = {f"?{number}": checked(value, -1)[0] for number, value in enumerate(parameters, 1)}
+    return {f"?{number}": checked(value, -1)[0] for number, value in enumerate(request.get("Parameters", ()), 1)}
+
+
+def check_values(statement: Statement, values: Values) -> None:
+    """Raise unless the values fit the statement."""
     if statement.parameters > len(values):
         raise ValidationException("Number of parameters in request and statement don't match.")
     if isinstance(statement, UpdateStatement):
@@ -145,4 +150,3 @@ def bind(statement: Statement, parameters: Sequence[AttributeValue]) -> Values:
         statement.where.check(values)
     if isinstance(statement, UpdateStatement | Delete) and statement.index is not None:
         raise ValidationException("This operation is not supported on an index")
-    return values

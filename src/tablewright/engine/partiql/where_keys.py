@@ -3,14 +3,14 @@
 A condition on a key attribute is a ``KeyTerm``; anything else is a filter. A write needs an equality on
 every key attribute. A read is *keyed* when, after every OR and IN that concerns a key has been spread out,
 each branch has one value for the partition key: then each branch is a range of one partition, and only
-those are read. Otherwise the whole table or index is.
+those are read. Otherwise the whole table or index is. Ranges that overlap are refused, unless a branch has the
+sort key in a filter (``NOT song = 'a'``, ``song <> 'a'``): then they are read as one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from tablewright.dynamo import AttributeValue, Item, Path, ValidationException
 from tablewright.dynamo.expressions import (
@@ -68,30 +68,42 @@ class Range:
     high: bytes | None
     filters: tuple[Condition, ...]
 
+    def overlaps(self, behind: Range) -> bool:
+        """Whether a range that begins no earlier has keys in common with this one."""
+        return self.partition == behind.partition and (self.high is None or behind.low < self.high)
+
+    def merged(self, behind: Range) -> Range:
+        high = None if self.high is None or behind.high is None else max(self.high, behind.high)
+        return Range(self.partition, self.low, high, self.filters + behind.filters)
+
 
 # -- writes, and reads of single items -------------------------------------------------------------
 
 
 def item_key(table: Table, where: ConditionProgram | None, values: Values) -> Item:
     """The key of the one item that a write is about."""
-    found, _ = key_and_conditions(table, where, values)
+    found, conditions = key_and_conditions(table, where, values)
+    for part in conditions:
+        equality = _equality(part, table.key, values)
+        if equality is not None and found[equality[0]] != equality[1]:
+            raise ValidationException(
+                f"Multiple conditions on same key {equality[0]}. Only single item Update/Insert/Delete are supported"
+            )
     if len(found) < len(table.key.names):
         raise ValidationException("Where clause does not contain a mandatory equality on all key attributes")
     return found
 
 
 def key_and_conditions(table: Table, where: ConditionProgram | None, values: Values) -> tuple[Item, list[Condition]]:
-    """Key attributes that are set equal to a value, and the conditions beside those."""
+    """Key attributes that are set equal to a value, and the conditions beside those; a key's second value is one."""
     key: Item = {}
     conditions: list[Condition] = []
     for part in () if where is None else _conjuncts(where.node):
         equality = _equality(part, table.key, values)
-        if equality is None:
+        if equality is None or equality[0] in key:
             conditions.append(part)
-        elif key.setdefault(*equality) != equality[1]:
-            raise ValidationException(
-                f"Multiple conditions on same key {equality[0]}. Only single item Update/Insert/Delete are supported"
-            )
+        else:
+            key[equality[0]] = equality[1]
     return {name: key[name] for name in table.key.names if name in key}, conditions
 
 
@@ -142,11 +154,15 @@ def ranges(source: Source, where: ConditionProgram | None, values: Values) -> li
             return None
         ((partition, term),) = partitions.items()
         found.append(Range(partition, *_bounds(key, term, branch), branch.filters))
-    found.sort(key=lambda part: (part.partition, part.low))
-    for one, other in pairwise(found):
-        if one.partition == other.partition and (one.high is None or other.low < one.high):
-            raise ValidationException("Overlapping conditions with range keys are not supported in where clause")
-    return found
+    found = [part for part in found if part.low != part.high] or found[:1]
+    parts: list[Range] = []
+    for part in sorted(found, key=lambda part: (part.partition, part.low)):
+        if parts and parts[-1].overlaps(part):
+            if not any(filter_attributes(branch.filters) & set(key.sort) for branch in branches):
+                raise ValidationException("Overlapping conditions with range keys are not supported in where clause")
+            part = parts.pop().merged(part)
+        parts.append(part)
+    return parts
 
 
 def _bounds(key: Key, partition: KeyTerm, branch: Branch) -> tuple[bytes, bytes | None]:
