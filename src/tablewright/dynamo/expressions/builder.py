@@ -61,12 +61,11 @@ __all__ = [
     "missing",
     "one_of",
     "render",
-    "render_update",
     "value_at",
     "with_expressions",
 ]
 
-_KEYWORDS = {SetAction: "SET", RemoveAction: "REMOVE", AddAction: "ADD", DeleteAction: "DELETE"}
+_JOINED = (And, Or)
 _EMPTY_LIST = Literal({"L": []})
 
 # -- conditions -----------------------------------------------------------------------------------------------------
@@ -169,6 +168,23 @@ class UpdateActions:
         actions += [DeleteAction(parse_path(path), Literal(value)) for path, value in self.deletes.items()]
         return actions
 
+    def render(self, placeholders: Placeholders) -> str:
+        """The text of the update expression; from the paths and not from nodes, because every update renders one."""
+        path, value = placeholders.path, placeholders.value
+        sets = [f"{path(name)} = {value(new)}" for name, new in self.sets.items()]
+        for name, members in self.appends.items():
+            list_ = path(name)
+            sets.append(f"{list_} = list_append(if_not_exists({list_}, {value(_EMPTY_LIST.value)}), {value(members)})")
+        sections = ["SET " + ", ".join(sets)] if sets else []
+        if self.removes:
+            sections.append("REMOVE " + ", ".join(map(path, self.removes)))
+        for keyword, operands in (("ADD", self.adds), ("DELETE", self.deletes)):
+            if operands:
+                sections.append(
+                    f"{keyword} " + ", ".join([f"{path(name)} {value(each)}" for name, each in operands.items()])
+                )
+        return " ".join(sections)
+
     def apply(self, item: Item, only: Container[str] | None = None) -> Item:
         """The item after the update, or after as much of it as concerns ``only`` some attributes.
 
@@ -203,20 +219,21 @@ class Placeholders:
     def parsed(self, path: Path) -> str:
         parts = path.parts
         if len(parts) == 1:
-            placeholder = self._by_name.get(parts[0])  # type: ignore[arg-type]  # a path begins with a name
-            if placeholder is not None:
-                return placeholder
+            name: str = parts[0]  # type: ignore[assignment]  # a path begins with a name
+            return self._by_name.get(name) or self._added(name)
         text = ""
         for part in parts:
             if isinstance(part, int):
                 text += f"[{part}]"
-                continue
-            placeholder = self._by_name.get(part)
-            if placeholder is None:
-                placeholder = self._by_name[part] = f"#n{len(self._by_name)}"
-                self.names[placeholder] = part
-            text = f"{text}.{placeholder}" if text else placeholder
+            else:
+                placeholder = self._by_name.get(part) or self._added(part)
+                text = f"{text}.{placeholder}" if text else placeholder
         return text
+
+    def _added(self, name: str) -> str:
+        placeholder = self._by_name[name] = f"#n{len(self._by_name)}"
+        self.names[placeholder] = name
+        return placeholder
 
     def value(self, value: AttributeValue) -> str:
         placeholder = f":v{len(self.values)}"
@@ -240,25 +257,24 @@ def render(condition: Condition, placeholders: Placeholders) -> str:
     """The text of a condition, a filter or a key condition."""
     # By type and not by pattern, the commonest first: every write renders some.
     if isinstance(condition, Compare):
-        left, right = _operand(condition.left, placeholders), _operand(condition.right, placeholders)
-        return f"{left} {condition.operator} {right}"
+        left, right = condition.left, condition.right
+        low = placeholders.parsed(left) if isinstance(left, Path) else _operand(left, placeholders)
+        high = placeholders.value(right.value) if isinstance(right, Literal) else _operand(right, placeholders)
+        return f"{low} {condition.operator} {high}"
     if isinstance(condition, Function):
         return _operand(condition, placeholders)
-    if isinstance(condition, And):
-        return " AND ".join([_part(part, placeholders) for part in condition.parts])
-    if isinstance(condition, Or):
-        return " OR ".join([_part(part, placeholders) for part in condition.parts])
+    if isinstance(condition, _JOINED):
+        texts = [
+            f"({render(part, placeholders)})" if isinstance(part, _JOINED) else render(part, placeholders)
+            for part in condition.parts
+        ]
+        return (" AND " if isinstance(condition, And) else " OR ").join(texts)
     if isinstance(condition, Not):
         return f"NOT ({render(condition.part, placeholders)})"
     value = _operand(condition.operand, placeholders)
     if isinstance(condition, Between):
         return f"{value} BETWEEN {_operand(condition.low, placeholders)} AND {_operand(condition.high, placeholders)}"
     return f"{value} IN ({', '.join([_operand(option, placeholders) for option in condition.options])})"
-
-
-def _part(condition: Condition, placeholders: Placeholders) -> str:
-    text = render(condition, placeholders)
-    return f"({text})" if isinstance(condition, And | Or) else text
 
 
 def _operand(operand: Operand, placeholders: Placeholders) -> str:
@@ -273,29 +289,13 @@ def _operand(operand: Operand, placeholders: Placeholders) -> str:
     return f"{_operand(operand.left, placeholders)} {operand.operator} {_operand(operand.right, placeholders)}"
 
 
-def render_update(actions: Sequence[Action], placeholders: Placeholders) -> str:
-    """The text of an update expression."""
-    sections: dict[str, list[str]] = {}
-    for action in actions:
-        text = placeholders.parsed(action.path)
-        if isinstance(action, SetAction):
-            text = f"{text} = {_operand(action.value, placeholders)}"
-        elif not isinstance(action, RemoveAction):
-            text = f"{text} {_operand(action.value, placeholders)}"
-        sections.setdefault(_KEYWORDS[type(action)], []).append(text)
-    return " ".join([f"{keyword} {', '.join(texts)}" for keyword, texts in sections.items()])
-
-
 def with_expressions(
     request: dict[str, Any], condition: Condition | None, update: UpdateActions | None = None
 ) -> dict[str, Any]:
     """A write request with its expressions and their placeholders."""
-    actions = [] if update is None else update.nodes()
-    if condition is None and not actions:
-        return request
     placeholders = Placeholders()
-    if actions:
-        request["UpdateExpression"] = render_update(actions, placeholders)
+    if update is not None and (text := update.render(placeholders)):
+        request["UpdateExpression"] = text
     if condition is not None:
         request["ConditionExpression"] = render(condition, placeholders)
     return placeholders.into(request)

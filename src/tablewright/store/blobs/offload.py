@@ -178,7 +178,7 @@ class Offload:
 
     def has_work(self, placed: Sequence[Placement]) -> bool:
         """Whether there is anything to write, or to tidy up."""
-        return bool(self._written) or any(each.fresh or each.superseded for each in placed)
+        return bool(self._written or [each for each in placed if each.fresh or each.superseded])
 
     def upload(self, placed: Iterable[Placement]) -> Flow[None]:
         """Write the blobs that what was planned refers to."""

@@ -17,7 +17,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, StoreError
 from tablewright.store.flow.driver import Flow, Response
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.fields.expectations import Expectations
+from tablewright.store.write.fields.expectations import check_expectations, expected_preconditions
 from tablewright.store.write.planning.executor import execute
 from tablewright.store.write.planning.item_conditions import (
     is_of_another,
@@ -63,24 +63,25 @@ class Delete(Operation):
     name = "delete"
     target: Entity | Lookup[Any]
     schema: Schema
-    expect: Expectations
+    expect: Mapping[str, Any]
 
     def __init__(self, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> None:
         schema = schema_for(target, self.name)
         object.__setattr__(self, "target", target)
         object.__setattr__(self, "schema", schema)
-        object.__setattr__(self, "expect", Expectations(schema, expect or {}))
+        object.__setattr__(self, "expect", expect or {})
+        check_expectations(schema, self.expect)
 
     def plan(self, attempt: Attempt) -> Planning:
         context, schema = attempt.context, self.schema
         stored = yield from self._stored(attempt)
         if stored is None:
-            if self.expect.given:
+            if self.expect:
                 raise NotFound(schema.entity.__name__, self._which())
             return WritePlan([], result=lambda _: False)
         key = key_in(schema, stored)
         preconditions = self._preconditions(context, key)
-        if self.expect.given and attempt.found is not None and is_older(schema, stored):
+        if self.expect and attempt.found is not None and is_older(schema, stored):
             whole = yield from whole_if_older(context, schema, stored)
             error = refusal_of(preconditions, None if whole is None else schema.upgrade(whole))
             if error is not None:
@@ -121,19 +122,19 @@ class Delete(Operation):
         def gone(_: Item) -> StoreError | None:
             if expected:
                 return version_conflict(schema, None, expected, key)
-            if self.expect.given or (isinstance(target, Lookup) and target.index is not None):
+            if self.expect or (isinstance(target, Lookup) and target.index is not None):
                 return NotFound(schema.entity.__name__, self._which())
             # There is nothing to delete, which is no error.
             return None
 
-        if self.expect.given:
+        if self.expect:
             preconditions = live_preconditions(context, schema, gone)
         else:
             preconditions = [Precondition(condition, gone) for condition in own_conditions(schema)]
         preconditions += match_preconditions(target, gone)
         if expected:
             preconditions.append(version_precondition(schema, expected, key))
-        return preconditions + self.expect.preconditions(key)
+        return preconditions + expected_preconditions(schema, self.expect, key)
 
     def _which(self) -> str:
         if isinstance(self.target, Lookup):
@@ -143,5 +144,4 @@ class Delete(Operation):
 
 def delete(context: Context, target: Entity | Lookup[Any], *, expect: Mapping[str, Any] | None = None) -> Flow[bool]:
     """Delete an item; whether there was one."""
-    deleted: bool = yield from execute(context, Delete(target, expect=expect))
-    return deleted
+    return execute(context, Delete(target, expect=expect))

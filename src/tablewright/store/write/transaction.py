@@ -13,6 +13,7 @@ operation that stood in the way, in their order. Conflicts with other transactio
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.item_description import describe_item
-from tablewright.store.write.fields.expectations import Expectations
+from tablewright.store.write.fields.expectations import check_expectations, expected_preconditions
 from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.planning.item_conditions import free_members, is_older, live_conditions
 from tablewright.store.write.planning.operation import (
@@ -67,13 +68,14 @@ class Check(Operation):
     name = "check"
     target: Entity | Lookup[Any]
     schema: Schema
-    expect: Expectations
+    expect: Mapping[str, Any]
 
     def __init__(self, target: Entity | Lookup[Any], /, **fields: Any) -> None:
         schema = schema_for(target, self.name)
         object.__setattr__(self, "target", target)
         object.__setattr__(self, "schema", schema)
-        object.__setattr__(self, "expect", Expectations(schema, fields))
+        object.__setattr__(self, "expect", fields)
+        check_expectations(schema, fields)
 
     def plan(self, attempt: Attempt) -> Planning:
         context, schema, target = attempt.context, self.schema, self.target
@@ -102,7 +104,7 @@ class Check(Operation):
         def absent(_: Item) -> StoreError:
             return NotFound(self.schema.entity.__name__, describe_item(self.schema, key))
 
-        if self.expect.given:
+        if self.expect:
             preconditions = live_preconditions(context, self.schema, absent)
         else:
             preconditions = [Precondition(condition, absent) for condition in live_conditions(context, self.schema)]
@@ -110,7 +112,7 @@ class Check(Operation):
         version = version_read(self.schema, self.target)
         if version is not None:
             preconditions.append(version_precondition(self.schema, version, key))
-        return preconditions + self.expect.preconditions(key)
+        return preconditions + expected_preconditions(self.schema, self.expect, key)
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)

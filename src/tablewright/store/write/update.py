@@ -14,8 +14,8 @@ the item is needed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from tablewright.dynamo import DynamoError, Item, non_null_at
@@ -24,22 +24,24 @@ from tablewright.model import Entity, Lookup, ModelError, Schema
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 from tablewright.store.blobs.blob_loading import Values, load_blobs, loaded_values
 from tablewright.store.blobs.blob_references import missing_references, references, without_blob_values
+from tablewright.store.blobs.offload import Placement
 from tablewright.store.context import Context
 from tablewright.store.errors import NotFound, ServiceError, StoreError
 from tablewright.store.flow.driver import Flow, Response
 from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entity_of
-from tablewright.store.write.fields.expectations import Expectations
+from tablewright.store.write.fields.expectations import check_expectations, expected_preconditions
 from tablewright.store.write.fields.field_bounds import field_preconditions
 from tablewright.store.write.fields.field_paths import place_of
 from tablewright.store.write.fields.field_updates import FieldUpdates, to_actions
 from tablewright.store.write.move import plan_move, unchanged_conditions
-from tablewright.store.write.planning.attribute_dependencies import Dependencies, dependencies
+from tablewright.store.write.planning.attribute_dependencies import Impact, dependencies, impact_of
 from tablewright.store.write.planning.executor import execute
 from tablewright.store.write.planning.item_conditions import is_older, live_conditions
 from tablewright.store.write.planning.operation import (
     Attempt,
     Draws,
+    LoadResult,
     Operation,
     Planning,
     WritePlan,
@@ -74,11 +76,7 @@ class _Draft:
     """What an attempt knows before it plans: what is changed, and what is stored."""
 
     actions: UpdateActions
-    # The attributes that the actions change, in whole or in part, and the key attributes of indexes that follow.
-    changed: frozenset[str]
-    affected: list[str]
-    # The attributes whose present value has to be known, and is not known from the key.
-    needed: frozenset[str]
+    impact: Impact
     # What is known of the stored item, without its large values; and whether that is all of it.
     stored: Item
     complete: bool
@@ -99,7 +97,7 @@ class Update(Operation):
     target: Entity | Lookup[Any]
     schema: Schema
     updates: FieldUpdates
-    expect: Expectations
+    expect: Mapping[str, Any]
     # The version that was read; None: whichever is stored will do.
     version: int | None
     # Whether there are validators of a whole model, which have to see the result.
@@ -122,13 +120,15 @@ class Update(Operation):
             raise ModelError(f"remove takes several names: remove=[{remove!r}]")
         updates = FieldUpdates(fields, nested or {}, add or {}, append or {}, discard or {}, tuple(remove))
         schema = schema_for(target, self.name)
-        self._set(target, schema, updates, Expectations(schema, expect or {}), version_read(schema, target))
+        if expect:
+            check_expectations(schema, expect)
+        self._set(target, schema, updates, expect or {}, version_read(schema, target))
 
     @classmethod
     def of(cls, target: Entity | Lookup[Any], updates: FieldUpdates, *, version: int | None) -> Self:
         """An update over a given version, or over any."""
         update, schema = cls.__new__(cls), schema_for(target, cls.name)
-        update._set(target, schema, updates, Expectations(schema, {}), version)
+        update._set(target, schema, updates, {}, version)
         return update
 
     def _set(
@@ -136,7 +136,7 @@ class Update(Operation):
         target: Entity | Lookup[Any],
         schema: Schema,
         updates: FieldUpdates,
-        expect: Expectations,
+        expect: Mapping[str, Any],
         version: int | None,
     ) -> None:
         paths = (*updates.fields, *updates.nested, *updates.remove)
@@ -160,12 +160,16 @@ class Update(Operation):
             if numbers:
                 values = {schema.fields[name].attribute: {"N": str(number)} for name, number in numbers.items()}
                 draft.actions.sets.update(values)
-                fresh = self._draft_of(draft.actions, draft.changed | values.keys())
-                draft = replace(fresh, stored=draft.stored, complete=draft.complete)
+                draft = _Draft(
+                    draft.actions,
+                    impact_of(schema, draft.actions, has_model_validators=self.has_model_validators),
+                    draft.stored,
+                    draft.complete,
+                )
         if draft.complete and is_older(schema, draft.stored):
             stored, whole = yield from self._whole(context, draft.stored)
             return self._replaced(attempt, stored, whole, draft.actions)
-        if draft.complete and draft.changed & dependencies(schema).identity:
+        if draft.complete and draft.impact.changed & dependencies(schema).identity:
             stored = draft.stored
             key, after = key_in(schema, stored), self._after(stored, draft.actions)
             if key_in(schema, after) != key:
@@ -180,59 +184,36 @@ class Update(Operation):
 
     def _draft(self, attempt: Attempt) -> Flow[_Draft]:
         context, found = attempt.context, attempt.found
-        entity = self.target if isinstance(self.target, Entity) else None
-        draft = self._new_draft(context, entity)
+        entity = None if isinstance(self.target, Lookup) else self.target
+        actions = self._actions(context, entity)
+        impact = impact_of(self.schema, actions, has_model_validators=self.has_model_validators)
         # An item that is of no use here has been refused already, so that what was found is there.
         if found is not None and found.item is not None:
-            draft.stored, draft.complete = found.item, True
+            stored, complete = found.item, True
         elif entity is not None:
-            draft.stored, draft.complete = (yield from self._stored_of_entity(context, entity, draft)), True
+            stored, complete = (yield from self._stored_of_entity(context, entity, impact)), True
         else:
-            draft.stored, draft.complete = yield from self._stored_of_lookup(context, draft)
+            stored, complete = yield from self._stored_of_lookup(context, impact)
         if self.has_model_validators:
-            return (yield from self._validated(context, draft))
-        return draft
+            actions = yield from self._validated(context, stored)
+            impact = impact_of(self.schema, actions, has_model_validators=self.has_model_validators)
+        return _Draft(actions, impact, stored, complete)
 
-    def _new_draft(self, context: Context, entity: Entity | None) -> _Draft:
+    def _actions(self, context: Context, entity: Entity | None) -> UpdateActions:
         """What is changed, including what the store sets itself."""
         schema = self.schema
         actions = to_actions(schema, self.updates, entity)
-        changed = actions.attributes
-        managed = [spec.attribute for spec in (schema.version, schema.updated) if spec is not None]
-        if not changed.isdisjoint(managed):
-            names = ", ".join(schema.by_attribute[attribute].name for attribute in managed if attribute in changed)
+        managed = [spec for spec in (schema.version, schema.updated) if spec is not None]
+        if managed and not actions.attributes.isdisjoint(spec.attribute for spec in managed):
+            names = ", ".join(spec.name for spec in managed if spec.attribute in actions.attributes)
             raise ModelError(f"{schema.entity.__name__}: {names} is set by the store")
         if schema.version is not None:
             actions.adds[schema.version.attribute] = {"N": "1"}
         if schema.updated is not None:
             actions.sets[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
-        return self._draft_of(actions, changed.union(managed))
+        return actions
 
-    def _draft_of(self, actions: UpdateActions, changed: frozenset[str]) -> _Draft:
-        """What follows from the actions; what is stored is not known yet."""
-        follow = dependencies(self.schema)
-        affected = follow.affected(changed)
-        return _Draft(actions, changed, affected, self._needed(follow, actions, changed, affected), {}, False)
-
-    def _needed(
-        self, follow: Dependencies, actions: UpdateActions, changed: frozenset[str], affected: Sequence[str]
-    ) -> frozenset[str]:
-        schema = self.schema
-        sources: set[str] = set()
-        for attribute in affected:
-            sources |= follow.indexes[attribute]
-        if sources:
-            sources -= actions.replaced
-        if follow.guards & changed:
-            sources |= follow.guards
-        if schema.numbered and not changed.isdisjoint(counted := counted_attributes(schema)):
-            sources |= counted
-        if self.has_model_validators:
-            version = schema.version
-            sources |= set(schema.by_attribute if version is None else [version.attribute]) - actions.replaced
-        return frozenset(sources - follow.fixed)
-
-    def _stored_of_entity(self, context: Context, entity: Entity, draft: _Draft) -> Flow[Item]:
+    def _stored_of_entity(self, context: Context, entity: Entity, impact: Impact) -> Flow[Item]:
         """What an entity says of its item. A version vouches for all of it.
 
         Else a move has to read what it moves, and where there are large values, the size of the item has to be known.
@@ -241,7 +222,7 @@ class Update(Operation):
         item = schema.encode(entity)
         if schema.large:
             item = without_blob_values(item)
-        reads = bool(draft.changed & dependencies(schema).identity) or bool(schema.large)
+        reads = bool(impact.changed & dependencies(schema).identity) or bool(schema.large)
         if schema.version is not None or context.strict or not reads:
             return item
         stored = yield from read_item(context, schema, key_in(schema, item), self.pattern)
@@ -249,22 +230,22 @@ class Update(Operation):
             raise NotFound(schema.entity.__name__, describe_item(schema, item))
         return stored
 
-    def _stored_of_lookup(self, context: Context, draft: _Draft) -> Flow[tuple[Item, bool]]:
+    def _stored_of_lookup(self, context: Context, impact: Impact) -> Flow[tuple[Item, bool]]:
         """What a lookup says of the item by itself, or the item, where that is not enough; and whether it is all."""
         lookup, schema, follow = self.target, self.schema, dependencies(self.schema)
         assert isinstance(lookup, Lookup)
         reason = "the item"
-        if lookup.index is None and not draft.changed & follow.identity:
-            needed = draft.needed
+        if lookup.index is None and not impact.changed & follow.identity:
+            needed = impact.needed
             if schema.large:
                 # The references, and, if that does not count as too much to ask for, how large the item is.
                 needed |= {
-                    spec.attribute for spec in schema.large if not context.strict or spec.attribute in draft.changed
+                    spec.attribute for spec in schema.large if not context.strict or spec.attribute in impact.changed
                 }
             if not needed and not self.has_model_validators:
                 key = key_of_lookup(lookup)
                 # The fields in it are looked at only if something else follows from them.
-                follows = draft.affected or follow.guards
+                follows = impact.affected or follow.guards
                 return ({**schema.encode_values(lookup.values), **key} if follows else key), False
             if not self.has_model_validators:
                 names = sorted(schema.by_attribute[name].name for name in needed if name in schema.by_attribute)
@@ -274,18 +255,18 @@ class Update(Operation):
             raise NotFound(schema.entity.__name__, describe_lookup(lookup))
         return item, True
 
-    def _validated(self, context: Context, draft: _Draft) -> Flow[_Draft]:
-        """The draft, once the validators of whole models have seen the result."""
-        _, whole = yield from self._whole(context, draft.stored)
+    def _validated(self, context: Context, stored: Item) -> Flow[UpdateActions]:
+        """The actions, once the validators of whole models have seen the result."""
+        _, whole = yield from self._whole(context, stored)
         current = self.schema.upgrade(whole)
-        seen = self._new_draft(context, entity_of(self.schema, current))
-        self.schema.decode(self._after(current, seen.actions))
-        return replace(seen, stored=draft.stored, complete=draft.complete)
+        actions = self._actions(context, entity_of(self.schema, current))
+        self.schema.decode(self._after(current, actions))
+        return actions
 
     def _draws(self, context: Context, draft: _Draft) -> Flow[list[Draw]]:
         """An item that comes to be counted for something else is given the next number there."""
         schema = self.schema
-        if draft.changed.isdisjoint(counted_attributes(schema)):
+        if draft.impact.changed.isdisjoint(counted_attributes(schema)):
             return []
         _, whole = yield from self._whole(context, draft.stored)
         before = schema.upgrade(whole)
@@ -293,7 +274,7 @@ class Update(Operation):
         draws = []
         for spec in schema.numbered:
             paths = [path for _, path in schema.numbered_per[spec.name]]
-            given = int(after[spec.attribute]["N"]) if spec.attribute in draft.changed & after.keys() else None
+            given = int(after[spec.attribute]["N"]) if spec.attribute in draft.impact.changed & after.keys() else None
             if given or [non_null_at(before, path) for path in paths] != [non_null_at(after, path) for path in paths]:
                 draws.append(Draw(schema, spec, schema.sequence_key(spec, after), {}, given))
         return draws
@@ -354,14 +335,14 @@ class Update(Operation):
         preconditions += match_preconditions(self.target, gone)
         if version is not None:
             preconditions.append(version_precondition(schema, version, key))
-        preconditions += self.expect.preconditions(key)
+        preconditions += expected_preconditions(schema, self.expect, key)
         return preconditions + field_preconditions(schema, self.updates, key)
 
     def _in_place(self, attempt: Attempt, draft: _Draft) -> WritePlan:
         context, schema, follow = attempt.context, self.schema, dependencies(self.schema)
         stored, actions, complete = draft.stored, draft.actions, draft.complete
         key = key_in(schema, stored)
-        affected, guarded = draft.affected, follow.guards & draft.changed
+        affected, guarded = draft.impact.affected, follow.guards & draft.impact.changed
         # Else nothing follows from what the item is afterwards, and the service returns that.
         follows = affected or guarded or schema.large
         after = stored
@@ -382,7 +363,8 @@ class Update(Operation):
                 actions.removes.append(attribute)
         guards = guard_changes(schema, stored, key, after, key) if guarded else []
         preconditions = self._preconditions(context, key)
-        preconditions += assumptions(all_equal({name: stored.get(name) for name in draft.needed}))
+        if draft.impact.needed:
+            preconditions += assumptions(all_equal({name: stored.get(name) for name in draft.impact.needed}))
         if placement is not None:
             preconditions += assumptions(placement.conditions)
 
@@ -392,6 +374,14 @@ class Update(Operation):
                 attributes = self._derived(after) if follows else self._after(stored, actions)
             return None if attributes is None else self._result(attributes)
 
+        body = {"TableName": context.name_of(schema.table), "Key": key}
+        update = action("Update", body, preconditions, actions)
+        load_result = self._loader(context, after, placement) if schema.large else None
+        return WritePlan([update], guards, result, placement, load_result)
+
+    def _loader(self, context: Context, after: Item, placement: Placement | None) -> LoadResult:
+        """The result of an update in place, with its large values."""
+
         def load_result(response: Response, wanted: bool) -> Flow[Entity | None]:
             attributes = response.get("Attributes")
             if attributes is None and placement is not None:
@@ -399,14 +389,12 @@ class Update(Operation):
             if attributes is None or (not wanted and isinstance(self.target, Lookup)):
                 return None
             known = {**self._values(), **(placement.values if placement is not None else {})}
-            (item,) = yield from load_blobs(context, schema.table, [attributes], known)
+            (item,) = yield from load_blobs(context, self.schema.table, [attributes], known)
             if item is None:
-                raise NotFound(schema.entity.__name__, describe_item(schema, key))
+                raise NotFound(self.schema.entity.__name__, describe_item(self.schema, attributes))
             return self._result(item)
 
-        body = {"TableName": context.name_of(schema.table), "Key": key}
-        update = action("Update", body, preconditions, actions)
-        return WritePlan([update], guards, result, placement, load_result if schema.large else None)
+        return load_result
 
     def _replaced(self, attempt: Attempt, stored: Item, whole: Item, actions: UpdateActions) -> WritePlan:
         """The plan for an item of an older schema version: its attributes may mean something else, so it is replaced.
@@ -432,5 +420,4 @@ class Update(Operation):
 
 def update(context: Context, target: E | Lookup[E], /, **changes: Any) -> Flow[E]:
     """Change some fields of an item (see ``Update``); gives the entity as it is then."""
-    entity: E = yield from execute(context, Update(target, **changes))
-    return entity
+    return execute(context, Update(target, **changes))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
@@ -21,58 +20,54 @@ _NULL: AttributeValue = {"NULL": True}
 _SEVERAL = (list, tuple, set, frozenset)
 
 
-@dataclass(frozen=True, slots=True)
-class Expectations:
-    """Fields that must have a given value, or one of several, for a write to happen."""
+def check_expectations(schema: Schema, expect: Mapping[str, Any]) -> None:
+    """Refuse what no condition can be on."""
+    for spec in schema.large:
+        if spec.name in expect:
+            name = schema.entity.__name__
+            raise ModelError(f"{name}.{spec.name} is Large and may be a blob: no condition can be on it")
 
-    schema: Schema
-    given: Mapping[str, Any]
 
-    def __post_init__(self) -> None:
-        for spec in self.schema.large if self.given else ():
-            if spec.name in self.given:
-                name = self.schema.entity.__name__
-                raise ModelError(f"{name}.{spec.name} is Large and may be a blob: no condition can be on it")
+def expected_preconditions(schema: Schema, expect: Mapping[str, Any], key: Item) -> list[Precondition]:
+    """One for each field; ``key`` says in messages which item it is."""
+    return [_precondition(schema, path, wanted, key) for path, wanted in expect.items()]
 
-    def preconditions(self, key: Item) -> list[Precondition]:
-        """One for each field; ``key`` says in messages which item it is."""
-        return [self._precondition(path, wanted, key) for path, wanted in self.given.items()]
 
-    def _precondition(self, path: str, wanted: Any, key: Item) -> Precondition:
-        place = place_of(self.schema.entity, path)
-        values = [self._stored(path, place, choice) for choice in _choices(place, wanted)]
-        present = [value for value in values if value is not None]
-        options: list[Condition] = []
-        if present:
-            options.append(equals(place.path, present[0]) if len(present) == 1 else one_of(place.path, present))
-        if len(present) < len(values):
-            # Other writers may store a None in either way.
-            options += [missing(place.path), equals(place.path, _NULL)]
-        # No item has one of no values.
-        condition = any_of(options) if options else missing(self.schema.table.partition)
+def _precondition(schema: Schema, path: str, wanted: Any, key: Item) -> Precondition:
+    place = place_of(schema.entity, path)
+    values = [_stored(schema, path, place, choice) for choice in _choices(place, wanted)]
+    present = [value for value in values if value is not None]
+    options: list[Condition] = []
+    if present:
+        options.append(equals(place.path, present[0]) if len(present) == 1 else one_of(place.path, present))
+    if len(present) < len(values):
+        # Other writers may store a None in either way.
+        options += [missing(place.path), equals(place.path, _NULL)]
+    # No item has one of no values.
+    condition = any_of(options) if options else missing(schema.table.partition)
 
-        def refusal(item: Item) -> StoreError:
-            found = value_at(item, place.path)
-            absent = found is None or (found == _NULL and _NULL not in values)
-            state = "absent" if absent or found is None else str(decode(found))
-            allowed = " or ".join("absent" if value is None else str(decode(value)) for value in values)
-            expected = f"not {allowed}" if values else "and no value is allowed"
-            which = describe_item(self.schema, key)
-            return ConditionFailed(f"{self.schema.entity.__name__} {which}: {path} is {state}, {expected}")
+    def refusal(item: Item) -> StoreError:
+        found = value_at(item, place.path)
+        absent = found is None or (found == _NULL and _NULL not in values)
+        state = "absent" if absent or found is None else str(decode(found))
+        allowed = " or ".join("absent" if value is None else str(decode(value)) for value in values)
+        expected = f"not {allowed}" if values else "and no value is allowed"
+        which = describe_item(schema, key)
+        return ConditionFailed(f"{schema.entity.__name__} {which}: {path} is {state}, {expected}")
 
-        return Precondition(condition, refusal)
+    return Precondition(condition, refusal)
 
-    def _stored(self, path: str, place: Place, choice: Any) -> AttributeValue | None:
-        """A value that is expected, as the field takes it; what no item can have is a mistake."""
-        schema = self.schema
-        if choice is None:
-            return place.encode(None)
-        if path in schema.fields:
-            return schema.encode_values({path: choice}).get(place.path)
-        try:
-            return place.encode(place.validate(choice))
-        except (TypeError, ValueError) as error:
-            raise invalid_value(f"{schema.entity.__name__}.{path}", choice, error) from None
+
+def _stored(schema: Schema, path: str, place: Place, choice: Any) -> AttributeValue | None:
+    """A value that is expected, as the field takes it; what no item can have is a mistake."""
+    if choice is None:
+        return place.encode(None)
+    if path in schema.fields:
+        return schema.encode_values({path: choice}).get(place.path)
+    try:
+        return place.encode(place.validate(choice))
+    except (TypeError, ValueError) as error:
+        raise invalid_value(f"{schema.entity.__name__}.{path}", choice, error) from None
 
 
 def _choices(place: Place, wanted: Any) -> Collection[Any]:

@@ -33,7 +33,7 @@ _WORDS = {"<=": "at most", "<": "less than", ">=": "at least", ">": "more than"}
 def field_preconditions(schema: Schema, updates: FieldUpdates, key: Item) -> list[Precondition]:
     """What must hold for updates to be possible, and to leave an item that can be read."""
     found = bounds(schema, updates, key) if updates.add or updates.append else []
-    for path in (*updates.nested, *updates.add, *updates.append, *updates.discard, *updates.remove):
+    for path in updates.paths:
         around = path_around(path)
         if around:
             place = place_of(schema.entity, path)

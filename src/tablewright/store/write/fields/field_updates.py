@@ -7,10 +7,10 @@ encoded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -21,17 +21,23 @@ from tablewright.model.items.item_decoding import partial_entity_error
 from tablewright.model.values.attribute_codec import Encoder, encode
 from tablewright.store.write.fields.field_paths import cached, place_of
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class FieldUpdates:
+
+class FieldUpdates(NamedTuple):
     """What a caller wants changed, by field or path."""
 
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    nested: Mapping[str, Any] = field(default_factory=dict)
-    add: Mapping[str, Any] = field(default_factory=dict)
-    append: Mapping[str, Any] = field(default_factory=dict)
-    discard: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = _NONE
+    nested: Mapping[str, Any] = _NONE
+    add: Mapping[str, Any] = _NONE
+    append: Mapping[str, Any] = _NONE
+    discard: Mapping[str, Any] = _NONE
     remove: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """All that is changed otherwise than by setting a field."""
+        return [*self.nested, *self.add, *self.append, *self.discard, *self.remove]
 
 
 def to_actions(schema: Schema, updates: FieldUpdates, entity: Entity | None) -> UpdateActions:
@@ -40,6 +46,13 @@ def to_actions(schema: Schema, updates: FieldUpdates, entity: Entity | None) -> 
     for name, value in _validated(schema, updates.fields, entity).items():
         spec = schema.fields[name]
         _put(actions, spec.attribute, _encoded(schema, name, spec.encode, value))
+    if paths := updates.paths:
+        _change_paths(schema, updates, actions)
+        _check_overlaps(schema, [*updates.fields, *paths])
+    return actions
+
+
+def _change_paths(schema: Schema, updates: FieldUpdates, actions: UpdateActions) -> None:
     for path, value in updates.nested.items():
         place = place_of(schema.entity, path)
         _put(actions, place.path, _encoded(schema, path, place.encode, place.validate(value)))
@@ -58,17 +71,12 @@ def to_actions(schema: Schema, updates: FieldUpdates, entity: Entity | None) -> 
     for path, value in updates.discard.items():
         _operand(path, encode(value), "SS", "NS", "BS")
         actions.deletes[place_of(schema.entity, path).path] = to_operand(schema, path, value)
-    _check_overlaps(schema, updates)
-    return actions
 
 
-def _check_overlaps(schema: Schema, updates: FieldUpdates) -> None:
+def _check_overlaps(schema: Schema, paths: Iterable[str]) -> None:
     """No two actions are of the same place, or of one inside of the other."""
-    paths = [*updates.nested, *updates.add, *updates.append, *updates.discard, *updates.remove]
-    if not paths:
-        return
     known: dict[tuple[str | int, ...], str] = {}
-    for path in (*updates.fields, *paths):
+    for path in paths:
         if parse_path(path).parts in known:
             raise ModelError(f"{schema.entity.__name__}: {path} is changed twice in one update; do it once")
         known[parse_path(path).parts] = path
@@ -145,10 +153,10 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
         }
     if schema.entity.__pydantic_decorators__.model_validators:
         return {name: place_of(schema.entity, name).validate(value) for name, value in fields.items()}
-    stand_in = _blank(schema.entity).model_copy()
+    stand_in = _blank(schema.entity).__copy__()
     for name, value in fields.items():
         schema.entity.__pydantic_validator__.validate_assignment(stand_in, name, value)
-    return {name: getattr(stand_in, name) for name in fields}
+    return {name: stand_in.__dict__[name] for name in fields}
 
 
 @cached

@@ -1,4 +1,8 @@
-"""What follows from which attributes of an entity: its primary key, the keys of indexes, its guards."""
+"""What follows from which attributes of an entity: its primary key, the keys of indexes, its guards.
+
+Both what follows in general and what the actions of an update have an impact on are worked out once, and kept: programs
+make few kinds of updates, and many of each.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tablewright.dynamo.expressions.builder import UpdateActions, attribute_of
 from tablewright.model import Schema
+from tablewright.store.write.sequence import counted_attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +49,39 @@ def dependencies(schema: Schema) -> Dependencies:
         indexes={attribute: schema.sources(attribute) for attribute in schema.key_rules if attribute not in key},
         guards=frozenset(guards),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What the actions of an update have an impact on."""
+
+    # The attributes that the actions change, in whole or in part, and the key attributes of indexes that follow.
+    changed: frozenset[str]
+    affected: list[str]
+    # The attributes whose present value has to be known, and is not known from the key.
+    needed: frozenset[str]
+
+
+def impact_of(schema: Schema, actions: UpdateActions, *, has_model_validators: bool) -> Impact:
+    """The impact of actions; validators of a whole model have to see all of the item."""
+    in_part = (*actions.adds, *actions.appends, *actions.deletes)
+    return _impact(schema, (*actions.sets, *actions.removes), in_part, has_model_validators)
+
+
+@lru_cache(maxsize=4096)
+def _impact(schema: Schema, replaced: tuple[str, ...], in_part: tuple[str, ...], has_model_validators: bool) -> Impact:
+    follow = dependencies(schema)
+    changed = frozenset(map(attribute_of, (*replaced, *in_part)))
+    affected = follow.affected(changed)
+    sources: set[str] = set()
+    for attribute in affected:
+        sources |= follow.indexes[attribute]
+    sources.difference_update(replaced)
+    if follow.guards & changed:
+        sources |= follow.guards
+    if schema.numbered and not changed.isdisjoint(counted := counted_attributes(schema)):
+        sources |= counted
+    if has_model_validators:
+        whole = schema.by_attribute if schema.version is None else [schema.version.attribute]
+        sources |= set(whole).difference(replaced)
+    return Impact(changed, affected, frozenset(sources - follow.fixed))

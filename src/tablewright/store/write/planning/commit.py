@@ -40,6 +40,11 @@ class Refused:
     found: Item | None
     error: StoreError | None = None
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the action is on the item of the operation."""
+        return isinstance(self.by, Action) and not self.by.internal
+
 
 # The response, or why there is none.
 Committed = tuple[Response | None, list[Refused]]
@@ -51,19 +56,14 @@ def commit(
     """Send what was planned, and the actions beside it: the response, or what was refused."""
     actions = [(number, action) for number, plan in enumerate(plans) for action in plan.actions]
     actions += [(0, action) for action in beside]
-    if len(actions) == 1 and actions[0][1].kind != "ConditionCheck" and not any(plan.guards for plan in plans):
-        return (yield from _commit_one(context, *actions[0], pattern))
-    guards, refused = _merged_guards(plans)
-    if refused:
-        return None, refused
-    if not actions and not guards:
-        return {}, []
-    return (yield from _commit_all(context, actions, guards, pattern))
-
-
-def _merged_guards(plans: Sequence[WritePlan]) -> tuple[list[tuple[int, GuardChange]], list[Refused]]:
-    """One change for each guard, as a transaction may touch an item only once; refused if two plans take the same."""
     guards = [(number, change) for number, plan in enumerate(plans) for change in plan.guards]
+    if len(actions) == 1 and not guards and actions[0][1].kind in _SINGLE:
+        return _commit_one(context, *actions[0], pattern)
+    return _commit_all(context, actions, guards, pattern)
+
+
+def _merged(guards: list[tuple[int, GuardChange]]) -> tuple[list[tuple[int, GuardChange]], list[Refused]]:
+    """One change for each guard, as a transaction may touch an item only once; refused if two plans take the same."""
     if len(guards) < 2:
         return guards, []
     merged: dict[tuple[str, str], tuple[int, GuardChange]] = {}
@@ -96,9 +96,14 @@ def _commit_one(context: Context, number: int, action: Action, pattern: str) -> 
 def _commit_all(
     context: Context,
     actions: Sequence[tuple[int, Action]],
-    guards: Sequence[tuple[int, GuardChange]],
+    guards: list[tuple[int, GuardChange]],
     pattern: str,
 ) -> Flow[Committed]:
+    guards, refused = _merged(guards)
+    if refused:
+        return None, refused
+    if not actions and not guards:
+        return {}, []
     if len(actions) + len(guards) > MAX_TRANSACTION_ACTIONS:
         guarded = f" and {len(guards)} guards of unique values" if guards else ""
         raise LimitExceeded(
@@ -119,7 +124,6 @@ def _commit_all(
         if error.code != _CANCELLED:
             raise in_words(error) from None
         origins: list[tuple[int, Action | GuardChange]] = [*actions, *guards]
-        refused = []
         for (number, by), reason in zip(origins, error.details.get("CancellationReasons", ()), strict=False):
             code = reason.get("Code", "None")
             if code != "None":

@@ -24,7 +24,7 @@ from tablewright.store.errors import (
     ServiceError,
     StoreError,
 )
-from tablewright.store.flow.driver import Flow, Response
+from tablewright.store.flow.driver import Flow
 from tablewright.store.flow.retry import backoff
 from tablewright.store.write.planning.commit import Refused, commit
 from tablewright.store.write.planning.operation import (
@@ -65,10 +65,14 @@ def execute(context: Context, operation: Operation) -> Flow[Any]:
 def execute_all(context: Context, operations: Sequence[Operation], pattern: str) -> Flow[list[Any]]:
     """Carry out operations, all or none; gives the result of each."""
     offload = Offload(context)
-    if not any(operation.schema.large for operation in operations):
-        return (yield from _execute(context, operations, pattern, offload))
+    flow = _execute(context, operations, pattern, offload)
+    large = [operation for operation in operations if operation.schema.large]
+    return _tidied_up(flow, offload) if large else flow
+
+
+def _tidied_up(flow: Flow[list[Any]], offload: Offload) -> Flow[list[Any]]:
     try:
-        return (yield from _execute(context, operations, pattern, offload))
+        return (yield from flow)
     except Exception:
         yield from offload.refused()
         raise
@@ -76,38 +80,49 @@ def execute_all(context: Context, operations: Sequence[Operation], pattern: str)
 
 def _execute(context: Context, operations: Sequence[Operation], pattern: str, offload: Offload) -> Flow[list[Any]]:
     attempts = [Attempt(context, offload) for _ in operations]
-    sequences = Sequences()
+    numbered = [operation for operation in operations if operation.schema.numbered]
+    numbering = _Numbering(context, operations, pattern) if numbered else None
     for number in range(ATTEMPTS):
         if number > 1:
             yield backoff(context, min(number - 1, _MAX_BACKOFF_STEP))
-        numbering = _Numbering(operations, sequences)
-        plans = yield from numbering.plan_all(context, attempts, pattern)
+        plans = yield from _plan(operations, attempts) if numbering is None else numbering.plan(attempts)
         if len(plans) > 1:
             _check_once(operations, plans)
+        flow = commit(context, plans, pattern, () if numbering is None else numbering.actions)
         placements = [plan.placement for plan in plans if plan.placement is not None]
-        beside = numbering.actions
         if offload.has_work(placements):
             yield from offload.upload(placements)
-            response, refused = yield from offload.track_outcome(commit(context, plans, pattern, beside))
+            response, refused = yield from offload.track_outcome(flow)
             if response is not None:
                 yield from offload.committed(placements)
         else:
-            response, refused = yield from commit(context, plans, pattern, beside)
+            response, refused = yield from flow
         if response is not None:
-            return (yield from _results(plans, response))
-        reasons = _reasons(numbering, refused, attempts)
+            results = []
+            for plan in plans:
+                load = plan.load_result
+                results.append(plan.result(response) if load is None else (yield from load(response, len(plans) == 1)))
+            return results
+        reasons = _reasons(refused if numbering is None else numbering.relevant(refused), attempts)
         if any(reason is not None and not isinstance(reason, _OutOfDate) for reason in reasons):
             # What was only out of date might have been done at the next attempt.
             raise Cancelled([None if isinstance(reason, _OutOfDate) else reason for reason in reasons])
     raise Cancelled([_as_conflict(operation, reason) for operation, reason in zip(operations, reasons, strict=True)])
 
 
-def _results(plans: Sequence[WritePlan], response: Response) -> Flow[list[Any]]:
-    results = []
-    for plan in plans:
-        load = plan.load_result
-        results.append(plan.result(response) if load is None else (yield from load(response, len(plans) == 1)))
-    return results
+def _plan(operations: Sequence[Operation], attempts: Sequence[Attempt]) -> Flow[list[WritePlan]]:
+    """Plan operations that need no numbers."""
+    plans: list[WritePlan] = []
+    try:
+        for operation, attempt in zip(operations, attempts, strict=True):
+            plans.append((yield from cast("Flow[WritePlan]", operation.plan(attempt))))
+    except _REFUSALS as error:
+        raise _cancelled(error, len(plans), len(operations)) from None
+    return plans
+
+
+def _cancelled(error: StoreError, by: int, operations: int) -> Cancelled:
+    return Cancelled([error if number == by else None for number in range(operations)])
 
 
 def _check_once(operations: Sequence[Operation], plans: Sequence[WritePlan]) -> None:
@@ -129,13 +144,15 @@ def _check_once(operations: Sequence[Operation], plans: Sequence[WritePlan]) -> 
 
 
 class _Numbering:
-    """The plans of one attempt, and the numbers that they draw from sequences."""
+    """The plans of operations that draw numbers from sequences."""
 
-    def __init__(self, operations: Sequence[Operation], sequences: Sequences) -> None:
+    def __init__(self, context: Context, operations: Sequence[Operation], pattern: str) -> None:
+        self._context = context
         self._operations = operations
-        self._sequences = sequences
+        self._pattern = pattern
+        self._sequences = Sequences()
         # By operation, what it draws.
-        self.draws: list[Sequence[Draw]] = [()] * len(operations)
+        self._draws: list[Sequence[Draw]] = []
         # The actions that raise sequences, with the sequence that each is of.
         self._raises: list[tuple[Identity, Action]] = []
 
@@ -143,54 +160,56 @@ class _Numbering:
     def actions(self) -> list[Action]:
         return [action for _, action in self._raises]
 
-    def plan_all(self, context: Context, attempts: Sequence[Attempt], pattern: str) -> Flow[list[WritePlan]]:
+    def plan(self, attempts: Sequence[Attempt]) -> Flow[list[WritePlan]]:
         """Plan all operations; those that need numbers wait until it is known what all of them draw."""
-        if len(attempts) == 1 and not self._operations[0].schema.numbered:
-            try:
-                return [(yield from cast("Flow[WritePlan]", self._operations[0].plan(attempts[0])))]
-            except _REFUSALS as error:
-                raise Cancelled([error]) from None
+        self._draws, self._raises = [()] * len(attempts), []
         current = 0
         plannings = [each.plan(attempt) for each, attempt in zip(self._operations, attempts, strict=True)]
         plans: list[WritePlan | None] = []
         try:
-            for current, (operation, planning) in enumerate(zip(self._operations, plannings, strict=True)):
-                if not operation.schema.numbered:
-                    plans.append((yield from cast("Flow[WritePlan]", planning)))
-                    continue
+            for current, planning in enumerate(plannings):
                 step = yield from _advance(planning, None)
                 plans.append(None if isinstance(step, Draws) else step)
-                self.draws[current] = step.draws if isinstance(step, Draws) else ()
+                self._draws[current] = step.draws if isinstance(step, Draws) else ()
             if None in plans:
-                numbers = yield from self._draw_numbers(context, pattern)
+                numbers = yield from self._draw_numbers()
                 for current, planning in enumerate(plannings):
                     if plans[current] is None:
                         step = yield from _advance(planning, numbers[current])
                         assert isinstance(step, WritePlan)
                         plans[current] = step
         except _REFUSALS as error:
-            raise Cancelled([error if number == current else None for number in range(len(plannings))]) from None
+            raise _cancelled(error, current, len(plannings)) from None
         return [plan for plan in plans if plan is not None]
 
-    def _draw_numbers(self, context: Context, pattern: str) -> Flow[list[dict[str, int]]]:
+    def _draw_numbers(self) -> Flow[list[dict[str, int]]]:
         """The numbers of each operation, by field; and the actions that raise the sequences."""
 
         def is_new(draw: Draw) -> bool:
             return any(operation.creates(draw.group) for operation in self._operations)
 
-        draws = [draw for some in self.draws for draw in some]
-        known = yield from self._sequences.prepare(context, draws, pattern, is_new)
+        draws = [draw for some in self._draws for draw in some]
+        known = yield from self._sequences.prepare(self._context, draws, self._pattern, is_new)
         numbers = [
-            {draw.spec.name: known[draw.identity].next() for draw in some if draw.given is None} for some in self.draws
+            {draw.spec.name: known[draw.identity].next() for draw in some if draw.given is None} for some in self._draws
         ]
         self._raises = [
-            (identity, Action("Update", sequence.body(context), internal=True))
+            (identity, Action("Update", sequence.body(self._context), internal=True))
             for identity, sequence in known.items()
             if sequence.highest != sequence.last
         ]
         return numbers
 
-    def note_raised(self, refused: Sequence[Refused]) -> bool:
+    def relevant(self, refused: Sequence[Refused]) -> list[Refused]:
+        """What was refused, unless it was about a number that somebody else has drawn by now."""
+        if not self._note_raised(refused):
+            return list(refused)
+        return [each for each in refused if not (each.is_own and self._is_numbered(each.plan))]
+
+    def _is_numbered(self, operation: int) -> bool:
+        return any(draw.given is None for draw in self._draws[operation])
+
+    def _note_raised(self, refused: Sequence[Refused]) -> bool:
         """Whether others have drawn from a sequence meanwhile; notes how far it is."""
         found = False
         for each in refused:
@@ -218,15 +237,10 @@ def _advance(planning: Planning, value: Any) -> Flow[Draws | WritePlan]:
         return plan
 
 
-def _reasons(numbering: _Numbering, refused: Sequence[Refused], attempts: Sequence[Attempt]) -> list[StoreError | None]:
+def _reasons(refused: Sequence[Refused], attempts: Sequence[Attempt]) -> list[StoreError | None]:
     """The error of each operation; attempts are given what was found of those that can be planned again."""
     reasons: list[StoreError | None] = [None] * len(attempts)
-    outrun = numbering.note_raised(refused)
     for each in refused:
-        own = isinstance(each.by, Action) and not each.by.internal
-        if outrun and own and any(draw.given is None for draw in numbering.draws[each.plan]):
-            # It was about a number that somebody else has by now.
-            continue
         reason = each.error or _reason(each, attempts[each.plan])
         known = reasons[each.plan]
         # What is certain comes before what may be different at the next attempt; else the first one counts.

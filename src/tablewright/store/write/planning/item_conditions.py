@@ -50,7 +50,13 @@ def live_conditions(context: Context, schema: Schema) -> list[Condition]:
     """The item exists, is of the entity, and has not expired."""
     expired = expired_condition(context, schema)
     # Not "expires later": that would be false of an item that never expires.
-    return [exists(schema.table.partition), *own_conditions(schema), *([] if expired is None else [~expired])]
+    return [*present_conditions(schema), *([] if expired is None else [~expired])]
+
+
+@lru_cache(maxsize=1024)
+def present_conditions(schema: Schema) -> tuple[Condition, ...]:
+    """The item exists and is of the entity."""
+    return exists(schema.table.partition), *own_conditions(schema)
 
 
 def free_condition(context: Context, schema: Schema) -> Condition:

@@ -71,6 +71,9 @@ class Attempt:
     found: Found | None = None
 
 
+LoadResult = Callable[[Response, bool], Flow[Any]]
+
+
 # Not frozen, though no field is ever set anew: every write makes some.
 @dataclass(slots=True)
 class WritePlan:
@@ -82,7 +85,7 @@ class WritePlan:
     result: Callable[[Response], Any] = lambda _: None
     # Where large values go. With them, a result may have to be loaded, given whether the caller wants it.
     placement: Placement | None = None
-    load_result: Callable[[Response, bool], Flow[Any]] | None = None
+    load_result: LoadResult | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,9 @@ from tablewright.store.errors import AlreadyExists, StoreError, VersionConflict
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.planning.item_conditions import (
     current_conditions,
+    expired_condition,
     free_condition,
-    live_conditions,
-    own_conditions,
+    present_conditions,
     version_condition,
     version_of,
 )
@@ -66,11 +66,13 @@ def live_preconditions(context: Context, schema: Schema, refusal: Refusal) -> li
     That it is current is assumed, and comes before anything else that depends on its attributes: an older item is
     planned again, and looked at as what its upgrades make of it.
     """
-    there, *rest = live_conditions(context, schema)
-    own = len(own_conditions(schema))
-    preconditions = [Precondition(condition, refusal) for condition in (there, *rest[:own])]
-    preconditions += [Precondition(condition) for condition in current_conditions(schema)]
-    return preconditions + [Precondition(condition, refusal) for condition in rest[own:]]
+    preconditions = [Precondition(condition, refusal) for condition in present_conditions(schema)]
+    if schema.upgrades is not None:
+        preconditions += assumptions(current_conditions(schema))
+    expired = expired_condition(context, schema)
+    if expired is not None:
+        preconditions.append(Precondition(~expired, refusal))
+    return preconditions
 
 
 def already_exists(schema: Schema, item: Item) -> AlreadyExists:

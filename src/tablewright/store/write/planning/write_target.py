@@ -65,8 +65,8 @@ def read_target(context: Context, lookup: Lookup[Any], needed: str) -> Flow[Item
             return None
         key = {name: items[0][name] for name in schema.table.key}
     item = yield from read_item(context, schema, key, pattern_of(lookup))
-    if item is None:
-        return None
+    if item is None or lookup.index is None:
+        return item
     matching = all(holds(each.condition, item) for each in match_preconditions(lookup, lambda _: None))
     return item if matching else None
 
