@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from tablewright.systems.engagement.configuration import FilesConnector
-from tablewright.systems.engagement.model import Candidate, Checkpoint, RunState
-from tablewright.systems.engagement.sources.connectors import Sources
+from tablewright.systems.engagement.model import Candidate, RunState
+from tablewright.systems.engagement.sources.connectors import Source, Sources
+from tablewright.systems.engagement.sources.row_chunks import Rows
+from tests.systems.engagement.sources.file_sources import START, files, read
 from tests.systems.engagement.workshop import Workshop, program, write
 
 ZONED = "TIMESTAMPTZ '2026-01-02 03:04:05.5+02'"
@@ -71,20 +73,22 @@ VALUES: dict[str, tuple[str, Any]] = {
 }
 
 
-def attributes(folder: Path, columns: str) -> dict[str, Any]:
-    """What is read of the one row of a query."""
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rows]:
+    """One row, and one process for the queries of all tests."""
+    folder = tmp_path_factory.mktemp("sources")
     write(folder / "c.csv", [("a", 1, "IT", 1)])
-    query = f"SELECT customer_id, {columns} FROM c"
-    connector = FilesConnector.model_validate({"type": "files", "tables": {"c": "c.csv"}, "query": query})
-    ((prospect,),) = Sources(folder).prospects(connector, "p", Checkpoint(), 10)
-    return prospect.attributes
+    with Sources(folder).open(files()) as source:
+        yield source.rows
 
 
 @pytest.mark.requirement("CE8")
 @pytest.mark.parametrize("name", VALUES)
-def test_a_value_of_each_type(tmp_path: Path, name: str) -> None:
+def test_a_value_of_each_type(rows: Rows, name: str) -> None:
     expression, value = VALUES[name]
-    assert attributes(tmp_path, f"{expression} AS x") == {"x": value}
+    source = Source(files(f"SELECT customer_id, {expression} AS x FROM c"), rows)
+    ((prospect,),) = source.prospects("p", START, 10)
+    assert prospect.attributes == {"x": value}
 
 
 @pytest.mark.requirement("CE8")
@@ -106,10 +110,7 @@ def test_a_parquet_file_with_zoned_times_is_read(tmp_path: Path) -> None:
     duckdb.sql(f"SELECT 'a' AS customer_id, {ZONED} AS at, [{{'since': {ZONED}}}] AS history").write_parquet(
         str(tmp_path / "c.parquet")
     )
-    connector = FilesConnector.model_validate(
-        {"type": "files", "tables": {"c": "c.parquet"}, "query": "SELECT * FROM c"}
-    )
-    ((prospect,),) = Sources(tmp_path).prospects(connector, "p", Checkpoint(), 10)
+    ((prospect,),) = read(tmp_path, files(c="c.parquet"))
     assert prospect.attributes == {"at": IN_UTC, "history": [{"since": IN_UTC}]}
 
 
@@ -117,8 +118,7 @@ def test_a_parquet_file_with_zoned_times_is_read(tmp_path: Path) -> None:
 def test_a_zoned_time_may_name_a_customer_and_rows_keep_their_order(tmp_path: Path) -> None:
     write(tmp_path / "c.csv", [("b", 1, "IT", 1), ("a", 2, "IT", 1), ("c", 3, "IT", 1)])
     query = f"SELECT {ZONED} + to_days(age) AS customer_id, {ZONED} AS at FROM c"
-    connector = FilesConnector.model_validate({"type": "files", "tables": {"c": "c.csv"}, "query": query})
-    chunks = list(Sources(tmp_path).prospects(connector, "p", Checkpoint(), 2))
+    chunks = read(tmp_path, files(query), size=2)
     assert [each.customer_id for chunk in chunks for each in chunk] == [
         f"2026-01-0{day} 01:04:05.5+00" for day in (3, 4, 5)
     ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -15,31 +17,28 @@ import pytest
 from tablewright.systems.engagement.configuration import AthenaConnector, FilesConnector
 from tablewright.systems.engagement.model import Candidate, Checkpoint, RunState
 from tablewright.systems.engagement.scoring.prospects import Prospect
-from tablewright.systems.engagement.sources import demo_customers
+from tablewright.systems.engagement.sources import demo_customers, file_connector
 from tablewright.systems.engagement.sources.connectors import Sources, selected
 from tablewright.systems.engagement.sources.row_chunks import IN_ORDER, Unreadable
+from tests.systems.engagement.sources.file_sources import files, read
 from tests.systems.engagement.workshop import Workshop, program, write
-
-START = Checkpoint()
-
-
-def files(query: str, **tables: str) -> FilesConnector:
-    subjects = {"subjectTypeColumn": "kind", "subjectIdColumn": "sku"} if "kind" in query else {}
-    return FilesConnector.model_validate({"type": "files", "tables": tables, "query": query, **subjects})
-
-
-def read(folder: Path, connector: FilesConnector, after: Checkpoint = START, size: int = 3) -> list[list[Prospect]]:
-    return list(Sources(folder).prospects(connector, "p", after, size))
 
 
 def places(chunks: list[list[Prospect]]) -> list[tuple[str, str, str]]:
     return [prospect.place for chunk in chunks for prospect in chunk]
 
 
+def assert_read_behind_each(folder: Path, connector: FilesConnector, whole: list[tuple[str, str, str]]) -> None:
+    with Sources(folder).open(connector) as source:
+        for index, (customer, type_, id_) in enumerate(whole):
+            after = Checkpoint(customer_id=customer, subject_type=type_, subject_id=id_)
+            assert places(list(source.prospects("p", after, 3))) == whole[index + 1 :]
+
+
 @pytest.mark.requirement("CE8")
 def test_rows_come_in_chunks_in_the_order_of_customers(tmp_path: Path) -> None:
     write(tmp_path / "c.csv", [(name, 1, "IT", 2) for name in ("10", "9", "b", "a", "Z", "é", "100")])
-    chunks = read(tmp_path, files("SELECT * FROM c", c="c.csv"))
+    chunks = read(tmp_path, files())
     assert [len(chunk) for chunk in chunks] == [3, 3, 1]
     assert [place[0] for place in places(chunks)] == ["10", "100", "9", "Z", "a", "b", "é"]
     assert chunks[0][0].attributes == {"age": 1, "country": "IT", "points": 2}
@@ -53,9 +52,7 @@ def test_reading_goes_on_behind_every_place(tmp_path: Path) -> None:
     whole = places(read(tmp_path, connector, size=100))
     assert whole == sorted(whole)
     assert len(whole) == 20
-    for index, (customer, type_, id_) in enumerate(whole):
-        after = Checkpoint(customer_id=customer, subject_type=type_, subject_id=id_)
-        assert places(read(tmp_path, connector, after)) == whole[index + 1 :]
+    assert_read_behind_each(tmp_path, connector, whole)
 
 
 @pytest.mark.requirement("CE8")
@@ -65,15 +62,32 @@ def test_reading_goes_on_behind_whatever_characters_there_are(tmp_path: Path) ->
     connector = files(f"WITH n AS (SELECT unnest([0, 1, 10, 34, 36, 39, 92, 127, 233]) AS n) {query}", c="c.csv")
     whole = places(read(tmp_path, connector, size=100))
     assert [customer for customer, _, _ in whole] == [f"a{chr(code)}z" for code in (0, 1, 10, 34, 36, 39, 92, 127, 233)]
-    for index, (customer, type_, id_) in enumerate(whole):
-        after = Checkpoint(customer_id=customer, subject_type=type_, subject_id=id_)
-        assert places(read(tmp_path, connector, after)) == whole[index + 1 :]
+    assert_read_behind_each(tmp_path, connector, whole)
 
 
 @pytest.mark.requirement("CE8")
 def test_two_rows_of_a_customer_and_subject_are_one_and_rows_without_a_customer_are_none(tmp_path: Path) -> None:
     write(tmp_path / "c.csv", [("a", 1, "IT", 1), ("", 1, "IT", 1), ("a", 1, "IT", 1), ("b", 1, "IT", 1)])
-    assert [place[0] for place in places(read(tmp_path, files("SELECT * FROM c", c="c.csv"), size=1))] == ["a", "b"]
+    assert [place[0] for place in places(read(tmp_path, files(), size=1))] == ["a", "b"]
+
+
+@pytest.mark.requirement("CE8")
+def test_a_run_counts_and_reads_a_file_in_one_process(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starting one, and looking at all of a file to tell what its columns are, takes longer than most queries."""
+    write(workshop.folder / "c.csv", [("a", 1, "IT", 1), ("b", 1, "IT", 1)])
+    started: list[object] = []
+
+    def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(arguments)
+        return subprocess.Popen(*arguments, **options)
+
+    monkeypatch.setattr(file_connector, "subprocess", SimpleNamespace(Popen=start, PIPE=-1, DEVNULL=-3))
+    connector = {"type": "files", "tables": {"c": "c.csv"}, "query": "SELECT * FROM c"}
+    run = workshop.run(workshop.put(program(dataConnectors=[connector])))
+    assert (run.state, run.total, run.counts.read, len(started)) == (RunState.COMPLETED, 2, 2, 1)
+    # Where there are others, what they add to the total has to be known before.
+    second = workshop.run(workshop.put(program(dataConnectors=[connector, connector | {"query": "FROM c"}]), "q"))
+    assert (second.state, second.total, second.counts.read, len(started)) == (RunState.COMPLETED, 4, 4, 1 + 3)
 
 
 @pytest.mark.requirement("CE8")
@@ -99,14 +113,15 @@ def test_csv_and_parquet_can_be_joined_and_give_values_of_their_kind(tmp_path: P
 @pytest.mark.requirement("CE8")
 def test_a_number_may_name_a_customer(tmp_path: Path) -> None:
     write(tmp_path / "c.csv", [(number, 1, "IT", 1) for number in (2, 10, 1)])
-    assert [place[0] for place in places(read(tmp_path, files("SELECT * FROM c", c="c.csv")))] == ["1", "10", "2"]
+    assert [place[0] for place in places(read(tmp_path, files()))] == ["1", "10", "2"]
 
 
 def test_a_query_cannot_give_itself_more(tmp_path: Path) -> None:
     write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
     settings = {"lock_configuration": "true", "enable_external_access": "false", "threads": "1"}
     told = ", ".join(f"current_setting('{name}')::VARCHAR AS {name}" for name in settings)
-    with Sources(tmp_path).open(files("SELECT * FROM c", c="c.csv")) as rows:
+    with Sources(tmp_path).open(files()) as source:
+        rows = source.rows
         assert list(rows.read(f"SELECT {told}", 1)) == [(list(settings), [tuple(settings.values())])]
         with pytest.raises(Unreadable, match="syntax error"):
             list(rows.read("SET enable_external_access = true", 1))
@@ -206,7 +221,8 @@ def test_athena_is_asked_for_what_is_behind_the_checkpoint(athena: str) -> None:
     connector = AthenaConnector(type="athena", query="SELECT * FROM customers", database="shop", workgroup="primary")
     queue(athena, [*KEYS, ("customer_id", "varchar")], [])
     after = Checkpoint(customer_id="o'hara")
-    assert list(Sources(Path("."), "us-east-1", athena).prospects(connector, "p", after, 10)) == []
+    with Sources(Path("."), "us-east-1", athena).open(connector) as source:
+        assert list(source.prospects("p", after, 10)) == []
     client: Any = Session().create_client("athena", region_name="us-east-1", endpoint_url=athena)
     (execution,) = client.list_query_executions()["QueryExecutionIds"]
     asked = client.get_query_execution(QueryExecutionId=execution)["QueryExecution"]

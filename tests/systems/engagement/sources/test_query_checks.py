@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from tablewright.systems.engagement.configuration import FilesConnector
-from tablewright.systems.engagement.model import Checkpoint
 from tablewright.systems.engagement.sources.connectors import Sources
-from tablewright.systems.engagement.sources.file_connector import opened
 from tablewright.systems.engagement.sources.query_checks import check_query
-from tablewright.systems.engagement.sources.row_chunks import Unreadable
+from tablewright.systems.engagement.sources.row_chunks import Rows, Unreadable
+from tests.systems.engagement.sources.file_sources import files, read
 from tests.systems.engagement.workshop import write
 
 ROWS = [("a", 1, "IT", 1)]
@@ -122,8 +121,14 @@ def test_nothing_of_duckdb_s_own_is_known_by_its_name() -> None:
             check_query(f"SELECT {name}(1)", ["c"])
 
 
-def connector(query: str = "SELECT * FROM c") -> FilesConnector:
-    return FilesConnector.model_validate({"type": "files", "tables": {"c": "c.csv"}, "query": query})
+@pytest.fixture(scope="module")
+def opened_rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Rows]]:
+    """A folder with a file more than a connector lists, and the connector's rows; one process for all queries."""
+    folder = tmp_path_factory.mktemp("sources")
+    for name in ("c.csv", "other.csv"):
+        write(folder / name, ROWS)
+    with Sources(folder).open(files()) as source:
+        yield folder, source.rows
 
 
 @pytest.mark.requirement("CE8")
@@ -145,16 +150,12 @@ def connector(query: str = "SELECT * FROM c") -> FilesConnector:
         "SELECT * FROM folder",
     ],
 )
-def test_even_unchecked_it_reaches_only_the_listed_files(tmp_path: Path, query: str) -> None:
-    folder = tmp_path
-    for name in ("c.csv", "other.csv"):
-        write(folder / name, ROWS)
+def test_even_unchecked_it_reaches_only_the_listed_files(opened_rows: tuple[Path, Rows], query: str) -> None:
+    folder, rows = opened_rows
     before = (folder / "c.csv").read_text()
-    paths = {"c": folder / "c.csv"}
-    with opened(connector(), folder, paths, within=60, halted=lambda: False) as rows:
-        with pytest.raises(Unreadable):
-            list(rows.read(query.format(folder=folder), 10))
-        assert rows.count("SELECT * FROM c") == 1
+    with pytest.raises(Unreadable):
+        list(rows.read(query.format(folder=folder), 10))
+    assert rows.count("SELECT * FROM c") == 1
     assert (folder / "c.csv").read_text() == before
     assert {each.name for each in folder.iterdir()} == {"c.csv", "other.csv"}
 
@@ -172,25 +173,24 @@ def test_what_goes_wrong_is_told_without_the_place_of_the_folder(
 ) -> None:
     (tmp_path / "c.csv").write_text(content)
     with pytest.raises(Unreadable, match=told) as raised:
-        list(Sources(tmp_path).prospects(connector(query), "p", Checkpoint(), 10))
+        read(tmp_path, files(query))
     assert str(tmp_path) not in str(raised.value)
 
 
 def test_a_file_that_is_gone_or_no_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"^c.csv is not in the folder of sources$"):
-        Sources(tmp_path).count(connector())
+        read(tmp_path, files())
     (tmp_path / "c.csv").mkdir()
     with pytest.raises(Unreadable, match=r"^c.csv is not in the folder of sources$"):
-        Sources(tmp_path).count(connector())
+        read(tmp_path, files())
     (tmp_path / "c.csv").rmdir()
     (tmp_path / "c.csv").symlink_to("/etc/passwd")
     with pytest.raises(Unreadable, match=r"^c.csv is not in the folder of sources$"):
-        Sources(tmp_path).count(connector())
+        read(tmp_path, files())
 
 
 def test_a_file_that_cannot_be_read_is_told_without_its_place(tmp_path: Path) -> None:
     (tmp_path / "c.parquet").write_bytes(b"no parquet at all")
-    broken = FilesConnector.model_validate({"type": "files", "tables": {"c": "c.parquet"}, "query": "SELECT * FROM c"})
     with pytest.raises(Unreadable, match=r"c\.parquet") as raised:
-        Sources(tmp_path).count(broken)
+        read(tmp_path, files(c="c.parquet"))
     assert str(tmp_path) not in str(raised.value)

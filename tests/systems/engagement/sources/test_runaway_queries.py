@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -18,12 +19,14 @@ import pytest
 
 from tablewright.store import Create, Store
 from tablewright.systems import load
-from tablewright.systems.engagement.configuration import Configuration, FilesConnector
-from tablewright.systems.engagement.model import Checkpoint, Program, ProgramVersion, Run, RunState, Slot, design
+from tablewright.systems.engagement.configuration import Configuration
+from tablewright.systems.engagement.model import Program, ProgramVersion, Run, RunState, Slot, design
 from tablewright.systems.engagement.runs.batch_run import Runs
+from tablewright.systems.engagement.sources import file_connector
 from tablewright.systems.engagement.sources.connectors import Sources
 from tablewright.systems.engagement.sources.file_connector import opened
 from tablewright.systems.engagement.sources.row_chunks import Halted, Unreadable
+from tests.systems.engagement.sources.file_sources import files, read
 from tests.systems.engagement.web import Asked, Reply, Web
 from tests.systems.engagement.workshop import NOON, Workshop, program, write
 from tests.systems.harness import Served, serving, wait_for
@@ -90,24 +93,26 @@ def test_a_query_has_a_time_and_the_record_says_so(workshop: Workshop) -> None:
     assert run.failure == "its query took longer than 0.3 seconds (source_seconds)"
 
 
-def test_the_time_is_of_each_step_and_not_of_the_run(tmp_path: Path) -> None:
+def test_the_time_is_of_each_step_and_not_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done with the rows takes as long as it takes."""
     write(tmp_path / "c.csv", [(f"c-{number}", 1, "IT", 1) for number in range(10)])
-    connector = FilesConnector.model_validate({"type": "files", "tables": {"c": "c.csv"}, "query": "SELECT * FROM c"})
-    paths = {"c": tmp_path / "c.csv"}
-    with opened(connector, tmp_path, paths, within=0.3, halted=lambda: False) as rows:
+    hours = 0.0
+    monkeypatch.setattr(file_connector, "time", SimpleNamespace(monotonic=lambda: 3600 * hours))
+    monkeypatch.setattr(file_connector, "_LOOK_EVERY", 0.001)
+    with opened(files(), tmp_path, {"c": tmp_path / "c.csv"}, within=60, halted=lambda: False) as rows:
         found = 0
         for _, chunk in rows.read("SELECT customer_id, '', '' FROM c", 5):
             found += len(chunk)
-            threading.Event().wait(0.5)
+            hours += 1
+            # Time for a look or two at the process.
+            threading.Event().wait(0.02)
     assert found == 10
 
 
 def test_a_query_has_a_part_of_the_memory_and_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tablewright.systems.engagement.sources.file_connector._MAX_SPILL_BYTES", 20_000_000)
     write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
-    connector = FilesConnector.model_validate({"type": "files", "tables": {"c": "c.csv"}, "query": "SELECT * FROM c"})
-    with opened(connector, tmp_path, {"c": tmp_path / "c.csv"}, within=60, halted=lambda: False) as rows:
+    with opened(files(), tmp_path, {"c": tmp_path / "c.csv"}, within=60, halted=lambda: False) as rows:
         large = "SELECT md5(range::VARCHAR) AS a, md5(range::VARCHAR) AS b, range AS c FROM range(3000000)"
         with pytest.raises(Unreadable, match="Out of Memory") as raised:
             next(iter(rows.read(large, 10)))
@@ -117,8 +122,7 @@ def test_a_query_has_a_part_of_the_memory_and_of_the_disk(tmp_path: Path, monkey
 @pytest.mark.requirement("CE8")
 def test_more_than_fits_into_memory_is_sorted_on_disk(tmp_path: Path) -> None:
     write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
-    connector = FilesConnector.model_validate({"type": "files", "tables": {"c": "c.csv"}, "query": "SELECT * FROM c"})
-    with opened(connector, tmp_path, {"c": tmp_path / "c.csv"}, within=60, halted=lambda: False) as rows:
+    with opened(files(), tmp_path, {"c": tmp_path / "c.csv"}, within=60, halted=lambda: False) as rows:
         query = "SELECT md5(range::VARCHAR) AS a, '' AS b, repeat('x', 100) AS c FROM range(1500000)"
         columns, first = next(iter(rows.read(query, 3)))
     assert [row[0] for row in first] == sorted(row[0] for row in first)
@@ -134,7 +138,6 @@ LARGE = f"WITH p0 AS (SELECT customer_id FROM c), {PLANS} SELECT customer_id FRO
 @pytest.mark.requirement("CE8")
 def test_what_cannot_be_broken_off_is_killed(tmp_path: Path) -> None:
     write(tmp_path / "c.csv", [(f"c-{number}", number, "IT", 1) for number in range(50)])
-    connector = FilesConnector.model_validate({"type": "files", "tables": {"c": "c.csv"}, "query": STUBBORN})
     halted = threading.Event()
 
     def at_work() -> bool:
@@ -148,7 +151,7 @@ def test_what_cannot_be_broken_off_is_killed(tmp_path: Path) -> None:
     asking.start()
     before = _cpu_of_children()
     with pytest.raises(Halted):
-        list(Sources(tmp_path).prospects(connector, "p", Checkpoint(), 10, halted.is_set))
+        read(tmp_path, files(STUBBORN), halted=halted.is_set)
     asking.join()
     # It would have gone on for half a minute.
     assert _cpu_of_children() - before < 15
@@ -171,7 +174,8 @@ def test_a_query_ends_with_the_process_that_wanted_it(tmp_path: Path) -> None:
         "from tablewright.systems.engagement.configuration import FilesConnector\n"
         "from tablewright.systems.engagement.sources.connectors import Sources\n"
         f"connector = FilesConnector(type='files', tables={{'c': 'c.csv'}}, query={ENDLESS!r})\n"
-        f"Sources(Path({str(tmp_path)!r})).count(connector)\n"
+        f"with Sources(Path({str(tmp_path)!r})).open(connector) as source:\n"
+        "    source.count()\n"
     )
     process = subprocess.Popen([sys.executable, "-c", program])
     try:
@@ -185,8 +189,7 @@ def test_a_query_ends_with_the_process_that_wanted_it(tmp_path: Path) -> None:
 def test_a_query_knows_nothing_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TABLEWRIGHT_PRIVACY_SECRET", "hunter2")
     write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
-    connector = FilesConnector.model_validate({"type": "files", "tables": {"c": "c.csv"}, "query": "SELECT * FROM c"})
-    with opened(connector, tmp_path, {"c": tmp_path / "c.csv"}, within=60, halted=lambda: False):
+    with opened(files(), tmp_path, {"c": tmp_path / "c.csv"}, within=60, halted=lambda: False):
         (child,) = _children(os.getpid())
         assert b"hunter2" not in Path(f"/proc/{child}/environ").read_bytes()
     assert not _is_alive(child)

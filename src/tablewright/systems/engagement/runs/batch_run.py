@@ -21,7 +21,6 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from datetime import datetime, timedelta
 from threading import Event
 
@@ -35,6 +34,7 @@ from tablewright.store import (
     Update,
     VersionConflict,
 )
+from tablewright.systems.engagement.configuration import Connector
 from tablewright.systems.engagement.model import Candidate, Checkpoint, ProgramVersion, Run, RunState
 from tablewright.systems.engagement.runs.customer_batches import (
     Planned,
@@ -46,7 +46,7 @@ from tablewright.systems.engagement.runs.customer_batches import (
 from tablewright.systems.engagement.runs.heartbeat import kept
 from tablewright.systems.engagement.runs.run_records import ENDED, LEASE, Held, Ledger
 from tablewright.systems.engagement.scoring.pipeline import Assessment, Pipeline, Plan
-from tablewright.systems.engagement.sources.connectors import Sources
+from tablewright.systems.engagement.sources.connectors import Source, Sources
 from tablewright.systems.engagement.sources.row_chunks import Halted, Unreadable
 from tablewright.systems.unreadable_log import describe
 
@@ -137,18 +137,30 @@ class Runs(Ledger):
         plan = Plan(run.program_id, run.marketplace_id, version.configuration)
         connectors = plan.configuration.data_connectors
         halted = self._halted(held, leaving)
-        if run.total is None:
-            numbers = [self._sources.count(connector, halted) for connector in connectors]
-            run.total = None if None in numbers else sum(number or 0 for number in numbers)
-        tell(run)
         for index in range(run.checkpoint.connector, len(connectors)):
             after = run.checkpoint if index == run.checkpoint.connector else Checkpoint(connector=index)
-            chunks = self._sources.prospects(connectors[index], run.program_id, after, self._chunk, halted)
-            with closing(chunks):
-                for chunk in chunks:
+            with self._sources.open(connectors[index], halted) as source:
+                if run.total is None:
+                    run.total = self._total(connectors, source, halted)
+                tell(run)
+                for chunk in source.prospects(run.program_id, after, self._chunk):
                     _leave_if(leaving)
                     assessments = self._pipeline.assess(plan, distinct(chunk), halted=halted)
                     self._write(held, plan, index, assessments, leaving, tell)
+
+    def _total(self, connectors: Sequence[Connector], opened: Source, halted: Callable[[], bool]) -> int | None:
+        """How many customers there are, where all connectors say so; one of them is open."""
+        total = 0
+        for connector in connectors:
+            if connector is opened.connector:
+                number = opened.count()
+            else:
+                with self._sources.open(connector, halted) as source:
+                    number = source.count()
+            if number is None:
+                return None
+            total += number
+        return total
 
     def _halted(self, held: Held, leaving: Event) -> Callable[[], bool]:
         """Whether a run is to stop while it waits for its source or a model, and writes nothing that would tell it so.

@@ -10,7 +10,7 @@ them counts. Memory is bounded by the chunk, and by what DuckDB may use to sort 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,15 +75,17 @@ class Sources:
         return path
 
     @contextmanager
-    def open(self, connector: Connector, halted: Halt = _never) -> Iterator[Rows]:
+    def open(self, connector: Connector, halted: Halt = _never) -> Iterator[Source]:
+        """A connector to read from; Halted from then on, as soon as that is so."""
         if isinstance(connector, AthenaConnector):
             from tablewright.systems.engagement.sources.athena_connector import AthenaRows
 
-            yield AthenaRows(connector, self.region, self.aws_endpoint, within=self.seconds, halted=halted)
+            rows = AthenaRows(connector, self.region, self.aws_endpoint, within=self.seconds, halted=halted)
+            yield Source(connector, rows)
         else:
             paths = {table: self._present(file) for table, file in connector.tables.items()}
-            with opened(connector, self.folder, paths, within=self.seconds, halted=halted) as rows:
-                yield rows
+            with opened(connector, self.folder, paths, within=self.seconds, halted=halted) as file_rows:
+                yield Source(connector, file_rows)
 
     def _present(self, file: str) -> Path:
         try:
@@ -94,30 +96,34 @@ class Sources:
             raise Unreadable(f"{file} is not in the folder of sources")
         return path
 
-    def prospects(
-        self, connector: Connector, program_id: str, after: Checkpoint, size: int, halted: Halt = _never
-    ) -> Generator[list[Prospect], None, None]:
-        """Chunks of prospects behind a checkpoint; Halted, as soon as that is so."""
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A connector that is open."""
+
+    connector: Connector
+    rows: Rows
+
+    def count(self) -> int | None:
+        """How many rows there are, where that is cheap to say."""
+        return self.rows.count(self.connector.query)
+
+    def prospects(self, program_id: str, after: Checkpoint, size: int) -> Iterator[list[Prospect]]:
+        """Chunks of prospects behind a checkpoint."""
         # Values are given beside the query where that can be: not every text can be written in one.
         values: list[str] = []
-        query = selected(connector, after, values if isinstance(connector, FilesConnector) else None)
-        with self.open(connector, halted) as rows:
-            last: tuple[str, str, str] | None = None
-            named = _named(connector)
-            for columns, chunk in rows.read(query, size, values):
-                found: list[Prospect] = []
-                for row in chunk:
-                    key = (str(row[0]), str(row[1] or ""), str(row[2] or ""))
-                    if key == last:
-                        continue
-                    last = key
-                    found.append(_prospect(named, program_id, columns, row, key))
-                yield found
-
-    def count(self, connector: Connector, halted: Halt = _never) -> int | None:
-        """How many rows there are, where that is cheap to say."""
-        with self.open(connector, halted) as rows:
-            return rows.count(connector.query)
+        query = selected(self.connector, after, values if isinstance(self.connector, FilesConnector) else None)
+        last: tuple[str, str, str] | None = None
+        named = _named(self.connector)
+        for columns, chunk in self.rows.read(query, size, values):
+            found: list[Prospect] = []
+            for row in chunk:
+                key = (str(row[0]), str(row[1] or ""), str(row[2] or ""))
+                if key == last:
+                    continue
+                last = key
+                found.append(_prospect(named, program_id, columns, row, key))
+            yield found
 
 
 def selected(connector: Connector, after: Checkpoint, values: list[str] | None = None) -> str:
