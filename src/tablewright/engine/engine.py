@@ -5,6 +5,10 @@
 ``execute`` is the same without the last step: it returns the response as JSON bytes together with the commit it has to
 wait for, so that a server can let many requests share one commit. An item in a response is the stored bytes, spliced
 in by the serializer; only ``call`` parses them.
+
+An operation that takes longer than a few milliseconds is done in slices, each in a turn of its own, so that nobody
+else waits for all of it. ``begin`` does the first slice; what is left is an ``Unfinished``, which a server resumes
+between other requests, and ``execute`` at once.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import orjson
 
@@ -25,7 +29,8 @@ from tablewright.engine.background_work import BackgroundWork
 from tablewright.engine.database import Database
 from tablewright.engine.metering import open_meter_log
 from tablewright.engine.operations import HANDLERS
-from tablewright.engine.requests import check_request, worded
+from tablewright.engine.requests import check_request
+from tablewright.engine.slices import Outcome, Steps, Unfinished, refusal
 from tablewright.engine.storage.data_folder import DamagedError, resolve_folder
 from tablewright.engine.storage.group_commit import Commit, Storage, Turn
 from tablewright.engine.verify_folder import VerifyReport, verify
@@ -116,15 +121,29 @@ class Engine:
     async def call_async(self, operation: str, request: Mapping[str, Any], *, pattern: str = "") -> dict[str, Any]:
         """``call`` for asyncio: tasks that are ready together share one commit."""
         try:
-            body, commit = self.execute(operation, request, pattern=pattern)
+            outcome = self.begin(operation, request, pattern=pattern)
+            while isinstance(outcome, Unfinished):
+                await self._other_tasks()
+                outcome = outcome.resume()
         except DynamoError as error:
             if error.commit is not None:
                 await self._wait_durable(error.commit)
             raise
+        body, commit = outcome
         if commit is not None:
             await self._wait_durable(commit)
         response: dict[str, Any] = orjson.loads(body)
         return response
+
+    async def _other_tasks(self) -> None:
+        """Let other tasks run between slices; a task that is cancelled meanwhile leaves no commit open."""
+        import asyncio
+
+        try:
+            await asyncio.sleep(0)
+        except BaseException:
+            self._storage.flush()
+            raise
 
     async def _wait_durable(self, commit: Commit) -> None:
         """Return once the commit is durable. In a data folder, wait while other tasks on the event loop write: one
@@ -150,11 +169,18 @@ class Engine:
             # The first task to get here commits for the others; one that is cancelled leaves no commit open.
             self._storage.wait_durable(commit)
 
-    def execute(self, operation: str, request: Any, *, pattern: str = "") -> tuple[bytes, Commit | None]:
+    def execute(self, operation: str, request: Any, *, pattern: str = "") -> Outcome:
         """The response as JSON, and the commit that must be durable before anyone may see it; None if all is durable.
 
         A DynamoError carries that commit as ``error.commit``.
         """
+        outcome = self.begin(operation, request, pattern=pattern)
+        while isinstance(outcome, Unfinished):
+            outcome = outcome.resume()
+        return outcome
+
+    def begin(self, operation: str, request: Any, *, pattern: str = "") -> Outcome | Unfinished:
+        """``execute``, but what takes long is left unfinished after its first slice."""
         request = check_request(operation, request)
         handler = HANDLERS[operation]
         if self._meter_log is not None:
@@ -162,12 +188,15 @@ class Engine:
         turn = Turn(self._storage)
         try:
             with self._storage.lock, turn:
-                response = handler(self._database, request)
+                response: dict[str, Any] | None
+                if type(given := handler(self._database, request)) is dict:
+                    response = given
+                else:
+                    unfinished = Unfinished(self._storage, operation, cast(Steps, given))
+                    response = unfinished.advance()
         except DynamoError as error:
-            refusal = worded(operation, error)
-            refusal.commit = turn.commit
-            raise refusal from error.__cause__
-        return orjson.dumps(response), turn.commit
+            raise refusal(operation, error, turn) from error.__cause__
+        return unfinished.paused(turn) if response is None else (orjson.dumps(response), turn.commit)
 
     def flush(self) -> None:
         """Make every write durable that is not yet; everyone who waits for it is called back."""

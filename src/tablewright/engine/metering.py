@@ -28,12 +28,13 @@ from tablewright.dynamo import DynamoError, Item, checked_item, write_units
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import CHARGES, Charge
 from tablewright.engine.partiql.batch_execute import BatchMember, attempted_units
+from tablewright.engine.slices import Response, Steps, finished
 from tablewright.engine.tables.table_schema import Table
 
 METER_VARIABLE = "TABLEWRIGHT_METER"
 """The environment variable that names the file to which charges are appended."""
 
-Handler = Callable[[Database, dict[str, Any]], dict[str, Any]]
+Handler = Callable[[Database, dict[str, Any]], Response]
 
 _READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems"})
 _WRITES = frozenset({"BatchWriteItem", "DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"})
@@ -66,19 +67,17 @@ class MeterLog:
             return lambda db, request: self._metered(db, request, operation, handler, pattern)
         return handler
 
-    def _counted(
-        self, db: Database, request: dict[str, Any], operation: str, handler: Handler, pattern: str
-    ) -> dict[str, Any]:
-        response = handler(db, request)
+    def _counted(self, db: Database, request: dict[str, Any], operation: str, handler: Handler, pattern: str) -> Steps:
+        response = yield from finished(handler(db, request))
         self._append(pattern, operation, None, [])
         return response
 
-    def _metered(
-        self, db: Database, request: dict[str, Any], operation: str, handler: Handler, pattern: str
-    ) -> dict[str, Any]:
+    def _metered(self, db: Database, request: dict[str, Any], operation: str, handler: Handler, pattern: str) -> Steps:
         charges: list[Charge] = []
         try:
-            response = handler(db, {**request, "ReturnConsumedCapacity": "INDEXES", CHARGES: charges})
+            response = yield from finished(
+                handler(db, {**request, "ReturnConsumedCapacity": "INDEXES", CHARGES: charges})
+            )
         except DynamoError as error:
             if _by_condition(error):
                 charged = [_row(charge, "write") for charge in _attempted(db, operation, request)]

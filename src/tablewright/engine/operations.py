@@ -9,12 +9,14 @@ from tablewright.engine import partiql
 from tablewright.engine.backups import on_demand, point_in_time, restore
 from tablewright.engine.database import Database
 from tablewright.engine.items import batch_operations, item_operations, query_scan, transactions
+from tablewright.engine.slices import Response
 from tablewright.engine.streams import shards, stream_records
 from tablewright.engine.tables import account, table_operations, tags, update_table
 from tablewright.engine.ttl import time_to_live
 
-# A handler gets a request that has passed ``check_request``, and runs inside a turn of the storage.
-Handler = Callable[[Database, dict[str, Any]], dict[str, Any]]
+# A handler gets a request that has passed ``check_request``, and runs inside a turn of the storage; one that may take
+# long gives the steps to its response.
+Handler = Callable[[Database, dict[str, Any]], Response]
 
 HANDLERS: dict[str, Handler] = {
     "PutItem": item_operations.put_item,

@@ -21,12 +21,13 @@ from tablewright.engine.items.item_operations import (
     replace_with,
 )
 from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.slices import SLICE_BYTES, Sliced, Steps
 from tablewright.engine.tables.table_schema import Table
 
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
 
-def batch_get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
     _check_unmixed(request["RequestItems"])
     plans: list[tuple[str, dict[str, Any], list[Item], ProjectionProgram | None]] = []
     count = 0
@@ -59,12 +60,16 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     meter = Meter.for_request(request)
     responses: dict[str, list[Any]] = {}
     unprocessed: dict[str, Any] = {}
-    size = 0
+    size = read = 0
     for name, table, wanted, given, projection in located:
         items = responses.setdefault(name, [])
         for position, key in enumerate(given):
+            if read > SLICE_BYTES:
+                yield
+                read = 0
             row = db.fetch(table, table.row_key(key))
             size += 0 if row is None else row.size
+            read += 0 if row is None else row.size
             if size > MAX_BATCH_GET_BYTES:
                 unprocessed[name] = {**wanted, "Keys": given[position:]}
                 break
@@ -88,14 +93,22 @@ def _check_unmixed(request_items: dict[str, Any]) -> None:
         check_parameters("BatchGetItem", dict.fromkeys(used, ()))
 
 
-def batch_write_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def batch_write_item(db: Database, request: dict[str, Any]) -> Steps:
     if sum(map(len, request["RequestItems"].values())) > MAX_BATCH_WRITES:
         raise ValidationException("Too many items requested for the BatchWriteItem call")
-    plans = [(name, _checked_writes(writes)) for name, writes in request["RequestItems"].items()]
+    plans = []
+    for name, writes in request["RequestItems"].items():
+        plans.append((name, (yield from _checked_writes(writes))))
     located = [(table := db.table(name), _located(table, writes)) for name, writes in plans]
     meter = Meter.for_request(request)
+    written = 0
     for table, writes in located:
         for row_key, write in writes.items():
+            if written > SLICE_BYTES:
+                # What has been written may stay: a batch is not a transaction.
+                yield
+                written = 0
+            written += write.size
             item, size = (write.item, write.size) if write.is_put else (None, 0)
             if item is not None and meter is None and not table.needs_old_image:
                 db.overwrite(table, row_key, orjson.dumps(item), size)
@@ -103,8 +116,8 @@ def batch_write_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
                 Write(table, row_key, replace_with(item, size)).run(db, meter)
     response: dict[str, Any] = {"UnprocessedItems": {}}
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
-        written = ((table, write.item) for table, writes in located for write in writes.values())
-        metrics = batch_collection_metrics(db, written)
+        changed = ((table, write.item) for table, writes in located for write in writes.values())
+        metrics = batch_collection_metrics(db, changed)
         if metrics:
             response["ItemCollectionMetrics"] = metrics
     if meter is not None:
@@ -121,18 +134,23 @@ class _BatchWrite:
     is_put: bool
 
 
-def _checked_writes(writes: list[dict[str, Any]]) -> list[_BatchWrite]:
+def _checked_writes(writes: list[dict[str, Any]]) -> Sliced[list[_BatchWrite]]:
     if any(len(write) != 1 for write in writes):
         raise ValidationException(
             "Supplied AttributeValue has more than one datatypes set, "
             "must contain exactly one of the supported datatypes"
         )
     result = []
+    checked = 0
     for write in writes:
+        if checked > SLICE_BYTES:
+            yield
+            checked = 0
         is_put = "PutRequest" in write
         item, size = checked_item(write["PutRequest"]["Item"] if is_put else write["DeleteRequest"]["Key"])
         if is_put and size > MAX_ITEM_SIZE:
             raise ValidationException("Item size has exceeded the maximum allowed size")
+        checked += size
         result.append(_BatchWrite(item, size, is_put))
     return result
 

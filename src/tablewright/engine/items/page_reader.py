@@ -4,6 +4,9 @@ Query, Scan and PartiQL's SELECT come down to ``read_page``: the source (table o
 what to do with each item. A page ends at its limit, or where ``page_limits`` says. Items that need no filter or
 projection are not parsed, unless there are so many of them that the page may end: the stored bytes go into the
 response.
+
+A page that takes long is read in slices (``slices``): each goes on behind the item that the last one ended with. A few
+items are always read together.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import orjson
@@ -20,6 +24,7 @@ from tablewright.dynamo.expressions import ConditionProgram, ProjectionProgram
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.page_limits import PageFill
+from tablewright.engine.slices import Sliced, slice_end
 from tablewright.engine.tables.table_schema import Index, Key, Table
 
 # The rows that are fetched together: enough for most pages, and few enough where each has 400 KB.
@@ -76,10 +81,11 @@ class Page:
     # Bytes read from the source, and from the table behind a local index.
     size: int = 0
     base_sizes: list[int] = field(default_factory=list)
+    is_full: bool = False
     last: Item | None = None
 
 
-def read_page(db: Database, read: PageRead) -> Page:
+def read_page(db: Database, read: PageRead) -> Sliced[Page]:
     """Read one page; ``last`` is set unless it is the last page of the range."""
     source = read.source
     index = source.index
@@ -93,28 +99,35 @@ def read_page(db: Database, read: PageRead) -> Page:
         )
         key = "entry.key"
     order = "ASC" if read.forward else "DESC"
-    upper = "" if read.high is None else f" AND {key} < ?"
-    parameters = (read.low,) if read.high is None else (read.low, read.high)
-    rows = db.storage.execute(
-        f"SELECT {columns} FROM {table} WHERE {key} >= ?{upper} ORDER BY {key} {order}", parameters
-    )
     page = Page()
     is_whole = index is None or index.projected is None
     fill = PageFill(source.table.key.sort)
-    if is_whole and read.condition is None and read.projection is None:
-        last = _take_stored(rows, read.limit, page, fill)
-    else:
-        last = _take_parsed(rows, read, page, fill)
-    rows.close()
-    if last is not None:
+    take = _take_stored if is_whole and read.condition is None and read.projection is None else _take_parsed
+    low, high = read.low, read.high
+    while True:
+        upper = "" if high is None else f" AND {key} < ?"
+        rows = db.storage.execute(
+            f"SELECT {columns} FROM {table} WHERE {key} >= ?{upper} ORDER BY {key} {order}",
+            (low,) if high is None else (low, high),
+        )
+        last = take(rows, read, page, fill, slice_end())
+        rows.close()
+        if last is None:
+            return page
         item: Item = orjson.loads(last)
-        page.last = {name: item[name] for name in source.start_names}
-    return page
+        if page.is_full:
+            page.last = {name: item[name] for name in source.start_names}
+            return page
+        yield
+        if read.forward:
+            low = source.position(item) + b"\x00"
+        else:
+            high = source.position(item)
 
 
-def _take_stored(rows: sqlite3.Cursor, limit: int | None, page: Page, fill: PageFill) -> bytes | None:
-    """Fill a page with stored bytes; gives those of the item that the page ends with, or None at the end."""
-    items = page.items
+def _take_stored(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill, until: float) -> bytes | None:
+    """Fill a page with stored bytes; gives those of the item that page or slice end with, or None at the end."""
+    items, limit = page.items, read.limit
     while some := rows.fetchmany(_FETCHED_AT_ONCE if limit is None else min(_FETCHED_AT_ONCE, limit - len(items))):
         total = sum([size for size, _ in some])
         contents = [data for _, data in some]
@@ -126,16 +139,18 @@ def _take_stored(rows: sqlite3.Cursor, limit: int | None, page: Page, fill: Page
                 page.size += size
                 items.append(orjson.Fragment(data))
                 if fill.add(size, data):
-                    page.scanned = len(items)
+                    page.scanned, page.is_full = len(items), True
                     return data  # type: ignore[no-any-return]
         if len(items) == limit:
-            page.scanned = limit
+            page.scanned, page.is_full = limit, True
+            return contents[-1]  # type: ignore[no-any-return]
+        if perf_counter() > until:
             return contents[-1]  # type: ignore[no-any-return]
     page.scanned = len(items)
     return None
 
 
-def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
+def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill, until: float) -> bytes | None:
     """Fill a page with items that have to be parsed: to filter them, or to project them."""
     index, condition, projection = read.source.index, read.condition, read.projection
     entry = index.entry if index is not None and index.projected is not None else None
@@ -152,7 +167,8 @@ def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
         page.size += size
         if condition is None or condition.evaluate(item, read.values):
             page.items.append(item if projection is None else projection.apply(item))
-        if fill.add(size, item) or page.scanned == read.limit:
+        page.is_full = fill.add(size, item) or page.scanned == read.limit
+        if page.is_full or (page.scanned % _FETCHED_AT_ONCE == 0 and perf_counter() > until):
             return data  # type: ignore[no-any-return]
     return None
 

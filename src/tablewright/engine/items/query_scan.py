@@ -32,6 +32,7 @@ from tablewright.engine.items.start_key import (
     continue_query,
     continue_scan,
 )
+from tablewright.engine.slices import Steps
 from tablewright.engine.storage import key_encoding
 from tablewright.engine.tables.table_schema import Index
 
@@ -41,7 +42,7 @@ _INVALID = "One or more parameter values were invalid: "
 # -- the operations ------------------------------------------------------------------------------------------
 
 
-def query(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def query(db: Database, request: dict[str, Any]) -> Steps:
     check_parameters("Query", request)
     condition = legacy_parameters.condition_from_filter(request.get("QueryFilter"), request.get("ConditionalOperator"))
     attributes = attributes_to_get(request)
@@ -98,7 +99,7 @@ def query(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     return _respond(db, request, read)
 
 
-def scan(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def scan(db: Database, request: dict[str, Any]) -> Steps:
     check_parameters("Scan", request)
     attributes = attributes_to_get(request)
     condition = legacy_parameters.condition_from_filter(request.get("ScanFilter"), request.get("ConditionalOperator"))
@@ -125,8 +126,8 @@ def scan(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     return _respond(db, request, read)
 
 
-def _respond(db: Database, request: Mapping[str, Any], read: PageRead) -> dict[str, Any]:
-    page = read_page(db, read)
+def _respond(db: Database, request: Mapping[str, Any], read: PageRead) -> Steps:
+    page = yield from read_page(db, read)
     response: dict[str, Any] = {"Count": len(page.items), "ScannedCount": page.scanned}
     if request.get("Select") != "COUNT":
         response["Items"] = page.items

@@ -42,6 +42,7 @@ from tablewright.engine.items.item_operations import (
     updated_item,
 )
 from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.slices import SLICE_BYTES, Steps
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
 TOKEN_SECONDS = 600
@@ -69,10 +70,18 @@ class Member:
     is_check: bool = False
 
 
-def transact_write_items(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    actions = [_checked_action(member) for member in request["TransactItems"]]
+def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
+    actions = []
+    checked = 0
+    for member in request["TransactItems"]:
+        actions.append(action := _checked_action(member))
+        checked += action.size
+        if checked > SLICE_BYTES:
+            yield
+            checked = 0
     if sum(action.size for action in actions) > MAX_TRANSACTION_BYTES:
         raise ValidationException(_TOO_LARGE)
+    # From here on all of it is one slice: no other operation comes between the conditions and the writes.
     tables = [db.table(action.request["TableName"]) for action in actions]
     token = request.get("ClientRequestToken")
     if token is not None:

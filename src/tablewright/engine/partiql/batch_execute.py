@@ -23,6 +23,7 @@ from tablewright.engine.partiql.execute_statement import prepared_write, run_wri
 from tablewright.engine.partiql.statements import Insert, Select, Statement, Values, check_values, parameter_values
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import key_and_conditions, single_read_key
+from tablewright.engine.slices import in_one_go
 from tablewright.engine.tables.table_schema import Table
 
 _CODES = {
@@ -118,7 +119,7 @@ def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> dict[
                 "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
             )
         consistent = member.request.get("ConsistentRead", False)
-        items = select.run(db, statement, member.values, meter, consistent=consistent).items
+        items = in_one_go(select.run(db, statement, member.values, meter, consistent=consistent)).items
     else:
         write, _ = prepared_write(db, statement, member.values, whole=False)
         member.ran = True

@@ -21,9 +21,10 @@ from tablewright.engine.partiql.statements import (
     parameter_values,
 )
 from tablewright.engine.partiql.translate import statement as read_statement
+from tablewright.engine.slices import Steps
 
 
-def execute_statement(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def execute_statement(db: Database, request: dict[str, Any]) -> Steps:
     text, parameters = request["Statement"], request.get("Parameters", [])
     values = parameter_values(request)
     statement = read_statement(text)
@@ -34,7 +35,7 @@ def execute_statement(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         token = request.get("NextToken")
         start = None if token is None else next_token.decode(token, next_token.fingerprint(text, parameters))
         consistent = request.get("ConsistentRead", False)
-        result = select.run(
+        result = yield from select.run(
             db, statement, values, meter, consistent=consistent, limit=request.get("Limit"), start=start
         )
         response["Items"] = result.items

@@ -15,6 +15,7 @@ from tablewright.engine.items.page_reader import PageRead, Source, meter_page, r
 from tablewright.engine.partiql import where_keys
 from tablewright.engine.partiql.next_token import Position, check_position
 from tablewright.engine.partiql.statements import Select, Values
+from tablewright.engine.slices import Sliced
 from tablewright.engine.tables.table_schema import Index
 
 _INVALID = "One or more parameter values were invalid: "
@@ -40,7 +41,7 @@ def run(
     consistent: bool = False,
     limit: int | None = None,
     start: Position | None = None,
-) -> Result:
+) -> Sliced[Result]:
     source = _source(db, statement, consistent)
     parts = where_keys.ranges(source, statement.where, values)
     forward = True
@@ -74,7 +75,7 @@ def run(
                 read.low = max(read.low, behind + b"\x00")
             else:
                 read.high = behind if read.high is None else min(read.high, behind)
-        page = read_page(db, read)
+        page = yield from read_page(db, read)
         if meter is not None:
             meter_page(meter, read, page, consistent)
         result.items.extend(page.items)

@@ -1,0 +1,113 @@
+"""Operations that take long are done in slices, so that nobody else waits for all of them.
+
+The handler of such an operation is a generator. It yields whenever it has worked for ``SLICE_SECONDS``, at a point
+where others may read and write; what it returns is the response:
+
+    until = slice_end()
+    for part in parts:
+        ...
+        if perf_counter() > until:
+            yield
+            until = slice_end()
+
+Each slice is a turn of the storage by itself. A handler keeps no cursor open over a ``yield``, since others may change
+what it reads, and it yields before its first write or where what it has written so far may stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from time import perf_counter
+from typing import Any, TypeAlias, TypeVar
+
+import orjson
+
+from tablewright.dynamo import DynamoError, InternalServerError
+from tablewright.engine.requests import worded
+from tablewright.engine.storage.group_commit import Commit, Storage, Turn
+
+__all__ = ["SLICE_BYTES", "Outcome", "Response", "Sliced", "Steps", "Unfinished", "finished", "in_one_go", "slice_end"]
+
+SLICE_SECONDS = 0.005
+SLICE_BYTES = 64 * 1024
+"""The items that are checked or written in a slice, where looking at the clock would cost more than most of them."""
+
+_T = TypeVar("_T")
+Sliced: TypeAlias = Generator[None, None, _T]
+"""Work in slices: it yields where one ends, and returns its result."""
+Steps = Sliced[dict[str, Any]]
+"""A handler at work; what it returns is the response."""
+Response = dict[str, Any] | Steps
+"""What a handler gives: the response, or the steps that lead to it."""
+Outcome = tuple[bytes, Commit | None]
+"""A response as JSON, and the commit that must be durable before anyone may see it."""
+
+
+def slice_end() -> float:
+    """When a slice that begins now is over."""
+    return perf_counter() + SLICE_SECONDS
+
+
+def finished(response: Response) -> Steps:
+    """The response of another handler, from within a handler that yields."""
+    return (yield from response) if isinstance(response, Generator) else response
+
+
+def in_one_go(work: Sliced[_T]) -> _T:
+    """The result of work that is known to be short, or that must not be interrupted."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            result: _T = done.value
+            return result
+
+
+def refusal(operation: str, error: DynamoError, turn: Turn) -> DynamoError:
+    """An error in the words of its operation, with the commit that must be durable before anyone may see it."""
+    shown = worded(operation, error)
+    shown.commit = turn.commit
+    return shown
+
+
+class Unfinished:
+    """An operation that has had some slices, and needs more."""
+
+    __slots__ = ("_commit", "_operation", "_steps", "_storage")
+
+    def __init__(self, storage: Storage, operation: str, steps: Steps) -> None:
+        self._storage = storage
+        self._operation = operation
+        self._steps = steps
+        # What was seen or written so far becomes durable with it.
+        self._commit: Commit | None = None
+
+    def advance(self) -> dict[str, Any] | None:
+        """Do a slice, inside a turn; gives the response if it was the last."""
+        try:
+            next(self._steps)
+        except StopIteration as done:
+            response: dict[str, Any] = done.value
+            return response
+        return None
+
+    def resume(self) -> Outcome | Unfinished:
+        """Do another slice, in a turn of its own. Gives the outcome, or itself if there is more to do."""
+        turn = Turn(self._storage)
+        try:
+            with self._storage.lock, turn:
+                if self._commit is not None and self._commit.error is not None:
+                    raise InternalServerError(self._commit.error.message)
+                response = self.advance()
+        except DynamoError as error:
+            raise refusal(self._operation, error, turn) from error.__cause__
+        return self.paused(turn) if response is None else (orjson.dumps(response), turn.commit)
+
+    def paused(self, turn: Turn) -> Unfinished:
+        """Note what the slice of a turn depends on."""
+        self._commit = turn.commit
+        return self
+
+    def close(self) -> None:
+        """Leave the rest undone: nobody waits for the response any more."""
+        self._steps.close()

@@ -1,0 +1,209 @@
+"""Operations that take long let others have their turn in between, and answer as if they had not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tablewright.dynamo import DynamoError, InternalServerError
+from tablewright.engine import Engine, slices
+from tablewright.engine.slices import Outcome, Unfinished
+
+ITEMS = 400
+# Two items of this size are more than a slice.
+LARGE = {"S": "y" * 40_000}
+
+
+@pytest.fixture(params=["in memory", "in a folder"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """An engine with a table, where every slice is as short as it can be."""
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    with Engine.open(None if request.param == "in memory" else tmp_path / "data") as engine:
+        definitions = [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "g")]
+        key = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+        index = [{"AttributeName": "g", "KeyType": "HASH"}]
+        projection = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["n"]}
+        engine.call(
+            "CreateTable",
+            {
+                "TableName": "rows",
+                "AttributeDefinitions": definitions,
+                "KeySchema": key,
+                "BillingMode": "PAY_PER_REQUEST",
+                "GlobalSecondaryIndexes": [{"IndexName": "by-g", "KeySchema": index, "Projection": projection}],
+            },
+        )
+        for first in range(0, ITEMS, 25):
+            puts = [{"PutRequest": {"Item": putting(number)["Item"]}} for number in range(first, first + 25)]
+            engine.call("BatchWriteItem", {"RequestItems": {"rows": puts}})
+        yield engine
+
+
+def putting(number: int, **more: Any) -> dict[str, Any]:
+    item = {"pk": {"S": "p"}, "sk": {"S": f"{number:04}"}, "g": {"S": f"g{number % 3}"}, "n": {"N": str(number)}}
+    return {"TableName": "rows", "Item": {**item, **more}}
+
+
+def resumed(outcome: Outcome | Unfinished, times: int = 10_000) -> Outcome | Unfinished:
+    while isinstance(outcome, Unfinished) and times:
+        outcome = outcome.resume()
+        times -= 1
+    return outcome
+
+
+READS: list[tuple[str, dict[str, Any]]] = [
+    ("Scan", {}),
+    ("Scan", {"FilterExpression": "n > :n", "ExpressionAttributeValues": {":n": {"N": "350"}}}),
+    ("Scan", {"IndexName": "by-g"}),
+    ("Scan", {"Limit": 150, "ReturnConsumedCapacity": "INDEXES"}),
+    ("Query", {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "p"}}}),
+    (
+        "Query",
+        {
+            "KeyConditionExpression": "pk = :p AND sk BETWEEN :a AND :b",
+            "ExpressionAttributeValues": {":p": {"S": "p"}, ":a": {"S": "0100"}, ":b": {"S": "0299"}},
+            "ScanIndexForward": False,
+            "ProjectionExpression": "n",
+        },
+    ),
+    (
+        "Query",
+        {
+            "IndexName": "by-g",
+            "KeyConditionExpression": "g = :g",
+            "ExpressionAttributeValues": {":g": {"S": "g1"}},
+            "ScanIndexForward": False,
+            "Limit": 100,
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("operation", "request_"), READS)
+def test_a_page_that_is_read_in_slices_is_the_same(
+    engine: Engine, operation: str, request_: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request_ = {"TableName": "rows", **request_}
+    first = engine.begin(operation, request_)
+    assert isinstance(first, Unfinished)
+    sliced = resumed(first)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", 600.0)
+    whole = engine.begin(operation, request_)
+    assert sliced == whole
+
+
+def test_a_statement_is_read_in_slices_as_well(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = {"Statement": 'SELECT n FROM "rows" WHERE n < 20'}
+    first = engine.begin("ExecuteStatement", request)
+    assert isinstance(first, Unfinished)
+    sliced = resumed(first)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", 600.0)
+    assert sliced == engine.begin("ExecuteStatement", request)
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_what_others_change_in_between_is_read_once_or_not_at_all(engine: Engine, forward: bool) -> None:
+    query = {
+        "TableName": "rows",
+        "KeyConditionExpression": "pk = :p",
+        "ExpressionAttributeValues": {":p": {"S": "p"}},
+        "ScanIndexForward": forward,
+    }
+    outcome = engine.begin("Query", query)
+    assert isinstance(outcome, Unfinished)
+    here = 0 if forward else ITEMS - 1
+    engine.call("PutItem", putting(here, n={"N": "-1"}))
+    for number in range(ITEMS // 2, ITEMS // 2 + 40):
+        engine.call("DeleteItem", {"TableName": "rows", "Key": {"pk": {"S": "p"}, "sk": {"S": f"{number:04}"}}})
+    engine.call("PutItem", putting(9999 if forward else -1))
+    last = resumed(outcome)
+    assert not isinstance(last, Unfinished)
+    items = orjson.loads(last[0])["Items"]
+    keys = [item["sk"]["S"] for item in items]
+    assert keys == sorted(keys, reverse=not forward)
+    assert len(keys) == len(set(keys)) == ITEMS - 40 + 1
+    # It had been read before.
+    assert items[0]["n"] == {"N": str(here)}
+
+
+def test_a_batch_is_written_in_slices_and_all_of_it_is_there(engine: Engine) -> None:
+    writes = [{"PutRequest": {"Item": putting(number, x=LARGE)["Item"]}} for number in range(25)]
+    outcome = engine.begin("BatchWriteItem", {"RequestItems": {"rows": writes}})
+    assert isinstance(outcome, Unfinished)
+    assert engine.call("GetItem", {"TableName": "rows", "Key": {"pk": {"S": "p"}, "sk": {"S": "0000"}}})
+    last = resumed(outcome)
+    assert not isinstance(last, Unfinished)
+    engine.flush()
+    found = engine.call("Scan", {"TableName": "rows", "FilterExpression": "attribute_exists(x)"})
+    assert found["Count"] == 25
+
+
+def test_a_batch_whose_first_half_was_rolled_back_is_not_acknowledged(engine: Engine) -> None:
+    writes = [{"PutRequest": {"Item": putting(number, x=LARGE)["Item"]}} for number in range(25)]
+    outcome: Outcome | Unfinished = engine.begin("BatchWriteItem", {"RequestItems": {"rows": writes}})
+    # All of it is checked first, an item in each slice.
+    outcome = resumed(outcome, 15)
+    assert isinstance(outcome, Unfinished)
+    with pytest.raises(InternalServerError), engine._storage.turn():
+        engine._storage.write()("INSERT INTO nothing VALUES (1)")
+    with pytest.raises(InternalServerError):
+        resumed(outcome)
+
+
+def test_a_batch_that_is_wrong_writes_nothing(engine: Engine) -> None:
+    writes = [{"PutRequest": {"Item": putting(number, x=LARGE)["Item"]}} for number in range(24)]
+    writes.append({"PutRequest": {"Item": {"pk": {"S": "p"}, "sk": {"N": "1"}}}})
+    outcome: Outcome | Unfinished = engine.begin("BatchWriteItem", {"RequestItems": {"rows": writes}})
+    with pytest.raises(DynamoError, match="does not match the schema"):
+        resumed(outcome)
+    assert engine.call("Scan", {"TableName": "rows", "FilterExpression": "attribute_exists(x)"})["Count"] == 0
+
+
+def test_nothing_comes_between_the_conditions_and_the_writes_of_a_transaction(engine: Engine) -> None:
+    actions = [{"Put": putting(number, x=LARGE)} for number in range(20)]
+    outcome: Outcome | Unfinished = engine.begin("TransactWriteItems", {"TransactItems": actions})
+    while isinstance(outcome, Unfinished):
+        found = engine.call("Scan", {"TableName": "rows", "FilterExpression": "attribute_exists(x)"})
+        assert found["Count"] == 0
+        outcome = outcome.resume()
+    engine.flush()
+    found = engine.call("Scan", {"TableName": "rows", "FilterExpression": "attribute_exists(x)"})
+    assert found["Count"] == 20
+
+
+def test_other_tasks_run_while_one_awaits_a_long_scan(engine: Engine) -> None:
+    async def scenario() -> list[str]:
+        order = []
+
+        async def scanning() -> None:
+            await engine.call_async("Scan", {"TableName": "rows"})
+            order.append("scan")
+
+        async def getting() -> None:
+            await engine.call_async("GetItem", {"TableName": "rows", "Key": {"pk": {"S": "p"}, "sk": {"S": "0001"}}})
+            order.append("get")
+
+        await asyncio.gather(scanning(), getting())
+        return order
+
+    assert asyncio.run(scenario()) == ["get", "scan"]
+
+
+def test_a_batch_that_is_cancelled_leaves_no_commit_open(engine: Engine) -> None:
+    writes = [{"PutRequest": {"Item": putting(number, x=LARGE)["Item"]}} for number in range(25)]
+
+    async def scenario() -> None:
+        task = asyncio.create_task(engine.call_async("BatchWriteItem", {"RequestItems": {"rows": writes}}))
+        for _ in range(18):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(scenario())
+    assert engine._storage.open_commit is None
