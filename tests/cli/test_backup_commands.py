@@ -140,7 +140,11 @@ def test_refusals_say_what_to_do(data: str, tmp_path: Path, capsys: pytest.Captu
     )
     missing = str(tmp_path / "missing")
     for command in (["backup", "music"], ["backups"], ["restore", "music", "--to", "new"]):
-        assert error_line(capsys, *command, "--data", missing) == f"there is no data folder at {missing}"
+        problem = error_line(capsys, *command, "--data", missing)
+        assert problem == f"there is no data folder at {missing}; give its path with --data"
+    for command in (["backup", data], ["backups", data], ["restore", data, "--to", "new"]):
+        problem = error_line(capsys, *command, *at)
+        assert problem == f"{data} is not the name of a table; give a data folder with --data {data}"
     assert not Path(missing).exists()
 
 

@@ -6,6 +6,7 @@ The commands open the folder itself. While a server uses it, an AWS client does 
 from __future__ import annotations
 
 import argparse
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +61,15 @@ def _time(text: str) -> float:
         raise argparse.ArgumentTypeError(f"a time looks like 2026-11-15T18:30:00Z, not {text!r}") from None
 
 
+def _open(options: argparse.Namespace, table: str | None) -> Engine:
+    """The engine of the data folder, unless the name of the table is a folder, given in the wrong place."""
+    if table is not None and (os.sep in table or (os.path.isdir(table) and not os.path.exists(options.data))):
+        raise UsageError(f"{table} is not the name of a table; give a data folder with --data {table}")
+    return open_engine(existing_folder(options.data, "; give its path with --data"))
+
+
 def _backup(options: argparse.Namespace) -> int:
-    with open_engine(existing_folder(options.data)) as engine:
+    with _open(options, options.table) as engine:
         name = options.name
         if name is None:
             stamp = f"-{datetime.now(UTC):%Y-%m-%dT%H.%M.%SZ}"
@@ -79,7 +87,7 @@ def _list(options: argparse.Namespace) -> int:
     if options.table is not None:
         request["TableName"] = options.table
     found = 0
-    with open_engine(existing_folder(options.data)) as engine:
+    with _open(options, options.table) as engine:
         while True:
             page = _call(engine, "ListBackups", **request)
             found += len(page["BackupSummaries"])
@@ -101,7 +109,7 @@ def _restore(options: argparse.Namespace) -> int:
         raise UsageError(
             "--at does not apply to a backup, which has one time; omit it, or name the table instead of the backup"
         )
-    with open_engine(existing_folder(options.data)) as engine:
+    with _open(options, None if is_backup else options.source) as engine:
         if is_backup:
             restored = _call(engine, "RestoreTableFromBackup", BackupArn=options.source, TargetTableName=options.to)
         else:

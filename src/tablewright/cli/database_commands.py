@@ -154,13 +154,13 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def existing_folder(path: str) -> Path:
-    """A data folder that exists; nothing is created or changed."""
+def existing_folder(path: str, advice: str = "") -> Path:
+    """A data folder that exists; nothing is created or changed. ``advice`` says what to do where there is none."""
     from tablewright.engine import holds_database
 
     folder = _locate(path)
     if not folder.exists():
-        raise UsageError(f"there is no data folder at {folder}")
+        raise UsageError(f"there is no data folder at {folder}{advice}")
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file, not a folder")
     if not holds_database(folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -171,6 +172,8 @@ def _token(options: argparse.Namespace) -> int:
 
 def _config(options: argparse.Namespace) -> int:
     settings = read_settings()
+    from pydantic import SecretStr
+
     from tablewright.runtime import Settings
 
     values = settings.model_dump(mode="json")
@@ -180,6 +183,18 @@ def _config(options: argparse.Namespace) -> int:
         print(orjson.dumps(values, option=orjson.OPT_INDENT_2).decode())
         return 0
     for name, info in Settings.model_fields.items():
-        value = "" if values[name] is None else values[name]
-        print(f"{name} = {value!s:<28} # {info.description or ''}".rstrip(" #"))
+        # What is not set, and a secret, which is not shown, are comments: the rest can be used as tablewright.toml.
+        is_secret = isinstance(getattr(settings, name), SecretStr)
+        text = f"{'# ' if is_secret or values[name] is None else ''}{name} = {_toml(values[name])}"
+        print(f"{text:<44} # {info.description}" if info.description else text)
     return 0
+
+
+def _toml(value: Any) -> str:
+    """A setting as TOML, which has no null."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str | None):
+        # As JSON, but for one character that TOML wants escaped.
+        return json.dumps(value or "", ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value).lower()

@@ -115,7 +115,7 @@ class Settings(BaseSettings):
     cursor_secret: SecretStr | None = Field(None, description="signs cursors")
     privacy_secret: SecretStr | None = Field(None, description="key of the hashes of phone numbers")
     webhook_secret: SecretStr | None = Field(None, description="signs webhooks")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="lowest level that is logged")
 
     @field_validator("cors_origins", "outbound_hosts", "extensions", mode="before")
     @classmethod

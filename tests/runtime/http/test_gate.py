@@ -146,6 +146,9 @@ def test_metrics_count_requests_capacity_conditions_and_errors(served: Served, a
         store.create(stored)
     text = served.client().get("/metrics").text
     assert 'http_requests_total{method="POST",route="/tickets",status="201",system="servicedesk"}' in text
+    assert served.client().get("/servicedesk/no/such/path").status_code == 404
+    text = served.client().get("/metrics").text
+    assert 'http_requests_total{method="GET",route="unmatched",status="404",system="servicedesk"}' in text
     capacity = (
         'dynamodb_consumed_capacity_units_total{operation="PutItem",pattern="Ticket.create",table="poc-itsm-tickets"}'
     )

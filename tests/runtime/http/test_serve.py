@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import signal
+import tomllib
 from pathlib import Path
 
 import httpx
@@ -145,6 +146,17 @@ def test_settings_come_from_the_environment_before_the_file_and_secrets_are_not_
     plain = run("config", cwd=tmp_path).stdout
     assert re.search(r"^port = 9000 +# port to listen on", plain, re.MULTILINE)
     assert "hunter2" not in plain
+
+
+def test_the_printed_settings_can_be_used_as_a_file(tmp_path: Path) -> None:
+    (tmp_path / "tablewright.toml").write_text(
+        'port = 9000\nmail_from = "\\"Ö\\u007f\\" <a@b>"\nextensions = ["one", "two"]\nsmtp_url = "smtp://mail"\n'
+    )
+    expected = run("config", "--json", cwd=tmp_path).stdout
+    printed = run("config", cwd=tmp_path).stdout
+    assert "smtp_url" not in tomllib.loads(printed)
+    (tmp_path / "tablewright.toml").write_text(printed + 'smtp_url = "smtp://mail"\n')
+    assert run("config", "--json", cwd=tmp_path).stdout == expected
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,6 @@ def method_label(method: str) -> str:
 
 
 def _route(scope: Scope) -> str:
-    """The route's template; the path itself may have personal data in it."""
+    """The route's template, never the path: that may have personal data in it, and there are any number of paths."""
     route: Any = scope.get("route")
-    return str(getattr(route, "path", "")) or "unknown"
+    return str(getattr(route, "path", "")) or "unmatched"
