@@ -14,6 +14,7 @@ from tablewright.engine import Commit
 from tablewright.wire.connection import Connection
 from tablewright.wire.connection_limits import Limits
 from tablewright.wire.endpoint import Endpoint
+from tablewright.wire.memory_budget import MemoryBudget
 from tablewright.wire.messages import Request
 from tablewright.wire.server import EngineConnection
 from tests.wire.fakes import FakeEngine
@@ -29,6 +30,8 @@ class Host:
         endpoint = Endpoint(engine)
         self.respond = endpoint.respond
         self.limits = Limits(pipelined=3)
+        self.received = MemoryBudget(self.limits.received_bytes, self.limits.allowance_bytes)
+        self.unsent = MemoryBudget(self.limits.unsent_bytes, self.limits.allowance_bytes)
         self.now = 0.0
         self.stopping = False
 
@@ -55,6 +58,9 @@ class Transport:
     def write(self, data: bytes) -> None:
         assert not self.closing
         self.written += data
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        pass
 
     def write_eof(self) -> None:
         pass

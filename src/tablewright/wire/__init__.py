@@ -3,6 +3,7 @@
     server               listens; owns the event loop, the time-outs, the group commit and the graceful stop
     connection           one client's connection: bytes in, requests out, responses back in order, all limits
     connection_limits    those limits
+    memory_budget        what all connections together may hold
     connection_registry  the open connections of a server
     browser_access       which web pages may use a server: allowed origins, host names on loopback
     endpoint             what DynamoDB's endpoint does with one request: the order of its checks, its responses

@@ -5,6 +5,11 @@ event loop; a response that waits for something (a commit) keeps its position in
 their responses in order whatever they wait for. Requests that arrive while the client is not reading its responses, or
 beyond the limit of pending ones, wait until it does.
 
+What a connection holds is bounded twice: by its own limits, and by what all connections may hold (``memory_budget``).
+``_received`` is its account of bodies, unfinished or waiting, and ``_unsent`` that of responses. A body that is too
+much ends with 503; while responses are too much, requests get 503 before they are processed, and a client that does not
+read at all is dropped.
+
 Time-outs are checked by the host's sweep: a connection only sets its deadline, by its state: idle, reading a head,
 reading a body, or writing to a client that does not read. Whatever ends a connection early (limits, time-outs, broken
 HTTP) sends its response, half-closes and drains for a moment, because closing with unread input would reset the
@@ -12,8 +17,9 @@ connection, and the response would be lost.
 
 A subclass makes the responses:
 
-    respond(request)         send(response, request) at once; or enqueue(pending) and later complete(pending, response)
-    error_response(status)   what a client gets whose request could not be read to its end
+    respond(request)              send(response, request) at once; or enqueue(pending) and later complete(pending)
+    unavailable_response(request) what a client gets while the server has no memory left for its response
+    error_response(status)        what a client gets whose request could not be read to its end
 """
 
 from __future__ import annotations
@@ -27,6 +33,7 @@ from typing import Protocol, cast
 import httptools
 
 from tablewright.wire.connection_limits import Limits
+from tablewright.wire.memory_budget import Account, MemoryBudget
 from tablewright.wire.messages import Request
 
 
@@ -36,6 +43,8 @@ class Host(Protocol):
     limits: Limits
     now: float
     stopping: bool
+    received: MemoryBudget
+    unsent: MemoryBudget
 
     def connection_opened(self, connection: Connection, /) -> bool: ...
 
@@ -50,11 +59,11 @@ class _Refused(Exception):
 
 
 class PendingResponse:
-    """A response that keeps its position in the queue until it is ready."""
+    """A response that keeps its position in the queue until it may be sent."""
 
     __slots__ = ("last", "ready", "response")
 
-    def __init__(self, last: bool, response: bytes = b"", ready: bool = False) -> None:
+    def __init__(self, last: bool, response: bytes, ready: bool = False) -> None:
         self.last = last
         self.response = response
         self.ready = ready
@@ -69,15 +78,24 @@ class Connection(asyncio.Protocol):
         self._request = Request()
         self._reading_head = False
         self._reading_body = False
-        self._head_size = 0
+        self._head_size = self._head_fields = 0
         self._open_head_size = 0
-        self._chunks: list[bytes] = []
+        self._body: bytes | bytearray = b""
+        self._pieces: list[bytes] = []  # of the body, that came with the last read
         self._body_size = 0
         self._queue: deque[PendingResponse] = deque()
+        self._queued_bytes = 0
+        self._written = 0  # the size of the last large response
         self._backlog: deque[Request] = deque()
+        self._backlog_bytes = 0
+        self._allowance = host.limits.allowance_bytes
+        self._received = Account(host.received)
+        self._unsent = Account(host.unsent)
+        self._all_unsent = host.unsent
         self._writing_paused = False
         self._client_done = False
-        self._unsent = 0  # bytes in the write buffer when the client was last seen to read
+        # The bytes in the write buffer when the client was last seen to read, and when that was.
+        self._unread, self._read_at = 0, 0.0
         self._ending = False  # the last request has been read: further input is ignored
         self._refused = False  # ... because that request was refused
         self.deadline = math.inf
@@ -94,8 +112,15 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._ending = True
+        self._forget_requests()
+        for pending in self._queue:
+            pending.response = b""  # whoever is to complete it keeps it for as long as a commit takes
         self._queue.clear()
-        self._backlog.clear()
+        self._queued_bytes = 0
+        self._unsent.set(0)
+        # The parser refers to its connection: without this, both would stay until the garbage collector comes by.
+        del self._parser
         self._host.connection_closed(self)
 
     def data_received(self, data: bytes) -> None:
@@ -111,6 +136,10 @@ class Connection(asyncio.Protocol):
                 self._ignore_upgrade()
             except httptools.HttpParserError as error:
                 self._refuse_unreadable(error)
+        if self._pieces:
+            self._join_pieces()
+            if self._body_size > self._allowance and not self._account_received():
+                self._refuse(503)
         if self._reading_head and self._request is open_request:
             # The parser passes on complete header fields only: count what it may have buffered.
             self._open_head_size += len(data)
@@ -151,12 +180,15 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         self._writing_paused = True
         self._watch_client()
+        self._account_unsent()
         self._pause_reading()
 
     def resume_writing(self) -> None:
         self._writing_paused = False
         if self._transport is not None and not self._transport.is_closing():
             self.write_deadline = math.inf
+        self._send_ready()
+        self._account_unsent()
         self._resume()
 
     # -- the parser's side -----------------------------------------------------------------------------
@@ -164,7 +196,7 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self._request = Request()
         self._reading_head = True
-        self._head_size = self._open_head_size = 0
+        self._head_size = self._head_fields = self._open_head_size = 0
         self.deadline = self._host.now + self._limits.head_seconds
 
     def on_url(self, url: bytes) -> None:
@@ -175,8 +207,9 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_size += len(name) + len(value)
+        self._head_fields += 1
         headers = self._request.headers
-        if self._head_size > self._limits.head_bytes or len(headers) >= self._limits.head_fields:
+        if self._head_size > self._limits.head_bytes or self._head_fields > self._limits.head_fields:
             raise _Refused(431)
         if not self._reading_head:
             return  # a trailer: nothing that was checked before the body may change after it
@@ -186,7 +219,6 @@ class Connection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         self._reading_head = False
         self._reading_body = True
-        self._body_size = 0
         self.deadline = self._host.now + self._limits.body_seconds
         request = self._request
         request.method = self._parser.get_method()
@@ -206,14 +238,15 @@ class Connection(asyncio.Protocol):
         self._body_size += len(body)
         if self._body_size > self._limits.body_bytes:
             raise _Refused(413)
-        self._chunks.append(body)
+        self._pieces.append(body)
 
     def on_message_complete(self) -> None:
         self._reading_body = False
         request = self._request
-        if self._chunks:
-            request.body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
-            self._chunks.clear()
+        if self._body_size:
+            if self._pieces:
+                self._join_pieces()
+            request.body, self._body, self._body_size = self._body, b"", 0
         request.keep_alive = self._parser.should_keep_alive()
         if self._ending or request.method == b"CONNECT":
             return  # the parser asks for another protocol next
@@ -221,9 +254,24 @@ class Connection(asyncio.Protocol):
             return
         if self._backlog or self._writing_paused or len(self._queue) >= self._limits.pipelined:
             self._backlog.append(request)
+            self._backlog_bytes += len(request.body)
+            if not self._account_received():
+                raise _Refused(503)
             self._pause_reading()
         else:
             self._respond(request)
+
+    def _join_pieces(self) -> None:
+        """Adds what a read has brought to the body: pieces of few bytes would take many times that, if kept."""
+        pieces = self._pieces
+        piece = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
+        if not self._body:
+            self._body = piece
+            return
+        if type(self._body) is bytes:
+            self._body = bytearray(self._body)
+        self._body += piece
 
     # -- responses ---------------------------------------------------------------------------------------
 
@@ -232,47 +280,69 @@ class Connection(asyncio.Protocol):
         """Sends the response to a request, now or later."""
 
     @abstractmethod
+    def unavailable_response(self, request: Request) -> bytes:
+        """The response to a request that is not processed for want of memory."""
+
+    @abstractmethod
     def error_response(self, status: int) -> bytes:
         """The response to a request that could not be read to its end; the connection closes after it."""
 
     def enqueue(self, pending: PendingResponse) -> None:
-        """Reserves the position of a response that is still to come."""
+        """Reserves the position of a response that may not be sent yet."""
         self.deadline = math.inf
         self._queue.append(pending)
+        self._queued_bytes += len(pending.response)
+        if self._queued_bytes > self._allowance:
+            self._account_unsent()
 
-    def complete(self, pending: PendingResponse, response: bytes) -> None:
-        """Sends a response as soon as those before it have been sent."""
-        pending.response = response
+    def complete(self, pending: PendingResponse, instead: bytes | None = None) -> None:
+        """Sends a response, or another one instead, as soon as those before it have been sent."""
+        if instead is not None:
+            self._queued_bytes += len(instead) - len(pending.response)
+            pending.response = instead
         pending.ready = True
         self._send_ready()
+        if self._backlog:
+            self._resume()
 
     def _respond(self, request: Request) -> None:
         if self._host.stopping:
             request.keep_alive = False
         if not request.keep_alive:
             self._ending = True
-        self.respond(request)
+        if self._all_unsent.used > self._all_unsent.limit:
+            self.send(self.unavailable_response(request), request)
+        else:
+            self.respond(request)
+        request.body = b""  # what waits for a commit needs the rest of the request only
+        if self._received.charged:
+            self._account_received()
 
     def send(self, response: bytes, request: Request | None) -> None:
         """Sends a response that is ready, after those to all earlier requests."""
         last = request is not None and not request.keep_alive
-        if self._queue:
-            self._queue.append(PendingResponse(last, response, True))
+        if self._queue or self._writing_paused:
+            self.enqueue(PendingResponse(last, response, True))
         else:
             self._write(response, last)
 
     def _send_ready(self) -> None:
         queue = self._queue
-        while queue and queue[0].ready:
+        while queue and queue[0].ready and not self._writing_paused:
             pending = queue.popleft()
+            self._queued_bytes -= len(pending.response)
             self._write(pending.response, pending.last)
-        if self._backlog:
-            self._resume()
+        if self._unsent.charged:
+            self._account_unsent()
 
     def _write(self, response: bytes, last: bool) -> None:
         transport = self._transport
         if transport is None or transport.is_closing():
             return
+        if len(response) > self._allowance:
+            # As long as any of it is unsent, the transport keeps all of it: it has to tell when it is done with it.
+            transport.set_write_buffer_limits(0)
+            self._written = len(response)
         transport.write(response)
         done = self._client_done and not (self._queue or self._backlog)
         if last or done or (self._host.stopping and self.idle):
@@ -290,13 +360,35 @@ class Connection(asyncio.Protocol):
     def _resume(self) -> None:
         """Processes requests that had to wait, and reads on once there are none."""
         while self._backlog and not self._writing_paused and len(self._queue) < self._limits.pipelined:
-            self._respond(self._backlog.popleft())
+            request = self._backlog.popleft()
+            self._backlog_bytes -= len(request.body)
+            self._respond(request)
             if self._ending:
-                self._backlog.clear()
+                self._forget_requests()
         transport = self._transport
         if transport is None or transport.is_closing() or self._backlog or self._writing_paused:
             return
         transport.resume_reading()
+
+    # -- memory ------------------------------------------------------------------------------------------
+
+    def _account_received(self) -> bool:
+        return self._received.set(self._body_size + self._backlog_bytes)
+
+    def _account_unsent(self) -> None:
+        buffered = 0
+        if self._writing_paused and self._transport is not None:
+            buffered = max(self._written, self._transport.get_write_buffer_size())
+        self._unsent.set(self._queued_bytes + buffered)
+
+    def _forget_requests(self) -> None:
+        """Gives up what was received and will not be processed."""
+        self._body, self._body_size = b"", 0
+        self._pieces.clear()
+        self._request = Request()
+        self._backlog.clear()
+        self._backlog_bytes = 0
+        self._received.set(0)
 
     # -- endings -----------------------------------------------------------------------------------------
 
@@ -306,7 +398,7 @@ class Connection(asyncio.Protocol):
             return
         self._ending = self._refused = True
         self._reading_head = self._reading_body = False
-        self._backlog.clear()
+        self._forget_requests()
         self.deadline = self._host.now + self._limits.drain_seconds
         self.send(self.error_response(status), None)
 
@@ -333,14 +425,22 @@ class Connection(asyncio.Protocol):
 
     def _watch_client(self) -> None:
         """From now on the client has to read something of what is sent before each write time-out."""
-        self._unsent = 0 if self._transport is None else self._transport.get_write_buffer_size()
+        self._unread = 0 if self._transport is None else self._transport.get_write_buffer_size()
+        self._read_at = self._host.now
         self.write_deadline = self._host.now + self._limits.write_seconds
 
+    def _has_to_go(self, now: float) -> bool:
+        """Whether memory is short, and the client has had a moment to read something."""
+        return (
+            self._writing_paused and self._all_unsent.exceeded and now - self._read_at > 1.5 * self._limits.tick_seconds
+        )
+
     def check_time(self, now: float) -> None:
-        if self.write_deadline < now:
+        if self.write_deadline < now or self._has_to_go(now):
             left = 0 if self._transport is None else self._transport.get_write_buffer_size()
-            if 0 < left < self._unsent:
+            if 0 < left < self._unread:
                 self._watch_client()
+                self._account_unsent()
             else:
                 self.abort()
         elif self._ending and self.deadline < now:

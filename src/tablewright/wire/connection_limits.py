@@ -14,6 +14,9 @@ class Limits:
     head_bytes: int = 64 * 1024
     head_fields: int = 128
     body_bytes: int = MAX_BODY
+    allowance_bytes: int = 64 * 1024  # of a connection, in each direction, that count for nothing in these totals:
+    received_bytes: int = 128 * 1024 * 1024  # bodies that are unfinished or wait
+    unsent_bytes: int = 128 * 1024 * 1024  # responses that wait, or that clients do not read
     idle_seconds: float = 120.0  # longer than SDKs keep a pooled connection: they close it, not we
     head_seconds: float = 10.0  # from a request's first byte to the end of its head
     body_seconds: float = 60.0  # for the whole body

@@ -1,4 +1,4 @@
-"""The open connections of a server: how many there may be, and the timer that checks their deadlines.
+"""The open connections of a server: how many there may be, what they may hold, the timer that checks their deadlines.
 
 Connections have no timers of their own: while there are any, all are checked every ``Limits.tick_seconds``.
 """
@@ -6,9 +6,13 @@ Connections have no timers of their own: while there are any, all are checked ev
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from tablewright.wire.connection import Connection
 from tablewright.wire.connection_limits import Limits
+from tablewright.wire.memory_budget import MemoryBudget, release_free_memory
+
+_WORTH_RELEASING: Final = 16 * 1024 * 1024
 
 
 class ConnectionRegistry:
@@ -18,6 +22,8 @@ class ConnectionRegistry:
         self.limits = limits
         self.stopping = False
         self.now = 0.0
+        self.received = MemoryBudget(limits.received_bytes, limits.allowance_bytes)
+        self.unsent = MemoryBudget(limits.unsent_bytes, limits.allowance_bytes)
         self._connections: set[Connection] = set()
         self._rejected: set[Connection] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -48,6 +54,14 @@ class ConnectionRegistry:
         self._timer = None
         if self._connections or self._rejected:
             self._tick(loop)
+        self._release_memory()
+
+    def _release_memory(self) -> None:
+        """Gives back to the system what connections held, once it was much and is no more."""
+        for budget in (self.received, self.unsent):
+            if budget.most > _WORTH_RELEASING and budget.used < budget.most // 4:
+                budget.most = budget.used
+                release_free_memory()
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         self.now = loop.time()

@@ -18,6 +18,11 @@ from typing import Final
 JSON_1_0: Final = b"application/x-amz-json-1.0"
 JSON: Final = b"application/json"
 
+_UNAVAILABLE: Final = (
+    b'{"__type":"com.amazon.coral.service#ServiceUnavailableException",'
+    b'"message":"The server is holding as many requests and responses as it may. Try again."}'
+)
+
 # Below about one network segment compression costs more than it saves; the service leaves small
 # bodies alone as well.
 COMPRESS_FROM: Final = 1024
@@ -37,7 +42,7 @@ class Request:
         self.method: bytes = b""
         self.url: bytes = b""
         self.headers: dict[bytes, bytes] = {}
-        self.body: bytes = b""
+        self.body: bytes | bytearray = b""
         self.keep_alive: bool = True
         # Lines of the response's head that allow a web page to read it.
         self.cors: bytes = b""
@@ -116,6 +121,10 @@ def render(
 
 def render_error(status: int) -> bytes:
     """The response to a request that could not be read to its end; the connection closes after it."""
+    if status == 503:
+        request = Request()
+        request.keep_alive = False
+        return render_unavailable(request)
     # The service sends its 413 as an empty chunked body, and the rest without one.
     framing = b"Transfer-Encoding: chunked\r\n" if status == 413 else b"Content-Length: 0\r\n"
     return b"%bServer: Server\r\nDate: %b\r\n%bConnection: close\r\n\r\n%b" % (
@@ -124,6 +133,11 @@ def render_error(status: int) -> bytes:
         framing,
         b"0\r\n\r\n" if status == 413 else b"",
     )
+
+
+def render_unavailable(request: Request) -> bytes:
+    """The response while the server has as many connections, or holds as much for them, as it may; SDKs retry it."""
+    return render(request, 503, _UNAVAILABLE, JSON_1_0)
 
 
 def accepted_coding(accept_encoding: bytes) -> bytes | None:
@@ -151,7 +165,7 @@ class BodyTooLarge(Exception):
     """A body that is larger, once decompressed, than the service accepts."""
 
 
-def decompress(body: bytes, coding: bytes, limit: int) -> bytes:
+def decompress(body: bytes | bytearray, coding: bytes, limit: int) -> bytes | bytearray:
     """The decoded body; raises BodyTooLarge past ``limit``, ValueError where it cannot be decoded."""
     coding = coding.strip().lower()
     if coding in (b"", b"identity"):
@@ -171,7 +185,7 @@ def decompress(body: bytes, coding: bytes, limit: int) -> bytes:
     raise ValueError("the body does not match its Content-Encoding")
 
 
-def _inflate(body: bytes, window: int, limit: int) -> bytes:
+def _inflate(body: bytes | bytearray, window: int, limit: int) -> bytes:
     inflater = zlib.decompressobj(wbits=window)
     # Never more than one byte past the limit is produced, whatever the body would expand to.
     decoded = inflater.decompress(body, limit + 1)

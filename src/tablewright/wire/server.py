@@ -29,7 +29,7 @@ from tablewright.wire.connection import Connection, PendingResponse
 from tablewright.wire.connection_limits import Limits
 from tablewright.wire.connection_registry import ConnectionRegistry
 from tablewright.wire.endpoint import Endpoint, EngineLike
-from tablewright.wire.messages import Request, render_error
+from tablewright.wire.messages import Request, render_error, render_unavailable
 
 _log = logging.getLogger("tablewright.wire")
 
@@ -49,13 +49,16 @@ class EngineConnection(Connection):
         if commit is None:
             self.send(response, request)
             return
-        pending = PendingResponse(not request.keep_alive)
+        pending = PendingResponse(not request.keep_alive, response)
         self.enqueue(pending)
 
         def durable(error: BaseException | None) -> None:
-            self.complete(pending, response if error is None else server.failure_response(request, error))
+            self.complete(pending, None if error is None else server.failure_response(request, error))
 
         server.when_durable(commit, durable)
+
+    def unavailable_response(self, request: Request) -> bytes:
+        return render_unavailable(request)
 
     def error_response(self, status: int) -> bytes:
         return render_error(status)
@@ -175,6 +178,7 @@ class Server(ConnectionRegistry):
                 callback(error)
             except Exception:
                 _log.exception("a response could not be sent")
+        waiting.clear()  # they hold on to responses
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:

@@ -1,0 +1,55 @@
+"""What all connections together may hold in memory.
+
+A server has two budgets: for what clients have sent and nobody has processed yet (unfinished bodies, requests that wait
+for their turn), and for what they have not read yet (responses). Each connection has an account with both:
+
+    account.set(held) ──▶ budget.used, the sum over all accounts of what is beyond the allowance
+
+The first bytes of each connection are free, so that small requests, which most are, get through while large ones have
+used the budget up. Whoever gives something up says so at once; a connection that ends sets its accounts to 0.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+
+class MemoryBudget:
+    """``limit`` bytes for all connections, beyond the ``allowance`` that each of them has; ``most`` were ``used``."""
+
+    __slots__ = ("allowance", "limit", "most", "used")
+
+    def __init__(self, limit: int, allowance: int) -> None:
+        self.limit = limit
+        self.allowance = allowance
+        self.used = self.most = 0
+
+    @property
+    def exceeded(self) -> bool:
+        return self.used > self.limit
+
+
+class Account:
+    """What one connection holds."""
+
+    __slots__ = ("_budget", "charged")
+
+    def __init__(self, budget: MemoryBudget) -> None:
+        self._budget = budget
+        self.charged = 0
+
+    def set(self, held: int) -> bool:
+        """The connection holds so many bytes from now on; whether it may."""
+        budget = self._budget
+        charged = max(0, held - budget.allowance)
+        budget.used += charged - self.charged
+        self.charged = charged
+        budget.most = max(budget.most, budget.used)
+        return charged == 0 or budget.used <= budget.limit
+
+
+def release_free_memory() -> None:
+    """Returns what is free to the system, where the C library keeps it by default (glibc)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
