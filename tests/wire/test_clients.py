@@ -1,12 +1,10 @@
-"""A small session by each of the clients people use, against the server."""
+"""A small session by clients that people use in Python and on the command line, against the server."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -147,78 +145,3 @@ def test_aws_cli(tablewright_server: str) -> None:
     assert aws("scan", "--table-name", "orders")["Count"] == 1
     assert len(aws("list-streams", service="dynamodbstreams")["Streams"]) == 1
     assert "(ResourceNotFoundException)" in aws("describe-table", "--table-name", "missing")
-
-
-JAVASCRIPT = """
-const { DynamoDBClient, CreateTableCommand, PutItemCommand, GetItemCommand, QueryCommand,
-        waitUntilTableExists } = require("@aws-sdk/client-dynamodb");
-const client = new DynamoDBClient({ endpoint: process.argv[2], region: "us-east-1" });
-(async () => {
-  await client.send(new CreateTableCommand(JSON.parse(process.argv[3])));
-  await waitUntilTableExists({ client, minDelay: 1, maxWaitTime: 10 }, { TableName: "orders" });
-  await Promise.all([...Array(20).keys()].map((n) => client.send(new PutItemCommand({
-    TableName: "orders",
-    Item: { customer: { S: "ann" }, number: { N: String(n) }, blob: { B: new Uint8Array([0, 255]) } },
-  }))));
-  const got = await client.send(new GetItemCommand({
-    TableName: "orders", Key: { customer: { S: "ann" }, number: { N: "7" } } }));
-  const page = await client.send(new QueryCommand({
-    TableName: "orders", KeyConditionExpression: "customer = :c",
-    ExpressionAttributeValues: { ":c": { S: "ann" } }, ScanIndexForward: false, Limit: 2 }));
-  let refused;
-  try {
-    await client.send(new PutItemCommand({
-      TableName: "orders", Item: got.Item, ConditionExpression: "attribute_not_exists(customer)" }));
-  } catch (error) { refused = error.name; }
-  console.log(JSON.stringify({
-    blob: [...got.Item.blob.B], numbers: page.Items.map((item) => item.number.N), refused }));
-})();
-"""
-
-
-def javascript_session(url: str, folder: Path, modules: str | None) -> None:
-    script = folder / "session.js"
-    script.write_text(JAVASCRIPT)
-    environment = os.environ | ({"NODE_PATH": modules} if modules else {})
-    command = ["node", str(script), url, json.dumps(ORDERS)]
-    result = subprocess.run(
-        command, capture_output=True, text=True, timeout=90, cwd=folder, env=environment, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout) == {
-        "blob": [0, 255],
-        "numbers": ["19", "18"],
-        "refused": "ConditionalCheckFailedException",
-    }
-
-
-@pytest.mark.skipif(shutil.which("npm") is None, reason="node is not installed")
-def test_javascript_sdk(tablewright_server: str, tmp_path: Path) -> None:
-    modules = (
-        os.environ.get("NODE_PATH")
-        or subprocess.run(
-            ["npm", "root", "--global"], capture_output=True, text=True, timeout=60, check=True
-        ).stdout.strip()
-    )
-    if not any((Path(folder) / "@aws-sdk/client-dynamodb").is_dir() for folder in modules.split(os.pathsep)):
-        pytest.skip("the JavaScript SDK is not installed")
-    javascript_session(tablewright_server, tmp_path, modules)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("npm") is None, reason="node is not installed")
-@pytest.mark.timeout(300)
-def test_javascript_sdk_as_npm_installs_it(tablewright_server: str, tmp_path: Path) -> None:
-    command = [
-        "npm",
-        "install",
-        "--no-audit",
-        "--no-fund",
-        "--prefix",
-        str(tmp_path),
-        "@aws-sdk/client-dynamodb",
-    ]
-    installed = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-    if installed.returncode != 0:
-        pytest.skip(f"npm could not install it: {installed.stderr[-200:]}")
-    javascript_session(tablewright_server, tmp_path, None)
