@@ -42,7 +42,7 @@ def _run(folder: Path, customers: int) -> float:
     """Customers a second that a run deals with."""
     from tablewright.runtime.settings import Settings
     from tablewright.runtime.system import Runtime
-    from tablewright.systems.engagement import system
+    from tablewright.systems.engagement.engagement_system import system
     from tablewright.systems.engagement.model import Program, ProgramVersion
     from tablewright.systems.engagement.platform import Platform
     from tablewright.systems.engagement.sources.demo_customers import write_customers

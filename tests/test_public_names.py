@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import tablewright
+from tablewright.systems import NAMES
 
 
 def test_the_public_names_are_these() -> None:
@@ -36,9 +37,16 @@ def test_the_engine_needs_neither_the_wire_nor_botocore() -> None:
     assert not [name for name in loaded if name.startswith("tablewright.wire")]
 
 
+def test_the_designs_of_the_systems_need_neither_a_server_nor_botocore() -> None:
+    """The design tools load them, and should answer at once."""
+    models = ", ".join(f"tablewright.systems.{name}.model" for name in NAMES)
+    loaded = modules_after(f"import {models}")
+    assert {name.partition(".")[0] for name in loaded} == {"tablewright"}
+
+
 def modules_after(statement: str) -> set[str]:
-    """Modules of Tablewright and of the libraries that only the wire needs, in a fresh interpreter."""
+    """Modules of Tablewright and of the libraries that only the wire or a system needs, in a fresh interpreter."""
     program = f"import sys\n{statement}\nprint(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    heavy = {"tablewright", "boto3", "botocore", "httptools", "uvloop"}
+    heavy = {"tablewright", "boto3", "botocore", "fastapi", "httptools", "uvicorn", "uvloop"}
     return {name for name in loaded.stdout.split() if name.partition(".")[0] in heavy}

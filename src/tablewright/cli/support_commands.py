@@ -91,7 +91,8 @@ def _job(options: argparse.Namespace) -> int:
 
 def _done(settings: Settings, steps: StepProgress, job: str, *, dry_run: bool) -> str:
     def work(runtime: Runtime, tell: Tell) -> str:
-        from tablewright.systems.support import maintenance_jobs, settle_of
+        from tablewright.systems.support import maintenance_jobs
+        from tablewright.systems.support.support_system import settle_of
 
         if job == "rebuild-metrics":
             alone = settings.is_embedded
@@ -143,7 +144,7 @@ def _export(options: argparse.Namespace) -> int:
     settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
 
     def work(runtime: Runtime, tell: Tell) -> str:
-        from tablewright.systems.support import settle_of
+        from tablewright.systems.support.support_system import settle_of
         from tablewright.systems.support.training_export import Export, ExportError
 
         try:

@@ -1,10 +1,16 @@
-"""The systems that come with Tablewright; each can be used alone as well."""
+"""The systems that come with Tablewright; each can be used alone as well.
+
+Each is made in a module of its own (``tasks.tasks_system``): the design tools import a package and its model, and need
+not wait for FastAPI and all that a system needs to run.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from tablewright.runtime import System
+if TYPE_CHECKING:
+    from tablewright.runtime import System
 
 __all__ = ["NAMES", "load"]
 
@@ -13,9 +19,4 @@ NAMES = ("servicedesk", "support", "engagement", "calls", "tasks")
 
 def load(*names: str) -> list[System]:
     """Systems by name; all of them without one."""
-    found: list[System] = []
-    for name in names or NAMES:
-        system = import_module(f"tablewright.systems.{name}").system
-        assert isinstance(system, System)
-        found.append(system)
-    return found
+    return [import_module(f"tablewright.systems.{name}.{name}_system").system for name in names or NAMES]

@@ -9,7 +9,7 @@ import pytest
 
 from tablewright.design.lint import lint
 from tablewright.model import schema_of
-from tablewright.systems import calls as calls_system
+from tablewright.systems.calls import calls_system
 from tablewright.systems.calls.model import Call, calls, design
 from tablewright.systems.calls.service import Calls
 from tests.systems import raw

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from tablewright.runtime import logs
-from tablewright.systems import servicedesk
+from tablewright.systems.servicedesk.servicedesk_system import system
 from tests.systems.harness import Served, serving
 from tests.systems.servicedesk.desk import open_ticket, stored
 from tests.systems.servicedesk.phone_numbers import SPELLINGS
@@ -142,7 +142,7 @@ def test_a_number_is_found_by_an_address_in_which_its_plus_is_not_escaped(agent:
 def test_a_number_is_found_again_after_a_restart(tmp_path: Path) -> None:
     found = []
     for _ in range(2):
-        with serving([servicedesk.system], data=tmp_path) as served:
+        with serving([system], data=tmp_path) as served:
             agent = served.client("voice-agent", "Services", path="/servicedesk")
             open_ticket(agent, caller="+39 06 1234567")
             found.append(agent.get("/tickets", params={"caller": "0039061234567"}).json()["tickets"])
@@ -153,7 +153,7 @@ def test_a_number_is_found_again_after_a_restart(tmp_path: Path) -> None:
 def test_the_key_of_the_hash_can_be_given(tmp_path: Path) -> None:
     callers = set()
     for number, key in enumerate(["one", "one", "two"]):
-        with serving([servicedesk.system], data=tmp_path / str(number), privacy_secret=key) as served:
+        with serving([system], data=tmp_path / str(number), privacy_secret=key) as served:
             agent = served.client("voice-agent", "Services", path="/servicedesk")
             callers.add(open_ticket(agent, caller="+39061234567")["caller_id"])
     assert len(callers) == 2

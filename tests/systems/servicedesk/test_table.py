@@ -11,9 +11,9 @@ import pytest
 from tablewright.design.infra import aws_cli_script
 from tablewright.design.infra.table_requests import Deployment
 from tablewright.design.lint import lint
-from tablewright.systems import servicedesk
 from tablewright.systems.servicedesk.model import design, tickets
 from tablewright.systems.servicedesk.service import ServiceDesk
+from tablewright.systems.servicedesk.servicedesk_system import system
 from tests.systems import raw
 from tests.systems.harness import Served, serving
 from tests.systems.servicedesk.desk import open_ticket, stored
@@ -102,12 +102,12 @@ def test_lint_finds_what_was_accepted_and_nothing_else() -> None:
 
 @pytest.fixture
 def alone() -> Iterator[Served]:
-    with serving([servicedesk.system]) as served:
+    with serving([system]) as served:
         yield served
 
 
 def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
-    demo = servicedesk.system.demo
+    demo = system.demo
     assert demo is not None
     service = ServiceDesk(alone.runtime.store, alone.runtime.privacy_secret, alone.runtime.clock)
 
@@ -117,7 +117,7 @@ def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
     # A fill that was cut short is begun anew by the next start.
     asyncio.run(fill())
     asyncio.run(fill())
-    for user in servicedesk.system.demo_users:
+    for user in system.demo_users:
         client = alone.client(user.user_id, *user.groups, path="/servicedesk")
         found = client.get("/tickets", params={"caller": "poc-user-001"}).json()["tickets"]
         assert [(ticket["status"], len(ticket["comments"])) for ticket in found] == [("in_progress", 1), ("open", 1)]

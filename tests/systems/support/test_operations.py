@@ -13,8 +13,8 @@ import pytest
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
 from tablewright.systems import load
-from tablewright.systems.support import system
 from tablewright.systems.support.model import Feedback, tickets
+from tablewright.systems.support.support_system import system
 from tests.systems.harness import Served, at_once, serving, wait_for
 from tests.systems.raw import ask
 from tests.systems.support.tickets import moved, opened

@@ -24,8 +24,9 @@ from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
 from tablewright.store import Check, Consumer, ConsumerSettings, Create, Store
 from tablewright.store.flow.driver import Backend, Request, Response
-from tablewright.systems.tasks import handlers, system
+from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, task_management
+from tablewright.systems.tasks.tasks_system import system
 from tests.runtime.mail_server import MailServer
 from tests.systems.harness import Clock
 

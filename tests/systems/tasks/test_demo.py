@@ -8,8 +8,8 @@ from typing import Any
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
-from tablewright.systems.tasks import system
 from tablewright.systems.tasks.model import Status, UserStatus
+from tablewright.systems.tasks.tasks_system import system
 
 
 def test_a_fill_that_is_repeated_changes_nothing() -> None:

@@ -1,0 +1,112 @@
+"""Engagement as the runtime knows it (``system``): design, routes, service, consumers, and demo data."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from tablewright.runtime import (
+    ADMINS,
+    MEMBERS,
+    SERVICES,
+    Background,
+    DemoUser,
+    OnProgress,
+    Runtime,
+    StateConflict,
+    System,
+)
+from tablewright.systems.engagement.api import router
+from tablewright.systems.engagement.configuration import Configuration
+from tablewright.systems.engagement.model import Run, design
+from tablewright.systems.engagement.platform import Platform
+from tablewright.systems.engagement.sources import demo_customers
+
+__all__ = ["system"]
+
+_CUSTOMERS = 300
+_FILE = "customers.csv"
+_DEMO = {
+    "programName": "Coffee lovers",
+    "dataConnectors": [
+        {
+            "type": "files",
+            "tables": {"customers": _FILE},
+            "query": "SELECT *, 'product' AS kind FROM customers WHERE age >= 18",
+            "subjectTypeColumn": "kind",
+            "subjectIdColumn": "product",
+        }
+    ],
+    "scoringModels": [
+        {"modelId": "propensity-v1", "weight": 0.7},
+        {"modelId": "value-v1", "weight": 0.3},
+    ],
+    "filterChain": {
+        "filters": ["frequency", "eligibility", "preference"],
+        "settings": {
+            "frequency": {"most": 3, "days": 7},
+            "eligibility": {"rule": {"attribute": "country", "op": "in", "value": ["IT", "DE", "FR"]}},
+        },
+    },
+    "channels": [
+        {
+            "channelId": "email",
+            "priority": 1,
+            "limitPerDay": 100,
+            "config": {"subject": "For you, $first_name: $subject_id", "text": "Hello $first_name,\n\nhave a look.\n"},
+        },
+        {"channelId": "push", "priority": 2},
+    ],
+    "batchSchedule": "0 2 * * *",
+    "timeZone": "Europe/Rome",
+    "reactiveEnabled": True,
+    "candidateTTLDays": 30,
+}
+
+
+def _background(runtime: Runtime, platform: Platform) -> Sequence[Background]:
+    return [platform.runner]
+
+
+async def _demo(runtime: Runtime, platform: Platform, on_progress: OnProgress) -> None:
+    """What is there already, after a fill that was cut short, is finished."""
+    file = platform.sources.folder / _FILE
+    if not file.exists():
+        await asyncio.to_thread(demo_customers.write_customers, file, _CUSTOMERS)
+    with suppress(StateConflict):
+        configuration = Configuration.model_validate(_DEMO)
+        await platform.engagement.put_program("coffee", "EU", configuration, expected=0, by="demo")
+    program = await platform.engagement.program("coffee", "EU", consistent=True)
+    if runtime.settings.is_embedded:
+        await asyncio.to_thread(platform.runs.free_slots)
+    unfinished = await asyncio.to_thread(platform.unfinished, program)
+    latest = await platform.engagement.runs("coffee", "EU", limit=1)
+    if latest.items and unfinished is None:
+        return
+
+    def show(run: Run) -> None:
+        on_progress("customers", run.counts.read, run.total or _CUSTOMERS)
+
+    def run_it() -> Run:
+        held = platform.runs.begin(program) if unfinished is None else platform.runs.resume(unfinished)
+        return platform.runs.execute(held, tell=show)
+
+    await asyncio.to_thread(run_it)
+
+
+system = System(
+    "engagement",
+    "Engagement",
+    "Whom to reach, about what, and how: programs score customers, and reach the best through channels.",
+    design,
+    router,
+    service=Platform,
+    background=_background,
+    demo=_demo,
+    demo_users=(
+        DemoUser("marketer", (MEMBERS,), "looks at candidates and runs", "marketer@example.org"),
+        DemoUser("shop", (SERVICES,), "the shop, which sends events"),
+        DemoUser("admin", (ADMINS,), "an administrator of everything", "admin@example.org"),
+    ),
+)

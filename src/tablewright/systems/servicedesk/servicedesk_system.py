@@ -1,0 +1,56 @@
+"""Service Desk as the runtime knows it (``system``): design, routes, service, consumers, and demo data."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from tablewright.runtime import MEMBERS, SERVICES, DemoUser, OnProgress, Responder, Runtime, System
+from tablewright.runtime.idempotency import UNKEYED
+from tablewright.systems.servicedesk.api import router
+from tablewright.systems.servicedesk.model import Status, design
+from tablewright.systems.servicedesk.service import ServiceDesk, Written
+from tablewright.systems.unreadable_log import UnreadableLog
+
+__all__ = ["system"]
+
+_ISSUES = (
+    ("poc-user-001", "My laptop won't turn on after pressing the power button", ("Checked the charger: it is fine",)),
+    ("poc-user-001", "Email not working in Outlook", ("Tried restarting Outlook but still not working",)),
+    ("poc-user-002", "The VPN drops every ten minutes", ()),
+    ("poc-user-003", "I cannot print to the second floor", ("The queue shows the job as paused",)),
+)
+
+
+def _service(runtime: Runtime) -> ServiceDesk:
+    unreadable_log = UnreadableLog("servicedesk", runtime.metrics, runtime.now)
+    return ServiceDesk(runtime.store, runtime.privacy_secret, runtime.clock, unreadable_log)
+
+
+def _ticket_id(written: Written) -> str:
+    return str(written.ticket.ticket_id)
+
+
+async def _demo(runtime: Runtime, desk: ServiceDesk, on_progress: OnProgress) -> None:
+    for number, (caller, issue, comments) in enumerate(_ISSUES, 1):
+        made = await desk.create(caller, issue, Responder(_ticket_id, "demo", f"demo-{number}"))
+        ticket = await desk.get(UUID(made), consistent=True)
+        for comment in comments[len(ticket.comments) :]:
+            await desk.add_comment(ticket.ticket_id, comment, UNKEYED)
+        if number == 2 and ticket.status is Status.OPEN:
+            await desk.change_status(ticket.ticket_id, Status.IN_PROGRESS)
+        on_progress("tickets", number, len(_ISSUES))
+
+
+system = System(
+    "servicedesk",
+    "Service Desk",
+    "Tickets of an AI voice service desk.",
+    design,
+    router,
+    service=_service,
+    demo=_demo,
+    demo_users=(
+        DemoUser("voice-agent", (SERVICES,), "the voice agent that opens tickets"),
+        DemoUser("sam", (MEMBERS,), "somebody at the desk", "sam@example.org"),
+    ),
+)

@@ -1,0 +1,126 @@
+"""Support as the runtime knows it (``system``): design, routes, service, consumers, and demo data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from tablewright.runtime import (
+    ADMINS,
+    CUSTOMERS,
+    Background,
+    ConsumerSpec,
+    DemoUser,
+    OnProgress,
+    Responder,
+    Runtime,
+    System,
+)
+from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
+from tablewright.systems.support.facade import SupportFacade
+from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
+from tablewright.systems.support.metric_counters import COUNTED, count
+from tablewright.systems.support.model import Priority, Status, Ticket, design, tickets
+from tablewright.systems.support.service import Support
+from tablewright.systems.support.training_export import BATCH_SIZE, EXPORTED, Export, FirstExport
+from tablewright.systems.support.training_export import WINDOW as EXPORT_WINDOW
+from tablewright.systems.unreadable_log import UnreadableLog
+
+__all__ = ["settle_of", "system"]
+
+# How far Amazon's streams may be behind their table.
+_SETTLE = 5.0
+
+_SYMPTOMS = (
+    ("cust_1", "The pump stops after ten minutes", Priority.HIGH),
+    ("cust_1", "Display shows E42 after the update", Priority.MEDIUM),
+    ("cust_2", "No reading from the second sensor", Priority.LOW),
+    ("cust_2", "The controller restarts at night", Priority.CRITICAL),
+    ("cust_3", "How do I reset the filter counter?", Priority.LOW),
+)
+
+
+def _service(runtime: Runtime) -> SupportFacade:
+    unreadable_log = UnreadableLog("support", runtime.metrics, runtime.now)
+    support = Support(runtime.store, runtime.clock, unreadable_log)
+    folder, export = runtime.settings.training_export, None
+    if folder is not None:
+        export = Export(runtime.sync_store, folder, runtime.privacy_secret, runtime.now, unreadable_log=unreadable_log)
+    return SupportFacade(support, runtime.sync_store, unreadable_log, settle=settle_of(runtime), export=export)
+
+
+def settle_of(runtime: Runtime) -> float:
+    """How many seconds the stream may be behind its table."""
+    return 0 if runtime.settings.is_embedded else _SETTLE
+
+
+def _consumers(runtime: Runtime, facade: SupportFacade) -> Sequence[ConsumerSpec]:
+    window = timedelta(seconds=runtime.settings.batch_window)
+    consumers = [
+        ConsumerSpec(
+            CONSUMER, tickets, count, batch_size=100, window=window, bisect=True, retries=3, change_filter=COUNTED
+        )
+    ]
+    if facade.export is not None:
+        export = facade.export
+        consumers.append(
+            ConsumerSpec(
+                export.consumer_name,
+                tickets,
+                export.handle,
+                batch_size=BATCH_SIZE,
+                window=EXPORT_WINDOW,
+                change_filter=EXPORTED,
+            )
+        )
+    return consumers
+
+
+def _background(runtime: Runtime, facade: SupportFacade) -> Sequence[Background]:
+    found: list[Background] = [facade]
+    if runtime.has_blobs:
+        found.append(OrphanCollector(runtime.sync_store))
+    if facade.export is not None:
+        found.append(FirstExport(facade.export, settle=settle_of(runtime)))
+    return found
+
+
+def _ticket_id(ticket: Ticket) -> str:
+    return ticket.ticket_id
+
+
+async def _demo(runtime: Runtime, facade: SupportFacade, on_progress: OnProgress) -> None:
+    support = facade.support
+    for number, (customer, symptom, priority) in enumerate(_SYMPTOMS, 1):
+        responder = Responder(_ticket_id, "demo", f"demo-{number}")
+        made = await support.create_ticket(customer, symptom, responder, priority=priority)
+        ticket = await support.ticket(made, consistent=True)
+        if ticket.status is Status.NEW and number < 5:
+            ticket = await support.change_status(ticket.ticket_id, Status.PROCESSING, expected=Status.NEW, by="op_9")
+            if number == 1:
+                await support.change_status(ticket.ticket_id, Status.READY, expected=Status.PROCESSING, by="op_9")
+                await support.give_feedback(
+                    ticket.ticket_id, operator_id="op_9", rating=5, was_helpful=True, by=customer
+                )
+            if number == 4:
+                await support.escalate(ticket.ticket_id, reason="It is a safety device", engineer="eng_7", by="op_9")
+        on_progress("tickets", number, len(_SYMPTOMS))
+
+
+system = System(
+    "support",
+    "Support",
+    "Tickets of an AI technical support, with their events, feedback and real-time metrics.",
+    design,
+    router,
+    service=_service,
+    consumers=_consumers,
+    background=_background,
+    demo=_demo,
+    demo_users=(
+        DemoUser("cust_1", (CUSTOMERS,), "a customer with two tickets"),
+        DemoUser("op_9", (OPERATORS,), "an operator", "operator@example.org"),
+        DemoUser("eng_7", (ENGINEERS,), "an engineer who gets escalations", "engineer@example.org"),
+        DemoUser("admin", (ADMINS,), "an administrator of everything", "admin@example.org"),
+    ),
+)

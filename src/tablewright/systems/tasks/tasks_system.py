@@ -1,0 +1,68 @@
+"""Tasks as the runtime knows it (``system``): design, routes, service, consumers, and demo data."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from tablewright.runtime import ADMINS, MEMBERS, Caller, DemoUser, OnProgress, Responder, Runtime, StateConflict, System
+from tablewright.runtime.idempotency import UNKEYED
+from tablewright.systems.tasks import handlers
+from tablewright.systems.tasks.api import router
+from tablewright.systems.tasks.model import Group, Priority, Status, Task, design
+from tablewright.systems.tasks.service import Tasks
+from tablewright.systems.unreadable_log import UnreadableLog
+
+__all__ = ["system"]
+
+_USERS = (
+    DemoUser("ada", (ADMINS,), "plans the work", "ada@example.org"),
+    DemoUser("grace", (MEMBERS,), "has tasks to do", "grace@example.org"),
+    DemoUser("linus", (MEMBERS,), "has tasks to do", "linus@example.org"),
+)
+_TASKS = (
+    ("Fix the login page", "It asks for the password twice.", Priority.HIGH, ("grace",), Status.IN_PROGRESS),
+    ("Deploy the new release", "On Thursday, after the backup.", Priority.MEDIUM, ("grace", "linus"), Status.OPEN),
+    ("Write the release notes", "What changed for users, in plain words.", Priority.LOW, (), Status.OPEN),
+)
+
+
+def _service(runtime: Runtime) -> Tasks:
+    return Tasks(runtime.store, runtime.clock, UnreadableLog("tasks", runtime.metrics, runtime.now))
+
+
+def _task_id(task: Task) -> str:
+    return task.task_id
+
+
+async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None:
+    """What is there already, after a fill that was cut short, stays as it is."""
+    total = len(_USERS) + len(_TASKS)
+    for number, user in enumerate(_USERS, 1):
+        with suppress(StateConflict):
+            groups = frozenset(Group(group) for group in user.groups)
+            await tasks.create_user(user.user_id, user.email or "", groups, UNKEYED)
+        on_progress("users and tasks", number, total)
+    ada = Caller("ada", "ada@example.org", frozenset({ADMINS}))
+    for number, (title, text, priority, assignees, status) in enumerate(_TASKS, 1):
+        responder = Responder(_task_id, ada.user_id, f"demo-{number}")
+        task = await tasks.get(await tasks.create(title, text, priority, responder, admin=ada), consistent=True)
+        for user_id in assignees:
+            with suppress(StateConflict):
+                await tasks.assign(task.task_id, user_id, UNKEYED, admin=ada)
+        if task.status is not status:
+            await tasks.change_status(task.task_id, status, caller=ada)
+        on_progress("users and tasks", len(_USERS) + number, total)
+
+
+system = System(
+    "tasks",
+    "Tasks",
+    "What a team has to do, who does it, and how far it is.",
+    design,
+    router,
+    service=_service,
+    admit=Tasks.admit,
+    consumers=lambda runtime, service: handlers.consumers(runtime, service.unreadable_log),
+    demo=_demo,
+    demo_users=_USERS,
+)
