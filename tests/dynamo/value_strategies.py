@@ -15,7 +15,7 @@ values = st.recursive(
     ),
     lambda inner: st.one_of(
         st.builds(lambda members: {"L": members}, st.lists(inner, max_size=4)),
-        st.builds(lambda members: {"M": members}, st.dictionaries(st.text(max_size=3), inner, max_size=4)),
+        st.builds(lambda members: {"M": members}, st.dictionaries(st.text(min_size=1, max_size=3), inner, max_size=4)),
     ),
     max_leaves=8,
 )

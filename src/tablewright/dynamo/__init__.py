@@ -51,6 +51,7 @@ from tablewright.dynamo.value_checks import (
     NAME_TOO_LARGE,
     NESTED_TOO_DEEPLY,
     WRITTEN_TOO_DEEPLY,
+    check_name,
     checked,
     checked_item,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "ValidationException",
     "binary_size",
     "canonical_number",
+    "check_name",
     "checked",
     "checked_item",
     "item_size",

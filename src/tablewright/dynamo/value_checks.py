@@ -2,8 +2,7 @@
 
 ``checked`` walks a value once, on its way in: it raises DynamoDB's error for a value that the service would refuse, and
 otherwise gives the canonical value (numbers rewritten and sets in order, everything else the very same object)
-together with its size.
-After that, nothing validates a value again.
+together with its size. After that, nothing validates a value again.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ NESTED_TOO_DEEPLY = f"{WRITTEN_TOO_DEEPLY}: Attributes in the item have nested l
 """DynamoDB's message for a value that was sent with too many levels."""
 NAME_TOO_LARGE = f"Attribute name is too large, must be less than {MAX_NAME_BYTES + 1} bytes"
 """DynamoDB's message for an attribute name that is too long."""
+_EMPTY_NAME = "Empty attribute name"
 _EMPTY_SET = {
     "SS": "An string set  may not be empty",
     "NS": "An number set  may not be empty",
@@ -41,20 +41,49 @@ def checked_item(item: Mapping[str, AttributeValue]) -> tuple[Item, int]:
     result: Item = {}
     size = 0
     if "" in item:
-        raise RequestValidationException("Empty attribute name")
-    for name, value in item.items():
-        size += len(name) if type(name) is str and name.isascii() else text_size(name)
-        # Most attributes are text, which stays as it is; the loop is not worth a call for each of them.
-        text = value.get("S") if len(value) == 1 else None
-        if text is not None and text.isascii():
-            result[name] = value
-            size += len(text)
-        else:
-            result[name], value_size = checked(value)
-            size += value_size
+        raise RequestValidationException(_EMPTY_NAME)
+    try:
+        for name, value in item.items():
+            size += len(name) if type(name) is str and name.isascii() else text_size(name)
+            # Most attributes are text, which stays as it is; the loop is not worth a call for each of them.
+            text = value.get("S") if len(value) == 1 else None
+            if text is not None and text.isascii():
+                result[name] = value
+                size += len(text)
+            else:
+                result[name], value_size = checked(value)
+                size += value_size
+    except RequestValidationException as error:
+        # A map with an empty name is reported after what is too deep anywhere in the item.
+        if error.message == _EMPTY_NAME and any(levels(value) >= MAX_NESTING for value in item.values()):
+            raise RequestValidationException(NESTED_TOO_DEEPLY) from None
+        raise
     if size > MAX_NAME_BYTES:
         _check_names(item)
     return result, size
+
+
+def check_name(name: str) -> None:
+    """The name of an attribute, where it stands by itself."""
+    size = text_size(name)
+    if not size:
+        raise RequestValidationException(_EMPTY_NAME)
+    if size > MAX_NAME_BYTES:
+        raise RequestValidationException(NAME_TOO_LARGE)
+
+
+def levels(value: AttributeValue) -> int:
+    """The levels of lists and maps in a value, those that hold something."""
+    deepest = 0
+    pending = [(value, 1)]
+    while pending:
+        current, level = pending.pop()
+        for tag in ("L", "M"):
+            content = current.get(tag)
+            if content:
+                deepest = max(deepest, level)
+                pending += [(member, level + 1) for member in (content if tag == "L" else content.values())]
+    return deepest
 
 
 def checked(value: AttributeValue, depth: int = 0) -> tuple[AttributeValue, int]:
@@ -113,6 +142,8 @@ def _checked_map(content: Item, depth: int) -> tuple[Item, int]:
                 result = dict(content)
             result[name] = canonical
         size += 1 + text_size(name) + member_size
+    if "" in content:
+        raise RequestValidationException(_EMPTY_NAME)
     if size > MAX_NAME_BYTES:
         _check_names(content)
     if depth >= MAX_NESTING and content:

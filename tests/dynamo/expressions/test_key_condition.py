@@ -35,6 +35,13 @@ def refusal(text: str, partition_keys: tuple[str, ...] = ("pk",), sort_keys: tup
     return caught.value.message
 
 
+def too_many(conditions: int, attributes: int) -> str:
+    return (
+        f"The number of query conditions ({conditions}) exceeds the number of key attributes defined in the "
+        f"schema ({attributes})"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "operator", "operands"),
     [
@@ -71,7 +78,7 @@ def test_what_a_program_uses_is_known() -> None:
         ("pk = :s AND extra = :s", "Query condition missed key schema element: sk"),
         ("pk > :s", "Query key condition not supported"),
         ("begins_with(pk, :s)", "Query key condition not supported"),
-        ("pk = :s AND sk = :s AND extra = :s", "Conditions can be of length 1 or 2 only"),
+        ("pk = :s AND sk = :s AND extra = :s", too_many(3, 2)),
         ("pk = :s AND pk = :s", "KeyConditionExpressions must only contain one condition per key"),
         ("pk = :s AND #pk > :n", "KeyConditionExpressions must only contain one condition per key"),
         ("pk = :s OR sk = :s", "Invalid operator used in KeyConditionExpression: OR"),
@@ -107,7 +114,7 @@ def test_what_a_key_condition_cannot_be(text: str, message: str) -> None:
 
 
 def test_a_key_without_sort_attribute_takes_one_condition() -> None:
-    assert refusal("pk = :s AND sk = :s", sort_keys=()) == "Query key condition not supported"
+    assert refusal("pk = :s AND sk = :s", sort_keys=()) == too_many(2, 1)
 
 
 @pytest.mark.parametrize(
@@ -170,9 +177,19 @@ class TestMultiAttributeKeys:
         assert sort == [("c", "=", ({"S": "x"},)), ("d", ">", ({"N": "1"},))]
 
     def test_every_partition_attribute_needs_equality(self) -> None:
-        assert self.refusal("a = :s") == "Query condition missed key schema element: b"
-        assert self.refusal("a = :s AND c = :s") == "Query condition missed key schema element: b"
-        assert self.refusal("a = :s AND b > :n") == "Query key condition not supported"
+        for text, attributes in (
+            ("a = :s", "b"),
+            ("a = :s AND c = :s", "b"),
+            ("a = :s AND b > :n", "b"),
+            ("begins_with(a, :s) AND b = :n", "a"),
+            ("c = :s", "a, b"),
+        ):
+            assert self.refusal(text) == (
+                f"HASH key attributes {attributes} must have equality conditions specified in the query"
+            )
+        assert refusal("c = :s", ("a",), ("c", "d")) == (
+            "HASH key attributes a must have equality conditions specified in the query"
+        )
 
     def lacking(self, attributes: str, later: str) -> str:
         return (
@@ -192,4 +209,6 @@ class TestMultiAttributeKeys:
         text = "a = :s AND b = :n AND c = :s AND d = :s AND e = :s"
         _, sort = self.parse(text)
         assert len(sort) == 3
-        assert self.refusal(text + " AND f = :s") == "Query key condition not supported"
+        assert self.refusal(text + " AND f = :s") == too_many(6, 5)
+        other = "a = :s AND b = :n AND f = :s"
+        assert self.refusal(other) == "Query condition missed key schema element: c"

@@ -243,7 +243,7 @@ def test_paths_side_by_side_are_fine() -> None:
     [
         ("S", "x", "STRING"),
         ("B", "AQ==", "BINARY"),
-        ("BOOL", True, "BOOLEAN"),
+        ("BOOL", True, "BOOL"),
         ("NULL", True, "NULL"),
         ("L", [], "LIST"),
         ("M", {}, "MAP"),
@@ -251,13 +251,15 @@ def test_paths_side_by_side_are_fine() -> None:
 )
 def test_add_and_delete_take_numbers_and_sets_only(tag: str, value: object, name: str) -> None:
     problem = PREFIX + "Incorrect operand type for operator or function; operator: "
-    assert refusal("ADD a :v", v={tag: value}) == f"{problem}ADD, operand type: {name}"
-    assert refusal("DELETE a :v", v={tag: value}) == f"{problem}DELETE, operand type: {name}"
+    allowed = "typeSet: ALLOWED_FOR_ADD_OPERAND"
+    assert refusal("ADD a :v", v={tag: value}) == f"{problem}ADD, operand type: {name}, {allowed}"
+    assert refusal("DELETE a :v", v={tag: value}) == f"{problem}DELETE, operand type: {name}, {allowed}"
 
 
 def test_delete_takes_no_number() -> None:
     assert refusal("DELETE a :v", v={"N": "1"}) == (
-        PREFIX + "Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER"
+        PREFIX + "Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER, "
+        "typeSet: ALLOWED_FOR_ADD_OPERAND"
     )
 
 
@@ -336,3 +338,27 @@ def test_old_and_new_items_share_no_container_that_was_written() -> None:
         strings("b"),
         strings("c"),
     )
+
+
+@pytest.mark.requirement("EN3")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SET a = list_append(list_append(l, :v), :v)",
+        "SET a = list_append(:v, list_append(l, :v))",
+        "SET a = if_not_exists(list_append(l, :v), :v)",
+        "SET a = if_not_exists(a, list_append(l, :v))",
+        "SET a = list_append(l, :v) + :v",
+        "SET a = :v - list_append(l, :v)",
+        "SET a = list_append(list_append(#undefined, :undefined), :v)",
+    ],
+)
+def test_list_append_is_not_part_of_another_operand(text: str) -> None:
+    assert refusal(text, v={"L": []}) == (
+        PREFIX + "The function is not allowed to be used this way in an expression; function: list_append"
+    )
+
+
+def test_if_not_exists_may_be_part_of_another_operand() -> None:
+    compile_update("SET a = list_append(if_not_exists(l, :v), if_not_exists(m, :v))").check({":v": {"L": []}})
+    compile_update("SET a = if_not_exists(a, :v) + if_not_exists(b, if_not_exists(c, :v))").check({":v": {"N": "1"}})

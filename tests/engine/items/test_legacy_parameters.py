@@ -328,3 +328,21 @@ def test_updates_tell_what_an_update_tells() -> None:
     after = updates.apply(ITEM, {})
     assert updates.updated(ITEM) == {"s": {"S": "hello"}, "n": {"N": "12"}, "l": ITEM["l"]}
     assert updates.updated(after) == {"s": {"N": "1"}, "n": {"N": "13"}}
+
+
+@pytest.mark.requirement("EN3")
+def test_not_contains_is_met_only_by_what_could_contain_the_value() -> None:
+    """Neither a missing attribute nor one of a type that holds no such value meets it."""
+    holders: list[dict[str, Any]] = [{"S": "abc"}, {"SS": ["abc"]}, {"NS": ["1"]}, {"B": "YWJj"}, {"BS": ["YWJj"]}]
+    holders += [{"L": []}, {"N": "1"}, {"M": {}}, {"BOOL": True}, {"NULL": True}]
+    for operand, met_by in (
+        ({"S": "z"}, [{"S": "abc"}, {"SS": ["abc"]}, {"L": []}]),
+        ({"N": "2"}, [{"NS": ["1"]}, {"L": []}]),
+        ({"B": "eg=="}, [{"B": "YWJj"}, {"BS": ["YWJj"]}, {"L": []}]),
+        ({"S": "abc"}, [{"L": []}]),
+    ):
+        condition = {"v": {"ComparisonOperator": "NOT_CONTAINS", "AttributeValueList": [operand]}}
+        program = condition_from_filter(condition)
+        assert program is not None
+        assert [value for value in holders if program.evaluate({"v": value}, {})] == met_by
+        assert not program.evaluate({}, {})

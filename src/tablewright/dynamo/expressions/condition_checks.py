@@ -150,6 +150,10 @@ def function_problem(name: str, in_update: bool) -> str | None:
     return None
 
 
+def misused_function(name: str) -> str:
+    return f"The function is not allowed to be used this way in an expression; function: {name}"
+
+
 def text_problem(condition: Condition) -> str | None:
     """Steps 1 to 3."""
     all_leaves = list(leaves(condition))
@@ -162,7 +166,7 @@ def text_problem(condition: Condition) -> str | None:
                 return problem
     for leaf in all_leaves:
         if (misused := _misused_function(leaf)) is not None:
-            return f"The function is not allowed to be used this way in an expression; function: {misused}"
+            return misused_function(misused)
     for leaf in all_leaves:
         for operand in operands(leaf):
             for reference in references(operand):
@@ -260,8 +264,7 @@ def _function_tests(call: Function) -> Iterator[Test]:
         yield from type_tests("begins_with", call.arguments, TEXT_TYPES)
     elif call.name == "attribute_type":
         yield _type_name_test(call.arguments[1])
-    needs_path = call.name in ("attribute_exists", "attribute_not_exists", "attribute_type")
-    if needs_path and not isinstance(call.arguments[0], Path):
+    if call.name in ("attribute_exists", "attribute_not_exists") and not isinstance(call.arguments[0], Path):
         yield always(path_required(call.name))
 
 

@@ -146,10 +146,14 @@ def bind_bounds(
     bounds: Mapping[str, Bound], partition_keys: Sequence[str], sort_keys: Sequence[str]
 ) -> tuple[dict[str, AttributeValue], list[tuple[str, str, tuple[AttributeValue, ...]]]]:
     """The bounds sorted into those of the partition and those of the sort key."""
-    if len(partition_keys) == 1 and len(sort_keys) <= 1 and not 1 <= len(bounds) <= 2:
-        raise ValidationException("Conditions can be of length 1 or 2 only")
-    if not sort_keys and len(bounds) > len(partition_keys):
-        raise ValidationException(_NOT_SUPPORTED)
+    attributes = len(partition_keys) + len(sort_keys)
+    if len(bounds) > attributes:
+        raise ValidationException(
+            f"The number of query conditions ({len(bounds)}) exceeds the number of key attributes defined in the "
+            f"schema ({attributes})"
+        )
+    if attributes > 2 or len(partition_keys) > 1:
+        _check_partition(bounds, partition_keys)
     partition: dict[str, AttributeValue] = {}
     sort: list[tuple[str, str, tuple[AttributeValue, ...]]] = []
     for attribute in partition_keys:
@@ -170,6 +174,15 @@ def bind_bounds(
     if len(partition) + len(sort) < len(bounds):
         raise ValidationException(_NOT_SUPPORTED)
     return partition, sort
+
+
+def _check_partition(bounds: Mapping[str, Bound], partition_keys: Sequence[str]) -> None:
+    """What a multi-attribute key needs, all of it at once."""
+    lacking = [name for name in partition_keys if name not in bounds or bounds[name][0] != "="]
+    if lacking:
+        raise ValidationException(
+            f"HASH key attributes {', '.join(lacking)} must have equality conditions specified in the query"
+        )
 
 
 def _check_leading(bounds: Mapping[str, Bound], sort_keys: Sequence[str]) -> None:

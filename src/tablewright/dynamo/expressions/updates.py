@@ -60,7 +60,7 @@ _LONG_TYPES = {
     "N": "NUMBER",
     "B": "BINARY",
     "NULL": "NULL",
-    "BOOL": "BOOLEAN",
+    "BOOL": "BOOL",
     "L": "LIST",
     "M": "MAP",
 }
@@ -215,6 +215,8 @@ def _text_problems(sections: list[Section], actions: list[Action], names: Mappin
         if isinstance(action, SetAction):
             for call in _calls(action.value):
                 yield condition_checks.function_problem(call.name, in_update=True)
+                if call.name == "list_append" and call is not action.value:
+                    yield condition_checks.misused_function(call.name)
     seen = set()
     for section in sections:
         if section.keyword in seen:
@@ -270,7 +272,10 @@ def _section_test(keyword: str, operand: Operand, allowed: frozenset[str]) -> Te
         tag = condition_checks.static_type(operand, values)
         if tag is None or tag in allowed:
             return None
-        return f"Incorrect operand type for operator or function; operator: {keyword}, operand type: {_LONG_TYPES[tag]}"
+        return (
+            f"Incorrect operand type for operator or function; operator: {keyword}, "
+            f"operand type: {_LONG_TYPES[tag]}, typeSet: ALLOWED_FOR_ADD_OPERAND"
+        )
 
     return test
 

@@ -20,6 +20,7 @@ from tablewright.dynamo import (
     Item,
     RequestValidationException,
     ValidationException,
+    check_name,
     checked,
     checked_item,
     item_size,
@@ -207,7 +208,7 @@ def replace_with(item: Item | None, size: int = 0) -> Callable[[Row | None], tup
 def checked_key(key: Mapping[str, AttributeValue]) -> Item:
     """A key whose values are valid and canonical; whether it matches the table is checked later."""
     for name in key:
-        text_size(name)  # raises if it is not text, which only a caller in the same process can send
+        check_name(name)
     return {name: checked(value)[0] for name, value in key.items()}
 
 
@@ -299,6 +300,8 @@ def _check_changed_index_keys(table: Table, before: Item, after: Item, touched: 
                     "The update expression attempted to update the secondary index key to unsupported type"
                 )
             index.check_element(name, value, updated=True)
+        if not touched.isdisjoint(index.key.names):
+            index.check_together(after)
 
 
 def _expected(request: Mapping[str, Any]) -> ConditionProgram | None:

@@ -13,7 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item, Path, RequestValidationException, ValidationException, checked
+from tablewright.dynamo import (
+    AttributeValue,
+    Item,
+    Path,
+    RequestValidationException,
+    ValidationException,
+    check_name,
+    checked,
+)
 from tablewright.dynamo.expressions import (
     And,
     Between,
@@ -53,6 +61,8 @@ _TYPES = {
 }
 
 _SETS = frozenset({"SS", "NS", "BS"})
+# The types of an attribute that can contain a value of a type.
+_HOLDERS = {"S": ("S", "SS", "L"), "N": ("NS", "L"), "B": ("B", "BS", "L")}
 
 
 # -- conditions ------------------------------------------------------------------------------------
@@ -175,6 +185,7 @@ def _operands(operator: str, values: Sequence[AttributeValue]) -> tuple[Attribut
 
 
 def _comparison(name: str, operator: str, values: tuple[AttributeValue, ...]) -> Condition:
+    check_name(name)
     path, literals = Path((name,)), tuple(Literal(value) for value in values)
     match operator:
         case "NULL":
@@ -184,7 +195,10 @@ def _comparison(name: str, operator: str, values: tuple[AttributeValue, ...]) ->
         case "CONTAINS":
             return Function("contains", (path, *literals))
         case "NOT_CONTAINS":
-            return Not(Function("contains", (path, *literals)))
+            # Unlike NOT contains(), it is not met by what is missing, or cannot contain such a value.
+            (tag,) = values[0]
+            holders = [Function("attribute_type", (path, Literal({"S": holder}))) for holder in _HOLDERS[tag]]
+            return And((Or(tuple(holders)), Not(Function("contains", (path, *literals)))))
         case "BEGINS_WITH":
             return Function("begins_with", (path, *literals))
         case "IN":
@@ -204,6 +218,7 @@ def bounds_from_key_conditions(conditions: Mapping[str, Mapping[str, Any]]) -> d
         raise ValidationException("Conditions can be of length 1 or 2 only")
     bounds = {}
     for name, given in conditions.items():
+        check_name(name)
         operator = given["ComparisonOperator"]
         values = _condition_values(operator, given)
         bounds[name] = (_INDEX_OPERATORS.get(operator, operator), values)
@@ -217,6 +232,7 @@ def projection_from_attributes(attributes: Sequence[str]) -> ProjectionProgram:
     """AttributesToGet; the keys are not added."""
     seen = set()
     for name in attributes:
+        check_name(name)
         if name in seen:
             raise ValidationException(f"{_INVALID}Duplicate value in attribute name: {name}")
         seen.add(name)
@@ -238,6 +254,8 @@ class AttributeUpdates:
     nested_attributes: frozenset[str] = frozenset()
 
     def __init__(self, updates: Mapping[str, Mapping[str, Any]]) -> None:
+        for name in updates:
+            check_name(name)
         self._changes = [(name, *_change(update)) for name, update in updates.items()]
         self.top_level_attributes = frozenset(updates)
         # Without any update, the item is made all the same.

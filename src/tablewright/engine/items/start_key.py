@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item, ValidationException, checked
+from tablewright.dynamo import AttributeValue, Item, ValidationException, check_name, checked
 from tablewright.engine.items.page_reader import PageRead, Source
 
 _INVALID_START_KEY = "The provided starting key is invalid"
@@ -26,6 +26,7 @@ def checked_start_key(request: Mapping[str, Any]) -> Item | None:
         return None
     result: Item = {}
     for name, value in start.items():
+        check_name(name)
         try:
             result[name] = checked(value)[0]
         except ValidationException as error:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item, ValidationException, binary_size, text_size
-from tablewright.dynamo.limits import MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES
+from tablewright.dynamo import AttributeValue, Item, ValidationException, binary_size, number_size, text_size
+from tablewright.dynamo.limits import MAX_KEY_ATTRIBUTES, MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES
 from tablewright.engine.storage import key_encoding
 
 _INVALID = "One or more parameter values were invalid: "
@@ -74,11 +74,23 @@ class Key:
             raise ValidationException(_INVALID + problem)
 
     def fits(self, name: str, content: str) -> bool:
+        return self._size(name, content) <= (MAX_PARTITION_KEY_BYTES if name in self.partition else MAX_SORT_KEY_BYTES)
+
+    def _size(self, name: str, content: str) -> int:
         tag = self.types[name]
-        if tag == "N":
-            return True
-        size = text_size(content) if tag == "S" else binary_size(content)
-        return size <= (MAX_PARTITION_KEY_BYTES if name in self.partition else MAX_SORT_KEY_BYTES)
+        return text_size(content) if tag == "S" else number_size(content) if tag == "N" else binary_size(content)
+
+    def excess(self, item: Item) -> tuple[str, tuple[str, ...], int, int] | None:
+        """HASH or RANGE, its attributes, its limit and their size, when they are too large together."""
+        for kind, names, most in (
+            ("HASH", self.partition, MAX_PARTITION_KEY_BYTES),
+            ("RANGE", self.sort, MAX_SORT_KEY_BYTES),
+        ):
+            contents = [(name, item[name].get(self.types[name])) for name in names if name in item]
+            size = sum(self._size(name, content) for name, content in contents if content is not None)
+            if size > most:
+                return kind, names, most, size
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +106,14 @@ class Index:
     queryable: bool
     # None when everything is projected
     projected: frozenset[str] | None
+    # Whether several attributes are its partition key or its sort key, which have to fit together.
+    is_multi_attribute: bool = field(init=False)
     # Adds an entry, and removes one.
     insert: str = field(init=False)
     delete: str = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "is_multi_attribute", len(self.key.partition) > 1 or len(self.key.sort) > 1)
         object.__setattr__(self, "insert", f"INSERT INTO {self.rows} (key, id) VALUES (?, ?)")
         object.__setattr__(self, "delete", f"DELETE FROM {self.rows} WHERE key = ?")
 
@@ -114,7 +129,16 @@ class Index:
             content = value.get(tag, "")
             if content == "" or (len(content) > _SURELY_FITS and not self.key.fits(name, content)):
                 return False
-        return True
+        return not (self.is_multi_attribute and self.key.excess(item))
+
+    def check_together(self, item: Item) -> None:
+        """Key attributes that are good by themselves: not too large together."""
+        if self.is_multi_attribute and (excess := self.key.excess(item)) is not None:
+            kind, names, most, size = excess
+            raise ValidationException(
+                f"Aggregate size for {kind} key attributes {', '.join(names)} of index {self.name} has exceeded "
+                f"limit {most} bytes, with actual size {size} bytes"
+            )
 
     def check_element(self, name: str, value: AttributeValue, *, updated: bool = False) -> None:
         """One key attribute of the right type: not empty, not too large."""
@@ -186,6 +210,8 @@ class Table:
     # Every attribute that is in the key of an index, each once; below with those of the table's key.
     index_key_names: list[str] = field(init=False)
     _key_types: list[tuple[str, str]] = field(init=False)
+    # Characters that fit into every key of this table, whatever else is in it.
+    _surely_fits: int = field(init=False)
 
     def __post_init__(self) -> None:
         description = self.description
@@ -225,6 +251,8 @@ class Table:
         index_key_types = {name: tag for index in self.indexes_by_name for name, tag in index.key.types.items()}
         self.index_key_names = list(index_key_types)
         self._key_types = list({**self.key.types, **index_key_types}.items())
+        multi_attribute = any(index.is_multi_attribute for index in self.indexes_by_name)
+        self._surely_fits = _SURELY_FITS // MAX_KEY_ATTRIBUTES if multi_attribute else _SURELY_FITS
 
     def _index(self, definition: dict[str, Any], is_global: bool, types: Mapping[str, str]) -> Index:
         key = _key(definition["KeySchema"], types)
@@ -298,7 +326,7 @@ class Table:
                     break
                 continue
             content = value.get(expected)
-            if not content or len(content) > _SURELY_FITS:
+            if not content or len(content) > self._surely_fits:
                 break
         else:
             return
@@ -327,6 +355,7 @@ class Table:
                         f"Actual: {next(iter(value))} IndexName: {index.name}"
                     )
                 index.check_element(name, value)
+            index.check_together(item)
 
 
 def _key(elements: Iterable[Mapping[str, str]], types: Mapping[str, str]) -> Key:
