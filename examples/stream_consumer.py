@@ -58,7 +58,7 @@ def main(folder: str | None) -> None:
         store.update(first, amount=Decimal("20"))
         store.delete(second)
 
-        # Its checkpoints are kept in the table of the totals. `run` goes on for ever; `run_once` takes what is there.
+        # Its checkpoints are kept in the table of the totals. `run` goes on forever; `run_once` takes what is there.
         consumer = Consumer(store, orders, count, name="totals", checkpoints=totals)
         done = consumer.run_once()
         consumer.release()  # the next consumer need not wait for this one's lease to run out

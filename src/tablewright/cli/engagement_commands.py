@@ -72,7 +72,7 @@ def _run(options: argparse.Namespace) -> int:
             raise UsageError(f"the database refused the request: {error}") from None
         finally:
             runtime.close()
-    _tell(ended, as_json=options.json)
+    _print_run(ended, as_json=options.json)
     return 0 if ended.state == "completed" else 130 if ended.state == "running" else 1
 
 
@@ -95,7 +95,7 @@ def _carried_out(platform: Platform, options: argparse.Namespace, steps: StepPro
             return platform.runs.execute(
                 held,
                 leaving=leaving,
-                tell=lambda run: steps.update("customers", run.counts.read, run.total or run.counts.read),
+                report=lambda run: steps.update("customers", run.counts.read, run.total or run.counts.read),
             )
 
         # Signals are delivered to this thread, which only waits; the work is done in another.
@@ -106,7 +106,7 @@ def _carried_out(platform: Platform, options: argparse.Namespace, steps: StepPro
             signal.signal(number, handler)
 
 
-def _tell(run: Run, *, as_json: bool) -> None:
+def _print_run(run: Run, *, as_json: bool) -> None:
     counts = run.counts
     if as_json:
         summary = {

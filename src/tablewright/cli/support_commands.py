@@ -17,7 +17,7 @@ from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
 if TYPE_CHECKING:
     from tablewright.cli.progress import StepProgress
     from tablewright.runtime import Runtime, Settings
-    from tablewright.systems.support.maintenance_jobs import Tell
+    from tablewright.systems.support.maintenance_jobs import ReportProgress
 
 _POLL_EVERY = 0.3
 _ANSWER_WITHIN = 30.0
@@ -90,25 +90,25 @@ def _job(options: argparse.Namespace) -> int:
 
 
 def _done(settings: Settings, steps: StepProgress, job: str, *, dry_run: bool) -> str:
-    def work(runtime: Runtime, tell: Tell) -> str:
+    def work(runtime: Runtime, report: ReportProgress) -> str:
         from tablewright.systems.support import maintenance_jobs
         from tablewright.systems.support.support_system import settle_of
 
         if job == "rebuild-metrics":
             alone = settings.is_embedded
-            return maintenance_jobs.rebuild_metrics(runtime.sync_store, tell, settle=settle_of(runtime), alone=alone)
+            return maintenance_jobs.rebuild_metrics(runtime.sync_store, report, settle=settle_of(runtime), alone=alone)
         if job == "migrate-shards":
             try:
-                return maintenance_jobs.migrate_shards(runtime.sync_store, tell)
+                return maintenance_jobs.migrate_shards(runtime.sync_store, report)
             except maintenance_jobs.Unfinished as error:
                 raise FoundError(str(error)) from None
-        return maintenance_jobs.collect_orphans(runtime.sync_store, tell, dry_run=dry_run)
+        return maintenance_jobs.collect_orphans(runtime.sync_store, report, dry_run=dry_run)
 
     return _opened(settings, steps, job.replace("-", " "), work, instead="add --url http://127.0.0.1:8080")
 
 
 def _opened(
-    settings: Settings, steps: StepProgress, what: str, work: Callable[[Runtime, Tell], str], *, instead: str
+    settings: Settings, steps: StepProgress, what: str, work: Callable[[Runtime, ReportProgress], str], *, instead: str
 ) -> str:
     """Open the data, run a job on it, and close it; ``instead`` is what to do if another process uses it."""
     from tablewright.cli.service_commands import open_runtime
@@ -143,7 +143,7 @@ def _export(options: argparse.Namespace) -> int:
 
     settings = read_settings(data=options.data, endpoint=options.endpoint, region=options.region)
 
-    def work(runtime: Runtime, tell: Tell) -> str:
+    def work(runtime: Runtime, report: ReportProgress) -> str:
         from tablewright.systems.support.support_system import settle_of
         from tablewright.systems.support.training_export import Export, ExportError
 
@@ -156,11 +156,11 @@ def _export(options: argparse.Namespace) -> int:
                 format=options.format,
                 identified=options.identified,
             )
-            number = export.run(tell, full=options.full, alone=settings.is_embedded, settle=settle_of(runtime))
+            number = export.run(report, full=options.full, alone=settings.is_embedded, settle=settle_of(runtime))
         except ExportError as error:
             raise UsageError(str(error)) from None
         written = f"{number} {'ticket was' if number == 1 else 'tickets were'} written to {options.out}"
-        return f"{written}; {export.told}" if export.told else written
+        return f"{written}; {export.left_out}" if export.left_out else written
 
     with StepProgress() as steps:
         instead = "set TABLEWRIGHT_TRAINING_EXPORT=DIR for it, and it exports by itself"

@@ -16,7 +16,7 @@ Each room has its public names in its ``__init__``; the modules inside are priva
     report       what reports are made of: Markdown, HTML, charts, numbers
     workbench    NoSQL Workbench: export and import
 
-Rooms are imported by whoever needs them, not from here: a service that needs the name of a table loads no linter.
+Subpackages are imported where they are needed, not from here: a service that needs the name of a table loads no linter.
 """
 
 from tablewright.design.design_loading import DesignError, RefusedError, load

@@ -240,7 +240,7 @@ class Schema(KeyLayout, Generic[E_co]):
 
     @cached_property
     def lifetime(self) -> timedelta | None:
-        """How long items live by default; None for ever."""
+        """How long items live by default; None: forever."""
         return None if self.expiry is None else self.expiry.marker(Expiry).after
 
 

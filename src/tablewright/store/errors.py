@@ -57,7 +57,7 @@ class AlreadyExists(StoreError):
 
 
 class Conflict(StoreError):
-    """Another writer changed the item in the meantime: read it again, and decide anew."""
+    """Another writer changed the item in the meantime: read it again, and decide again."""
 
 
 class VersionConflict(Conflict):

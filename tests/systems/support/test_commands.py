@@ -106,7 +106,7 @@ def test_how_far_it_is_is_never_more_than_all(data: Path) -> None:
         told: list[tuple[int, int | None]] = []
         many = itertools.count()
 
-        def tell(done: int, total: int | None) -> None:
+        def report(done: int, total: int | None) -> None:
             told.append((done, total))
             if len(told) < 5:
                 for _ in range(20):
@@ -115,8 +115,8 @@ def test_how_far_it_is_is_never_more_than_all(data: Path) -> None:
 
         for work in (maintenance_jobs.migrate_shards, maintenance_jobs.rebuild_metrics):
             told.clear()
-            work(store, tell)
-            work(store, tell)
+            work(store, report)
+            work(store, report)
             assert len(told) > 2
             assert all(total is None or done <= total for done, total in told), told
 

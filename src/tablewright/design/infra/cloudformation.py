@@ -31,7 +31,7 @@ _NO_VALUE = {"Ref": "AWS::NoValue"}
 def cloudformation_template(
     design: Design, deployment: Deployment, *, policies: bool = False, checkpoints_in: Table | None = None
 ) -> dict[str, Any]:
-    """The template of a design; ``checkpoints_in`` is the table of checkpoints, if it is none of the design's."""
+    """The template of a design; ``checkpoints_in`` is the table of checkpoints, if it is not one of the design's."""
     check_names(design)
     has_consumers = any(reaction.source == "stream" for reaction in design.reactions)
     builder = _Builder(design, deployment, checkpoints_in if policies and has_consumers else None)

@@ -1,7 +1,7 @@
 """uvicorn's connections, with bounds for clients that are slow or never finish.
 
 uvicorn ends a connection that is idle after a response, and nothing else: a request may take as long as it likes to
-arrive, its head may be of any size, and a client may leave its response unread for ever. Each of that is bounded here.
+arrive, its head may be of any size, and a client may leave its response unread forever. All of that is bounded here.
 What a request body may weigh is the application's business (see ``gate``).
 
     nothing, or part of a head       head_seconds, then 408 (or no word, if nothing was sent)

@@ -1,6 +1,6 @@
 """Compiled routes: what an endpoint needs is worked out once, instead of for every request.
 
-FastAPI tries one route after the other, solves the tree of dependencies anew for each request, and passes the response
+FastAPI tries one route after the other, solves the tree of dependencies again for each request, and passes the response
 through several layers: together more than the database's part of most requests. The routes of a system need little of
 that: path, query and header parameters, one JSON body, and dependencies that are coroutines. ``CompiledRoutes`` reads
 the signatures of such endpoints as FastAPI does, validates with Pydantic, and finds a route by the steps of its path.

@@ -7,7 +7,7 @@ A process that finds the record ``sent`` sends nothing. One that finds a claim w
 alive. So a message is sent twice only if a process dies, or the server's response is lost, between the server's
 acceptance and the record; both then have the same Message-ID, which is derived from the event and the recipient.
 
-A transport that is unavailable makes the consumer wait (``Unavailable``). A message that is refused for good is
+A transport that is unavailable makes the consumer wait (``Unavailable``). A message that is refused permanently is
 recorded as refused, and mail goes on. If a single mailbox accepts nothing for a long time, the event becomes a dead
 letter once all other recipients have got theirs; replaying it sends that message.
 """

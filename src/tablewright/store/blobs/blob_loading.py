@@ -31,7 +31,7 @@ from tablewright.store.write.planning.item_conditions import is_older
 # How often an item is read again because what it referred to has been superseded.
 _ATTEMPTS = 8
 
-# Values by the blob that they are in, as far as they are at hand.
+# Values by the blob that they are in, as far as they are known.
 Values = Mapping[str, AttributeValue]
 
 

@@ -11,8 +11,8 @@ A blob says whose it is, so that whether anything refers to it is found without 
 
     magic, 4 bytes of length, JSON {"table", "key", "attribute"}, the value
 
-It belongs to one item, under one key, for good: an item that moves takes its values along in new blobs. So an item that
-does not refer to a blob which is older than any write can take will never do so.
+It belongs to one item, under one key: an item that moves takes its values along in new blobs. So an item that does not
+refer to a blob which is older than any write can take will never do so.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ collected (``orphan_blobs``). A blob is deleted only by who knows that nothing r
 * after a commit, what the item referred to before: known because the write was made under the condition that it did;
 * after a refusal, what was written for it, unless a response was lost, so that it may have been committed.
 
-Both are for tidiness: if they fail, the write has succeeded, or failed, all the same.
+Both are for tidiness: if they fail, the write has still succeeded, or failed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 They are left by writes that were interrupted, by items that expired, and by other programs that write to the table. A
 blob is checked only when it is older than the grace period: a write puts its blobs before it commits the item that
-refers to them, and they must not be deleted meanwhile. A blob belongs to one key for good, so an item that does not
+refers to them, and they must not be deleted meanwhile. A blob belongs to one key only, so an item that does not
 refer to it by then never will, and the table does not have to be searched.
 
 Only sums are kept between pages, and any page can be the last: the cursor continues from there.

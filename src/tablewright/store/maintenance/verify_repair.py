@@ -4,7 +4,7 @@
                       └──▶ guards: is the owner there, and has it the value?
 
 Everything that follows from an item's fields is derived again and compared. So the same pass finds drift, fills in the
-attributes of a new index, spreads items anew when the number of shards has changed, moves items whose key template is
+attributes of a new index, spreads items again when the number of shards has changed, moves items whose key template is
 another one now, and brings older schema versions up to date.
 
 A repair changes an item only under the condition that what it was derived from is still the same; an item that others

@@ -114,7 +114,7 @@ def _write_back(context: Context, schema: Schema, item: Item) -> Flow[Item]:
     except (ServiceError, _Waiting):
         raise
     except StoreError:
-        # It would not fit, say. That is found by whoever writes it, and by ``verify``.
+        # It would not fit, say. Its next write, and ``verify``, report that.
         return item
     return wanted if plan.placement is None else plan.placement.whole(wanted)
 

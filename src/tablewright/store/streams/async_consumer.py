@@ -6,7 +6,7 @@
     await consumer.run_once()                     the changes that are there now
     await consumer.run(until=stop)                and those that follow
     await consumer.on_lambda(event)               the same handler, called by Lambda
-    await consumer.rebuild(clear=[Counter])       everything anew, from the table
+    await consumer.rebuild(clear=[Counter])       everything again, from the table
 
 Effects are committed together with the checkpoint, in one transaction: a crash, a replay or a second consumer of the
 same name cannot make them happen twice. What a handler does by other means, such as sending mail, may happen again.
@@ -104,7 +104,7 @@ class AsyncConsumer:
         on_progress: Callable[[RebuildProgress], None] | None = None,
         settle: float = 0,
     ) -> RebuildProgress:
-        """Delete the entities in ``clear`` and make them anew from the table, while it is being written to.
+        """Delete the entities in ``clear`` and write them again from the table, while it is being written to.
 
         ``settle`` is how many seconds the stream may be behind the table: none on the engine, a few on Amazon DynamoDB.
         """

@@ -7,7 +7,7 @@
     consumer.run_once()                     the changes that are there now
     consumer.run(until=stop)                and those that follow
     consumer.on_lambda(event)               the same handler, called by Lambda
-    consumer.rebuild(clear=[Counter])       everything anew, from the table
+    consumer.rebuild(clear=[Counter])       everything again, from the table
 
 Effects are committed together with the checkpoint, in one transaction: a crash, a replay or a second consumer of the
 same name cannot make them happen twice. What a handler does by other means, such as sending mail, may happen again.
@@ -105,7 +105,7 @@ class Consumer:
         on_progress: Callable[[RebuildProgress], None] | None = None,
         settle: float = 0,
     ) -> RebuildProgress:
-        """Delete the entities in ``clear`` and make them anew from the table, while it is being written to.
+        """Delete the entities in ``clear`` and write them again from the table, while it is being written to.
 
         ``settle`` is how many seconds the stream may be behind the table: none on the engine, a few on Amazon DynamoDB.
         """

@@ -54,7 +54,7 @@ def rebuild(
     on_progress: Callable[[RebuildProgress], None] | None,
     settle: float,
 ) -> Flow[RebuildProgress]:
-    """Delete all items of the entities in ``clear``, and make them anew.
+    """Delete all items of the entities in ``clear``, and write them again.
 
     ``settle`` is how many seconds the stream may be behind the table: none on the engine, a few on Amazon DynamoDB.
     """

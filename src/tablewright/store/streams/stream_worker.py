@@ -3,7 +3,7 @@
     streams and shards ──▶ lease of a shard ──▶ records from its checkpoint on ──▶ batches ──▶ ``BatchHandler``
                                  │ taken: left to the consumer that has it
 
-A shard is read after its parent, and a stream that was enabled anew after the one before it.
+A shard is read after its parent, and a stream that was enabled again after the one before it.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class StreamWorker:
             return result
         for stream in view.streams:
             yield from self._work_on_stream(view, stream, flush, result)
-            # A stream that was enabled anew comes after the one before it.
+            # A stream that was enabled again comes after the one before it.
             if not all(shard.id in view.finished for shard in stream.shards):
                 break
         return result

@@ -34,7 +34,7 @@ COUNT = "count"
 Identity = tuple[str, str]
 
 
-# Not frozen, though no field is ever set anew: one is made for every numbered item.
+# Not frozen, though no field is ever changed: one is made for every numbered item.
 @dataclass(slots=True)
 class Draw:
     """A field that is to be given the next number of a sequence."""

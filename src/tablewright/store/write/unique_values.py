@@ -4,7 +4,7 @@ A guard is an item of the same table whose key is made of the entity, the field 
 at most. It names its owner by primary key, and expires with it. It is taken, handed over and released in the
 transaction that writes the owner; a guard that is there is held by an item that is there, and has the value.
 
-An expired guard may be taken over, as its owner is as good as gone. So may one that the same owner holds already, which
+An expired guard may be taken over, as its owner counts as deleted. So may one that the same owner holds already, which
 is what is left behind when somebody deletes items without the store.
 """
 
@@ -27,7 +27,7 @@ from tablewright.store.write.planning.item_conditions import expired_condition, 
 OWNER = "owner"
 
 
-# Not frozen, though no field is ever set anew: one is made for every unique field that is written.
+# Not frozen, though no field is ever changed: one is made for every unique field that is written.
 @dataclass(slots=True)
 class GuardChange:
     """A guard that passes from one owner to another; None: it is free before, or afterwards."""

@@ -2,7 +2,7 @@
 
 What an update has to know of the item beyond what it sets depends on what it sets. If a field feeds a key, all other
 fields of that key are needed to make the new one; if a number that is added to feeds a key, so is the number. What is
-needed is known from the entity at hand, or is read; either way the write is made under the condition that it is still
+needed is known from the entity, or is read; either way the write is made under the condition that it is still
 so, and planned again on what is there when it is not. So no update can leave a key behind, and one that feeds no key is
 a single request that assumes nothing. Where validators look at a whole model, they have to see the result, so all of
 the item is needed.

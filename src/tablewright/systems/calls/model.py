@@ -59,8 +59,8 @@ class Call(Entity, table=calls, naming=camel_case):
     scheduled_for: KeyMillis
     # As large as JSON's readers take a number exactly.
     version: Annotated[Version, Field(ge=0, le=MAX_VERSIONS)] = 0
-    # What was asked for under an id or a key of the caller's own, so that the same request can be told when it comes
-    # again, whatever has become of the call.
+    # A digest of the request that created the call under the caller's own id or key: the same request is recognized
+    # when it is sent again, however the call has changed.
     request_digest: str | None = None
 
     keys = Keys(sk="{scheduled_for:013}#{call_id}", userStatus="{user_id}#{status}")

@@ -6,8 +6,8 @@ the error is StateConflict. ``owner`` limits a use case to the calls of one user
 A completed call is history. It cannot be rescheduled, reassigned or given to another provider, unless it is set back to
 scheduled first.
 
-A call that cannot be read is left out of lists, and is changed by nobody (Unreadable). Whose it is nobody can tell, so
-for an owner it is not there.
+A call that cannot be read is left out of lists, and is changed by nobody (Unreadable). Its owner is not known,
+so no owner finds it.
 """
 
 from __future__ import annotations

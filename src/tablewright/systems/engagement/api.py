@@ -251,7 +251,7 @@ async def react(
 
 
 async def _concerned(here: Platform, body: views.EventBody) -> tuple[list[Program], list[Reaction]]:
-    """The programs that react to an event, and what is told of those of which nobody knows whether they would."""
+    """The programs that react to an event, and notes on those that cannot be read, so that nobody knows."""
     if body.program_id is not None:
         return [await here.engagement.program(body.program_id, body.marketplace_id)], []
     found = await here.engagement.reacting(body.marketplace_id)
@@ -309,7 +309,7 @@ async def stop_run(program_id: Name, marketplace_id: Name, run_id: Name, here: H
 
 @router.post(_PROGRAM + "/runs/{run_id}/cancel", tags=["runs"], responses=documented(404, 409))
 async def cancel_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
-    """End a run for good; what it has written stays."""
+    """End a run permanently; what it has written stays."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
     return views.RunView.of(await asyncio.to_thread(here.runs.request, run, "cancel"))
 

@@ -90,7 +90,7 @@ async def _demo(runtime: Runtime, platform: Platform, on_progress: OnProgress) -
 
     def run_it() -> Run:
         held = platform.runs.begin(program) if unfinished is None else platform.runs.resume(unfinished)
-        return platform.runs.execute(held, tell=show)
+        return platform.runs.execute(held, report=show)
 
     await asyncio.to_thread(run_it)
 

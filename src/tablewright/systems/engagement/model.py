@@ -14,7 +14,7 @@ ProgramConfig
     PROGRAM#<p>                   MARKETPLACE#<m>     Program
     PROGRAM#<p>#MARKETPLACE#<m>   VERSION#<number>    ProgramVersion, what it was in each version
                                   RUN#<id>            Run, of a batch
-                                  SLOT                Slot, whoever carries out the one run that there may be
+                                  SLOT                Slot, the owner of the one run that there may be
                                   SCHEDULE#<kind>     Schedule, when the next is due
 
     MarketplaceIndex      programs of a marketplace

@@ -2,7 +2,7 @@
 
 The same way as in a batch, for one customer, and in bounded time: the models of all programs that it concerns have that
 together, and programs are dealt with side by side, so that one whose model hangs takes no time from the others. Models
-are asked anew, as something has happened since they were asked last. Attributes of the event are added to those of the
+are asked again, as something has happened since they were asked last. Attributes of the event are added to those of the
 candidate.
 """
 
@@ -186,10 +186,10 @@ class Reactive:
         if assessment.error is not None:
             return Reaction(plan.program_id, "failed", assessment.error, None), []
         operations, candidate = self._pipeline.writes(plan, assessment, existing, context=event.context or None)
-        return _told(plan, assessment, candidate), operations
+        return _reaction(plan, assessment, candidate), operations
 
 
-def _told(plan: Plan, assessment: Assessment, candidate: Candidate) -> Reaction:
+def _reaction(plan: Plan, assessment: Assessment, candidate: Candidate) -> Reaction:
     if is_rejected_by_hand(candidate):
         reason: str | None = candidate.rejection_history[-1].reason
     else:

@@ -148,7 +148,7 @@ class Engagement:
                 changed = Configuration.model_construct(**values)
                 return await self._put(program_id, marketplace_id, changed, expected=program.version, by=by)
             except StateConflict:
-                # Somebody has just put it; it is to be enabled, or disabled, all the same.
+                # Somebody has just put it; it is enabled, or disabled, nevertheless.
                 continue
         raise StateConflict(f"other requests keep changing program {program_id}; try again")
 

@@ -87,8 +87,8 @@ class EventBody(Strict):
     @model_validator(mode="after")
     def _small(self) -> EventBody:
         # The latest twenty are kept with the candidate.
-        told = [self.context] if self.subject is None else [self.context, self.subject.attributes]
-        if any(len(orjson.dumps(each, default=str)) > MAX_CONTEXT_BYTES for each in told):
+        given = [self.context] if self.subject is None else [self.context, self.subject.attributes]
+        if any(len(orjson.dumps(each, default=str)) > MAX_CONTEXT_BYTES for each in given):
             raise ValueError(f"context and the subject's attributes have at most {MAX_CONTEXT_BYTES} bytes each")
         return self
 

@@ -70,7 +70,7 @@ async def _visible(support: Support, ticket_id: str, caller: Caller, *, consiste
     except Unreadable:
         if caller.is_in(*STAFF):
             raise
-        # Nobody can tell whose it is.
+        # Whose it is, is not known.
         raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
     if not caller.is_in(*STAFF) and ticket.customer_id != caller.user_id:
         raise ResourceNotFound(f"there is no ticket {ticket_id}")
@@ -124,7 +124,7 @@ async def get_tickets(body: views.TicketIds, here: Here, caller: Anyone) -> view
     found = await here.support.tickets(body.ticket_ids)
     if caller.is_in(*STAFF):
         return views.ticket_page(found.items, found.unreadable)
-    # Of what cannot be read, nobody can tell whose it is.
+    # Whose an unreadable item is, is not known.
     return views.ticket_page([each for each in found.items if each.customer_id == caller.user_id], [])
 
 

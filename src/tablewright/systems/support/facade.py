@@ -7,7 +7,7 @@ from functools import partial
 
 from tablewright.store import Store
 from tablewright.systems.support import maintenance_jobs
-from tablewright.systems.support.maintenance_jobs import Job, JobState, Tell
+from tablewright.systems.support.maintenance_jobs import Job, JobState, ReportProgress
 from tablewright.systems.support.service import Support
 from tablewright.systems.support.training_export import Export
 from tablewright.systems.unreadable_log import UnreadableLog
@@ -30,7 +30,7 @@ class SupportFacade:
         self.unreadable_log = unreadable_log
         self.export = export
         self._store = store
-        self._work: Mapping[str, Callable[[Tell], str]] = {
+        self._work: Mapping[str, Callable[[ReportProgress], str]] = {
             "rebuild-metrics": partial(
                 maintenance_jobs.rebuild_metrics, store, settle=settle, unreadable_log=unreadable_log
             ),

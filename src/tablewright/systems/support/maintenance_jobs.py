@@ -1,4 +1,4 @@
-"""Work on all of the data: count the metrics anew, spread tickets over their shards, collect what nothing refers to.
+"""Work on all of the data: count the metrics again, spread tickets over their shards, collect what nothing refers to.
 
 Each is a function of a store that tells how far it is, and gives a sentence about what it came to. The table is in use
 meanwhile. Commands call them, and so does a process that serves (``Job``), as nobody else has its data folder.
@@ -22,13 +22,13 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 # What other packages use.
 __all__ = [
-    "Tell",
+    "ReportProgress",
 ]
 
 CONSUMER = "support.metrics"
 
-# Told how far it is: how much is done, of how much, if that is known.
-Tell = Callable[[int, int | None], None]
+# Called with progress: how much is done, of how much, if that is known.
+ReportProgress = Callable[[int, int | None], None]
 
 # How often tickets are gone through: others may keep changing one while it is looked at.
 _PASSES = 5
@@ -41,21 +41,26 @@ _log = logging.getLogger(__name__)
 
 
 class Unfinished(Exception):
-    """Something that only a person can put right; the message says what."""
+    """Something that only a person can fix; the message says what."""
 
 
 def rebuild_metrics(
-    store: Store, tell: Tell, *, settle: float = 0, alone: bool = False, unreadable_log: UnreadableLog | None = None
+    store: Store,
+    report: ReportProgress,
+    *,
+    settle: float = 0,
+    alone: bool = False,
+    unreadable_log: UnreadableLog | None = None,
 ) -> str:
-    """Count everything anew from the table; ``settle`` is how many seconds the stream may be behind it.
+    """Count everything again from the table; ``settle`` is how many seconds the stream may be behind it.
 
     ``alone``: nobody else can be at work, so that leases are those of the dead. What cannot be read counts for nothing,
-    and is told of.
+    and is reported.
     """
     readable = ReadableFilter(COUNTED, unreadable_log or UnreadableLog("support"))
 
     def on_progress(progress: RebuildProgress) -> None:
-        tell(progress.items, _total(progress.items, progress.estimated))
+        report(progress.items, _total(progress.items, progress.estimated))
 
     consumer = Consumer(store, tickets, count, name=CONSUMER, checkpoints=internal_table, change_filter=readable)
     if alone:
@@ -71,13 +76,13 @@ def _total(done: int, estimated: int) -> int | None:
 
 
 def is_rebuild_unfinished(store: Store, now: datetime) -> bool:
-    """Whether a rebuild was begun, and whoever did so is gone; until it is done, nothing is counted."""
-    notes = store.iterate(CheckpointTable.of(internal_table).checkpoint.of_consumer(consumer=CONSUMER), consistent=True)
-    begun = [note for note in notes if note.is_rebuild_marker]
-    return any(note.leased_until is None or note.leased_until < now for note in begun)
+    """Whether a rebuild was started by a process that is gone; until it is finished, nothing is counted."""
+    found = store.iterate(CheckpointTable.of(internal_table).checkpoint.of_consumer(consumer=CONSUMER), consistent=True)
+    begun = [checkpoint for checkpoint in found if checkpoint.is_rebuild_marker]
+    return any(checkpoint.leased_until is None or checkpoint.leased_until < now for checkpoint in begun)
 
 
-def migrate_shards(store: Store, tell: Tell) -> str:
+def migrate_shards(store: Store, report_progress: ReportProgress) -> str:
     """Move every ticket to the shard that it belongs to by the model; Unfinished if one cannot be moved."""
     moved = 0
     left: list[Finding] = []
@@ -85,7 +90,7 @@ def migrate_shards(store: Store, tell: Tell) -> str:
         report = store.repair(
             Ticket,
             dry_run=False,
-            on_progress=lambda progress: tell(progress.done, _total(progress.done, progress.total)),
+            on_progress=lambda progress: report_progress(progress.done, _total(progress.done, progress.total)),
         )
         moved += report.progress.repaired
         left = [finding for finding in report.findings if finding.remedy is not Remedy.REPAIRED]
@@ -96,17 +101,17 @@ def migrate_shards(store: Store, tell: Tell) -> str:
     raise Unfinished(f"moved {moved} keys; {len(left)} could not be moved and need attention, such as {left[0]}")
 
 
-def collect_orphans(store: Store, tell: Tell, *, dry_run: bool = False) -> str:
+def collect_orphans(store: Store, report: ReportProgress, *, dry_run: bool = False) -> str:
     """Remove payloads that no ticket refers to; with ``dry_run`` only count them."""
     found = store.collect_orphans(
-        tickets, dry_run=dry_run, on_progress=lambda progress: tell(progress.total.blobs, None)
+        tickets, dry_run=dry_run, on_progress=lambda progress: report(progress.total.blobs, None)
     )
     done = "would be removed" if dry_run else "removed"
     unreadable = f"; {found.unreadable} of them do not say whose they are" if found.unreadable else ""
-    return f"orphans {done}: {_told(found.orphans)}; payloads in all: {_told(found.total)}{unreadable}"
+    return f"orphans {done}: {_usage_text(found.orphans)}; payloads in all: {_usage_text(found.total)}{unreadable}"
 
 
-def _told(usage: BlobUsage) -> str:
+def _usage_text(usage: BlobUsage) -> str:
     return f"{usage.blobs} ({usage.bytes} bytes)"
 
 
@@ -130,7 +135,7 @@ class Job:
         self._thread: threading.Thread | None = None
         self._state = JobState()
 
-    def begin(self, work: Callable[[Tell], str]) -> None:
+    def begin(self, work: Callable[[ReportProgress], str]) -> None:
         """Start it; StateConflict if it is running."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
@@ -143,18 +148,18 @@ class Job:
     def state(self) -> JobState:
         return self._state
 
-    def _run(self, work: Callable[[Tell], str]) -> None:
+    def _run(self, work: Callable[[ReportProgress], str]) -> None:
         try:
-            outcome = work(self._tell)
+            outcome = work(self._report)
         except Exception as error:
             _log.error("a job failed", exc_info=error, extra={"job": self._name})
-            # Of other errors the text may tell what nobody but the log should know.
+            # The text of other errors is for the log only.
             failed = str(error) if isinstance(error, Unfinished) else type(error).__name__
             self._state = JobState(done=self._state.done, failed=failed)
         else:
             self._state = JobState(done=self._state.done, total=self._state.total, outcome=outcome)
 
-    def _tell(self, done: int, total: int | None) -> None:
+    def _report(self, done: int, total: int | None) -> None:
         self._state = JobState(running=True, done=done, total=total)
 
 
@@ -180,7 +185,7 @@ class OrphanCollector:
         while not self._stop.wait(wait):
             wait = every
             try:
-                outcome = collect_orphans(self._store, self._tell)
+                outcome = collect_orphans(self._store, self._report)
             except _Stopped:
                 return
             except Exception as error:
@@ -188,7 +193,7 @@ class OrphanCollector:
             else:
                 _log.info("orphans were collected", extra={"outcome": outcome})
 
-    def _tell(self, done: int, total: int | None) -> None:
+    def _report(self, done: int, total: int | None) -> None:
         if self._stop.is_set():
             raise _Stopped
 

@@ -160,7 +160,7 @@ class Support:
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def change_status(self, ticket_id: str, status: Status, *, expected: Status, by: str) -> Ticket:
-        """A new status and an event that tells of it, together; refused unless the status is still what was seen."""
+        """A new status and the event of it, together; refused unless the status is still what was seen."""
         if status is Status.ESCALATED:
             raise Invalid(
                 "escalate a ticket with POST /tickets/{ticket_id}/escalate, which takes a reason and an engineer"
@@ -294,8 +294,8 @@ class Support:
             if isinstance(helper, NotFound):
                 raise Invalid(f"{operator_id} has not worked on ticket {ticket_id}", field="operator_id") from None
             if isinstance(given, NotUnique):
-                told = f"feedback on {operator_id} for ticket {ticket_id} has already been given"
-                raise StateConflict(told, kind="already-exists") from None
+                reason = f"feedback on {operator_id} for ticket {ticket_id} has already been given"
+                raise StateConflict(reason, kind="already-exists") from None
             raise
         return feedback
 
@@ -372,7 +372,7 @@ class Support:
 
     async def cached(self, key: str) -> CacheEntry:
         found = await self._reader.one(CacheEntry.by_key(cache_key=key))
-        # One that cannot be read is a miss, and is written anew.
+        # One that cannot be read is a miss, and is written again.
         if not isinstance(found, CacheEntry):
             raise ResourceNotFound(f"nothing is cached under {key}")
         return found
@@ -400,7 +400,7 @@ class Support:
 
 
 def _helped(ticket_id: str, *helpers: str) -> list[Operation]:
-    """The writes that tell who worked on a ticket."""
+    """The writes that record who worked on a ticket."""
     return [Put(Helper(ticket_id=ticket_id, helper_id=each)) for each in dict.fromkeys(helpers)]
 
 

@@ -8,7 +8,7 @@ have changed since. A part is on disk, whole and under its name, before the plac
 repeat tickets and lose none. **A ticket may be in several parts: the record with the latest ``as_of`` counts**; one
 that is gone has a record that says ``deleted``.
 
-Who somebody is, is not told: the ids of customers, operators and engineers are keyed hashes, the same for the same
+Nobody is identified: the ids of customers, operators and engineers are keyed hashes, the same for the same
 person in every export of an installation, unless the export is to be ``identified``. Free text (symptoms, comments,
 reasons) is exported as it is. Payloads (``data``) are not part of it, only their sizes.
 """
@@ -50,7 +50,7 @@ from tablewright.store import (
     entity_filter,
 )
 from tablewright.store import offloaded_sizes as outside
-from tablewright.systems.support.maintenance_jobs import Tell
+from tablewright.systems.support.maintenance_jobs import ReportProgress
 from tablewright.systems.support.model import Case, Event, Feedback, Ticket, tickets
 from tablewright.systems.support.readable_filter import ReadableFilter
 from tablewright.systems.unreadable_log import UnreadableLog
@@ -196,7 +196,7 @@ class Export:
             self.unreadable.add(ticket_id)
         return False
 
-    def run(self, tell: Tell, *, full: bool = False, alone: bool = False, settle: float = 0) -> int:
+    def run(self, report: ReportProgress, *, full: bool = False, alone: bool = False, settle: float = 0) -> int:
         """Export what has changed since, or all; how many records were written. ``alone``: leases are of the dead."""
         before = self.written
         consumer = self.consumer()
@@ -213,27 +213,27 @@ class Export:
             except (RecordsLost, RebuildUnfinished):
                 # Nothing is missing from the table.
                 consumer = self.consumer()
-        self.export_all(consumer, tell, settle=settle)
+        self.export_all(consumer, report, settle=settle)
         return self.written - before
 
     @property
-    def told(self) -> str:
+    def left_out(self) -> str:
         """What could not be exported, and what to do, in a sentence; none if there is nothing."""
         number = len(self.unreadable) or self.put_aside
         were, them = ("was", "it") if number == 1 else ("were", "them")
         if self.unreadable:
-            left_out = f"{number} cannot be read and {were} left out, such as {min(self.unreadable)}"
+            problem = f"{number} cannot be read and {were} left out, such as {min(self.unreadable)}"
         elif self.put_aside:
-            left_out = f"{number} {'change' if number == 1 else 'changes'} cannot be read and {were} put aside"
+            problem = f"{number} {'change' if number == 1 else 'changes'} cannot be read and {were} put aside"
         else:
             return ""
-        return f"{left_out}; repair {them} in the table, and export with --full"
+        return f"{problem}; repair {them} in the table, and export with --full"
 
-    def export_all(self, consumer: Consumer, tell: Tell, *, settle: float = 0) -> None:
+    def export_all(self, consumer: Consumer, report: ReportProgress, *, settle: float = 0) -> None:
         """Export the whole table, and what changes meanwhile."""
 
         def on_progress(progress: RebuildProgress) -> None:
-            tell(progress.items, progress.estimated or None)
+            report(progress.items, progress.estimated or None)
 
         self._save(replace(self._note, begun=False))
         self._is_whole, self._filter = True, ReadableFilter(EXPORTED, self._unreadable_log)
@@ -390,7 +390,7 @@ class FirstExport:
     def _work(self) -> None:
         while not self._stop.is_set():
             try:
-                self._export.export_all(self._export.consumer(), self._tell, settle=self._settle)
+                self._export.export_all(self._export.consumer(), self._report, settle=self._settle)
             except _Stopped:
                 return
             except Exception as error:
@@ -402,7 +402,7 @@ class FirstExport:
                     _log.warning("the first training export leaves tickets out", extra={"count": left_out})
                 return
 
-    def _tell(self, done: int, total: int | None) -> None:
+    def _report(self, done: int, total: int | None) -> None:
         if self._stop.is_set():
             raise _Stopped
 

@@ -1,6 +1,6 @@
 """What follows from changes of tasks: events, and mail because of them.
 
-TaskManagement's stream ──▶ tasks.events ──▶ events ──▶ tasks.mail ──▶ assignees, and whoever created the task
+TaskManagement's stream ──▶ tasks.events ──▶ events ──▶ tasks.mail ──▶ assignees, and the task's creator
 
 TaskCreated         taskId, createdBy, title, priority
 TaskAssigned        taskId, userId, assignedBy

@@ -14,7 +14,7 @@ _HAPPENED = {
 
 
 def assigned(task: Task, recipient: User, assigned_by: str) -> Message:
-    """To whoever got a task."""
+    """To a new assignee."""
     text = f"""\
 A task was assigned to you: {task.title}
 

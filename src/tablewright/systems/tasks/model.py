@@ -10,7 +10,7 @@ One table, ``TaskManagement``, with three entities.
 ``GSI1-UserTasksIndex`` has the tasks of a user, ``GSI2-TaskStatusIndex`` the tasks of a status in the order of their
 creation. Users are listed from the second index as well, by their own status.
 
-Events follow from the stream: there is one exactly when the write that it tells of was committed.
+Events follow from the stream: there is one exactly if its write was committed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Task(Entity, table=task_management, naming=pascal_case, type_name="TASK"):
     description: str
     status: Status = Status.OPEN
     priority: Priority
-    # The id of the admin who created it, and of whoever changed it last.
+    # The id of the admin who created it, and of the last who changed it.
     created_by: str
     updated_by: str
     created_at: Annotated[KeyMillis | None, Stamp("created")] = None

@@ -5,7 +5,7 @@ and change the status of those that are assigned to them. Profiles, which have a
 owner.
 
 A role comes from the token. Where there is a profile it must have the role as well, and must be active: what an admin
-takes away is gone at once, and not when the token expires. Whoever has a profile that cannot be read has no role.
+takes away is gone at once, and not when the token expires. A user whose profile cannot be read has no role.
 
 What cannot be read is left out of lists, and is changed by nobody (Unreadable).
 """

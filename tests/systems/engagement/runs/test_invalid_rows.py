@@ -75,7 +75,7 @@ def test_a_run_goes_on_behind_any_of_them_and_counts_each_once(workshop: Worksho
         if run.counts.read == behind:
             runs.request(runs.get(run), "stop")
 
-    stopped = runs.execute(held, tell=stop)
+    stopped = runs.execute(held, report=stop)
     assert (stopped.state, stopped.counts.read) == (RunState.STOPPED, behind)
     assert len(str(stopped.item())) < 20_000
     run = runs.execute(runs.resume(stopped))

@@ -120,7 +120,7 @@ def test_who_lost_the_slot_writes_nothing_more(workshop: Workshop) -> None:
             workshop.now += 2 * LEASE
             assert fast.execute(fast.resume(slow.get(run))).state is RunState.COMPLETED
 
-    ended = slow.execute(held, tell=overtaken)
+    ended = slow.execute(held, report=overtaken)
     assert max(written) == 30
     assert (ended.state, ended.counts.read) == (RunState.COMPLETED, 100)
     assert all(candidate.version == 1 for candidate in workshop.store.iterate(Candidate))

@@ -26,7 +26,7 @@ def stopped(workshop: Workshop) -> Run:
         if run.counts.read == 1:
             runs.request(runs.get(run), "stop")
 
-    return runs.execute(held, tell=stop)
+    return runs.execute(held, report=stop)
 
 
 @pytest.mark.requirement("CE8")

@@ -73,7 +73,7 @@ def test_two_rows_of_a_customer_and_subject_are_one_and_rows_without_a_customer_
 
 @pytest.mark.requirement("CE8")
 def test_a_run_counts_and_reads_a_file_in_one_process(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Starting one, and looking at all of a file to tell what its columns are, takes longer than most queries."""
+    """Starting one, and looking at all of a file to find out what its columns are, takes longer than most queries."""
     write(workshop.folder / "c.csv", [("a", 1, "IT", 1), ("b", 1, "IT", 1)])
     started: list[object] = []
 

@@ -2,7 +2,7 @@
 
 A template is compiled from a pattern and the names of the fields that are given (see ``query_compiler``). It has the
 expressions of the request, with placeholders, and for each placeholder a builder of its value; ``plan`` builds the
-values. Only the bounds of a range are expressed anew each time, as that depends on the values.
+values. Only the bounds of a range are rendered each time, as that depends on the values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Bounds of fields that an update changes without knowing them, as preconditions of the write.
 
-An addition or an append reads nothing, so nobody can validate what comes of it before it is written; and what breaks a
+An addition or an append reads nothing, so the result cannot be validated before it is written; and what breaks a
 bound (``Field(max_length=100)``, ``Field(ge=0)``) would be an item that cannot be read any more. So the bound becomes a
 condition on the value before: to append 2 to a list of at most 100, it has at most 98.
 

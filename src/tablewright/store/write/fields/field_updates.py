@@ -41,7 +41,7 @@ class FieldUpdates(NamedTuple):
 
 
 def to_actions(schema: Schema, updates: FieldUpdates, entity: Entity | None) -> UpdateActions:
-    """The update actions for updates of fields; with the entity at hand, its validators see it whole."""
+    """The update actions for updates of fields; where the entity is known, its validators see all of it."""
     actions = UpdateActions()
     for name, value in _validated(schema, updates.fields, entity).items():
         spec = schema.fields[name]
@@ -161,5 +161,5 @@ def _validated(schema: Schema, fields: Mapping[str, Any], entity: Entity | None)
 
 @cached
 def _blank(entity: type[Entity]) -> Entity:
-    """An entity with nothing but defaults, to be copied; making one anew takes long."""
+    """An entity with nothing but defaults, to be copied; making a new one takes long."""
     return entity.model_construct()

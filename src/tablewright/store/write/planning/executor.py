@@ -45,7 +45,7 @@ ATTEMPTS = 12
 # From so many on, waits do not grow: each time somebody else has got through, so there is nothing to wait out.
 _MAX_BACKOFF_STEP = 4
 
-# What a plan may find out by itself to stand in the way.
+# The errors that planning itself may raise.
 _REFUSALS = (NotFound, ConditionFailed, Conflict)
 
 

@@ -33,7 +33,7 @@ from tablewright.store.write.sequence import Draw
 from tablewright.store.write.unique_values import GuardChange
 
 
-# Not frozen, though no field is ever set anew: every write makes some.
+# Not frozen, though no field is ever changed: every write makes some.
 @dataclass(slots=True)
 class Action:
     """One action on one item: ``Put``, ``Update``, ``Delete`` or ``ConditionCheck``."""
@@ -74,7 +74,7 @@ class Attempt:
 LoadResult = Callable[[Response, bool], Flow[Any]]
 
 
-# Not frozen, though no field is ever set anew: every write makes some.
+# Not frozen, though no field is ever changed: every write makes some.
 @dataclass(slots=True)
 class WritePlan:
     """What one attempt at an operation does to its table."""

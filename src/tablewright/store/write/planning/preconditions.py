@@ -39,7 +39,7 @@ from tablewright.store.write.planning.item_conditions import (
 Refusal = Callable[[Item], StoreError | None]
 
 
-# Not frozen, though no field is ever set anew: every write makes some.
+# Not frozen, though no field is ever changed: every write makes some.
 @dataclass(slots=True)
 class Precondition:
     """What must hold of the stored item, and the error when it does not; without one, it is an assumption."""

@@ -1,4 +1,4 @@
-"""Which item a write is for: an entity at hand, or a lookup."""
+"""Which item a write is for: an entity, or a lookup."""
 
 from __future__ import annotations
 

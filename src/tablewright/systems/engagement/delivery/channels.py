@@ -140,7 +140,7 @@ class WebhookAdapter:
     def send(self, message: ChannelMessage) -> str | None:
         settings = _settings(WebhookSettings, message.channel)
         body = _body(message)
-        told = "the webhook"
+        reason = "the webhook"
         for attempt in range(_ATTEMPTS):
             if attempt:
                 self._sleep(self._random.uniform(0, _FIRST_WAIT * 2 ** (attempt - 1)))
@@ -150,15 +150,15 @@ class WebhookAdapter:
             except Refusal as refusal:
                 return str(refusal)
             except Unanswered as unanswered:
-                told = f"the webhook did not answer ({unanswered})"
+                reason = f"the webhook did not answer ({unanswered})"
                 continue
             if 200 <= answer.status < 300:
                 return None
             if answer.status < 500 and answer.status not in _PASSES:
                 # A redirect is among these: it is not followed.
                 return f"the webhook answered {answer.status}"
-            told = f"the webhook answered {answer.status}"
-        raise Unavailable(told)
+            reason = f"the webhook answered {answer.status}"
+        raise Unavailable(reason)
 
 
 def signed(delivery_id: str, at: int, body: bytes, secret: bytes) -> dict[str, str]:
@@ -199,10 +199,10 @@ def _settings(kind: type[Any], channel: Channel) -> Any:
         raise _invalid(channel, ".".join(map(str, first["loc"])), first["msg"]) from None
 
 
-def _invalid(channel: Channel, place: str, told: str) -> Invalid:
+def _invalid(channel: Channel, place: str, reason: str) -> Invalid:
     """What is wrong with a field of a channel's settings."""
     field = f"channels.{channel.channel_id}.config.{place}"
-    return Invalid(f"{channel.channel_id}: config.{place}: {told}", kind="invalid-request", field=field)
+    return Invalid(f"{channel.channel_id}: config.{place}: {reason}", kind="invalid-request", field=field)
 
 
 def _shown(value: Any) -> str:

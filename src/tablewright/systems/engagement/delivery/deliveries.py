@@ -1,6 +1,6 @@
 """Deliveries: candidates through the channels of a program, best first, each once for each channel.
 
-    claim ──▶ adapter ──▶ sent, or refused for good
+    claim ──▶ adapter ──▶ sent, or refused permanently
 
 The claim is a record, made in one transaction with the customer's contacts and the channel's quota: of any number of
 passes at once one sends, and no limit is passed. A channel that cannot take anything at the moment gives its claim back

@@ -54,9 +54,9 @@ class Program(Entity, table=programs, naming=camel_case):
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
-            told = f"{where}: {first['msg']}" if where else first["msg"]
+            reason = f"{where}: {first['msg']}" if where else first["msg"]
             raise StateConflict(
-                f"program {self.program_id} is not valid any more as it is stored ({told}): put it again"
+                f"program {self.program_id} is not valid any more as it is stored ({reason}): put it again"
             ) from None
 
 

@@ -58,7 +58,7 @@ _MAX_WAIT = 0.5
 _CONTESTED = "other requests keep changing the candidate"
 _LOOK_EVERY = 1.0
 
-Told = Callable[[Run], None]
+ReportRun = Callable[[Run], None]
 
 _log = logging.getLogger(__name__)
 
@@ -98,12 +98,12 @@ class Runs(Ledger):
         self._chunk = chunk
         self._random = entropy or random.Random()
 
-    def execute(self, held: Held, *, leaving: Event | None = None, tell: Told = lambda run: None) -> Run:
+    def execute(self, held: Held, *, leaving: Event | None = None, report: ReportRun = lambda run: None) -> Run:
         """Carry a run out until it ends, one way or another; the record as it is then."""
         leaving = leaving or Event()
         try:
             with kept(lambda: self.renewed(held, self._lease), self._lease.total_seconds() / 3):
-                self._work(held, leaving, tell)
+                self._work(held, leaving, report)
             self.end(held, RunState.COMPLETED)
         except (_Asked, _Leaving, Halted):
             wish = self.get(held.run).requested
@@ -121,7 +121,7 @@ class Runs(Ledger):
             self.end(held, RunState.FAILED, f"it failed here: {type(error).__name__}")
         return self.get(held.run)
 
-    def _work(self, held: Held, leaving: Event, tell: Told) -> None:
+    def _work(self, held: Held, leaving: Event, report: ReportRun) -> None:
         run = held.run
         version = self._reader.one(
             ProgramVersion.by_number(
@@ -142,11 +142,11 @@ class Runs(Ledger):
             with self._sources.open(connectors[index], halted) as source:
                 if run.total is None:
                     run.total = self._total(connectors, source, halted)
-                tell(run)
+                report(run)
                 for chunk in source.prospects(run.program_id, after, self._chunk):
                     _leave_if(leaving)
                     assessments = self._pipeline.assess(plan, distinct(chunk), halted=halted)
-                    self._write(held, plan, index, assessments, leaving, tell)
+                    self._write(held, plan, index, assessments, leaving, report)
 
     def _total(self, connectors: Sequence[Connector], opened: Source, halted: Callable[[], bool]) -> int | None:
         """How many customers there are, where all connectors say so; one of them is open."""
@@ -163,7 +163,7 @@ class Runs(Ledger):
         return total
 
     def _halted(self, held: Held, leaving: Event) -> Callable[[], bool]:
-        """Whether a run is to stop while it waits for its source or a model, and writes nothing that would tell it so.
+        """Whether a run is to stop while it waits for its source or a model, without writing anything that would fail.
 
         It is asked often, by another thread as well, and looks at the record every second or so.
         """
@@ -185,7 +185,13 @@ class Runs(Ledger):
         return halted
 
     def _write(
-        self, held: Held, plan: Plan, connector: int, assessments: Sequence[Assessment], leaving: Event, tell: Told
+        self,
+        held: Held,
+        plan: Plan,
+        connector: int,
+        assessments: Sequence[Assessment],
+        leaving: Event,
+        report: ReportRun,
     ) -> None:
         """Write what came of some customers, and that it did."""
         rest = list(assessments)
@@ -200,7 +206,7 @@ class Runs(Ledger):
                     self._commit(held, connector, batch)
                 except Cancelled as cancelled:
                     _raise_if_ended(cancelled)
-                    # Somebody has changed a candidate since it was read: those before it, then it alone, all read anew.
+                    # A candidate has been changed since it was read: those before it, then it alone, all read again.
                     before = contested(cancelled, batch)
                     sizes = [before, 1] if before else [1]
                     alone += len(batch) == 1
@@ -212,7 +218,7 @@ class Runs(Ledger):
                     break
                 alone = 0
                 rest = rest[len(batch) :]
-                tell(held.run)
+                report(held.run)
 
     def _planned(self, run: Run, plan: Plan, assessments: Sequence[Assessment]) -> list[Planned]:
         good = [each for each in assessments if each.error is None]

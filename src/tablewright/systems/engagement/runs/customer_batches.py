@@ -16,7 +16,7 @@ from tablewright.systems.engagement.scoring.prospects import Prospect
 
 # Actions of a transaction that are left for candidates, beside the slot and the record.
 _ACTIONS = 98
-# Candidates of a transaction, which has 4 MB at most: each may have a tenth of one with all that was told of it.
+# Candidates of a transaction, which has 4 MB at most: each may have a tenth of one with its whole context.
 _CUSTOMERS = 40
 _MAX_REASON_LENGTH = 200
 _MAX_ERROR_KINDS = 50

@@ -140,7 +140,7 @@ class Ledger:
             raise StateConflict(f"run {slot.run_id} is in progress") from None
         held = Held(self.get(slot), slot)
         if slot.taken_over > _TAKEN_OVER:
-            # Whatever it is that ends processes, it must not end all of them for ever.
+            # Whatever it is that ends processes, it must not end all of them forever.
             self.end(held, RunState.FAILED, f"it was interrupted {_TAKEN_OVER} times in a row at the same place")
             raise StateConflict(f"run {slot.run_id} was interrupted too often; look at its record, and resume it")
         return held
@@ -152,7 +152,7 @@ class Ledger:
                 self._store.update(slot, expect={"owner": slot.owner}, until=self._clock())
 
     def request(self, run: Run, wish: Literal["stop", "cancel"]) -> Run:
-        """Have a run stop, or end for good, at its next transaction; at once, if nobody carries it out."""
+        """Stop or cancel a run at its next transaction; at once, if no process is executing it."""
         if run.state is not RunState.RUNNING:
             if wish == "cancel" and run.state in (RunState.STOPPED, RunState.FAILED):
                 return self._store.update(
@@ -223,13 +223,13 @@ class Ledger:
 
     def end(self, held: Held, state: RunState, failure: str | None = None) -> None:
         now = self._clock()
-        told = None if failure is None else failure[:500]
+        reason = None if failure is None else failure[:500]
         change = Update(
             held.run,
             expect={"state": RunState.RUNNING},
             state=state,
             requested=None,
-            failure=told,
+            failure=reason,
             finished=now,
             total=held.run.total,
         )

@@ -78,7 +78,7 @@ class Pipeline:
         deadline: float | None = None,
         halted: Callable[[], bool] = lambda: False,
     ) -> list[Assessment]:
-        """What comes of each prospect, in their order; Halted, if ``halted`` says so between two requests."""
+        """The assessment of each prospect, in their order; Halted, if ``halted`` says so between two requests."""
         assessments = [Assessment(prospect) for prospect in prospects]
         for each in assessments:
             try:
@@ -147,14 +147,14 @@ class Pipeline:
         if assessment.left_out is not None and not is_repeated:
             rejection = Rejection(reason=assessment.left_out.reason, filter=assessment.left_out.filter, at=now)
             history = [*history, rejection][-MAX_REJECTIONS:]
-        told = [] if existing is None else existing.context
+        contexts = [] if existing is None else existing.context
         created = now if existing is None else existing.metadata.created
         candidate = Candidate(
             customer_id=prospect.customer_id,
             program_id=plan.program_id,
             marketplace_id=plan.marketplace_id,
             subject=prospect.subject,
-            context=told if context is None else [*told, context][-_MAX_CONTEXT:],
+            context=contexts if context is None else [*contexts, context][-_MAX_CONTEXT:],
             scores=assessment.scores,
             score=prospect.score,
             channels=prospect.channels if assessment.left_out is None else [],

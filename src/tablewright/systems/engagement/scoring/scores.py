@@ -136,7 +136,7 @@ class Scorer:
         ]
         waiting: list[int] = []
         for index, found in enumerate(self._reader.each(lookups)):
-            # One that cannot be read is a miss, and is written anew.
+            # One that cannot be read is a miss, and is written again.
             if isinstance(found, Score) and _is_of(found, prospects[index], model):
                 results[index].found[model.model_id] = found.score
                 results[index].cached += 1

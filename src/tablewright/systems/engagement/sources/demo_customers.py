@@ -53,7 +53,7 @@ def customers(number: int) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def write_customers(path: Path, number: int, tell: Callable[[int], None] = lambda done: None) -> None:
+def write_customers(path: Path, number: int, report: Callable[[int], None] = lambda done: None) -> None:
     """Customers as a .csv or .parquet file; it is there as a whole, or not at all."""
     draft = path.with_name(f".{path.name}.draft")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def write_customers(path: Path, number: int, tell: Callable[[int], None] = lambd
             for done, row in enumerate(customers(number), 1):
                 writer.writerow(row)
                 if done % _TELL_EVERY == 0 or done == number:
-                    tell(done)
+                    report(done)
             file.flush()
             os.fsync(file.fileno())
         if path.suffix == ".parquet":

@@ -1,7 +1,7 @@
 """Customers from CSV and Parquet files, by DuckDB in a process of its own (``query_process``).
 
 A query reads the files that its connector lists, and nothing else: no other file, no network, no settings; it writes
-nothing. It has one thread, a part of the memory, and a part of the disk to sort with. A query may run for ever: while
+nothing. It has one thread, a part of the memory, and a part of the disk to sort with. A query may run forever: while
 DuckDB is at work, a thread looks whether anybody still wants the rows, and whether it is within its time, and kills the
 process if not. Neither the memory of this process nor its time is at stake, whatever the query is.
 """
@@ -164,8 +164,8 @@ class _Process:
             self._send(request)
             answered, *answer = self._received()
         except (EOFError, BrokenPipeError):
-            told = "the process of its query ended: the query needs more memory or more time than it may use"
-            raise self._why(Unreadable(told)) from None
+            reason = "the process of its query ended: the query needs more memory or more time than it may use"
+            raise self._why(Unreadable(reason)) from None
         except pickle.UnpicklingError:
             raise Unreadable("its rows cannot be read") from None
         finally:
@@ -173,7 +173,7 @@ class _Process:
         if answered:
             return answer[0]
         kind, text = answer
-        raise Unreadable(self._told(text) if kind == "duckdb" else f"its rows cannot be read: {kind}")
+        raise Unreadable(self._message(text) if kind == "duckdb" else f"its rows cannot be read: {kind}")
 
     def _why(self, otherwise: Exception) -> Exception:
         """What the process was killed for, unless it ended by itself."""
@@ -204,18 +204,18 @@ class _Process:
             if until is None or self._broken_off is not None:
                 continue
             if time.monotonic() > until:
-                told = f"its query took longer than {self._within:g} seconds (source_seconds)"
-                self._broken_off = Unreadable(told)
+                reason = f"its query took longer than {self._within:g} seconds (source_seconds)"
+                self._broken_off = Unreadable(reason)
             elif self._halted():
                 self._broken_off = Halted()
             if self._broken_off is not None:
                 self._process.kill()
 
-    def _told(self, text: str) -> str:
-        told = (text.splitlines() or [""])[0]
+    def _message(self, text: str) -> str:
+        reason = (text.splitlines() or [""])[0]
         for place in self._hidden:
-            told = told.replace(place, "")
-        return told[:300]
+            reason = reason.replace(place, "")
+        return reason[:300]
 
 
 class _Values(pickle.Unpickler):

@@ -3,7 +3,7 @@
 DuckDB itself reads the text, so nothing depends on how something is spelt. Tables are the listed ones and those that
 the query names itself (``WITH``), where those names are known; rows may be made up by ``range``, ``generate_series``,
 ``unnest`` and ``VALUES``. Files, catalogues and settings are no tables here, whatever the text calls them, and no
-function tells of them.
+function names them.
 """
 
 from __future__ import annotations
@@ -130,5 +130,5 @@ def _check_table(node: dict[str, Any], known: Collection[str], tables: Collectio
     name = str(node.get("table_name", ""))
     if name.casefold() not in known or node.get("schema_name") or node.get("catalog_name"):
         path = [node.get("catalog_name"), node.get("schema_name"), name]
-        told = ".".join(str(part) for part in path if part)
-        raise ValueError(f"{told} is not one of its tables, which are {', '.join(sorted(tables))}")
+        name = ".".join(str(part) for part in path if part)
+        raise ValueError(f"{name} is not one of its tables, which are {', '.join(sorted(tables))}")
