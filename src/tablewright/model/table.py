@@ -58,6 +58,15 @@ class Index:
     def attributes(self) -> tuple[str, ...]:
         return self.partition + self.sort
 
+    @property
+    def projection(self) -> dict[str, Any]:
+        """The projection, as DynamoDB's requests have it."""
+        if self.include is None:
+            return {"ProjectionType": "ALL"}
+        if not self.include:
+            return {"ProjectionType": "KEYS_ONLY"}
+        return {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(self.include)}
+
 
 def GlobalIndex(
     name: str,
@@ -267,13 +276,8 @@ def _key_schema(partition: Sequence[str], sort: Sequence[str]) -> list[dict[str,
 
 
 def _index_definition(index: Index) -> dict[str, Any]:
-    projection: dict[str, Any] = {"ProjectionType": "ALL"}
-    if index.include is not None:
-        projection = {"ProjectionType": "INCLUDE" if index.include else "KEYS_ONLY"}
-        if index.include:
-            projection["NonKeyAttributes"] = list(index.include)
     return {
         "IndexName": index.name,
         "KeySchema": _key_schema(index.partition, index.sort),
-        "Projection": projection,
+        "Projection": index.projection,
     }

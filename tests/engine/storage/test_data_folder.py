@@ -74,7 +74,7 @@ def test_a_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
 def test_the_names_of_new_folders_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that a power cut takes back takes with it what is in it."""
     synced: list[Path] = []
-    monkeypatch.setattr(data_folder, "_sync_folder", synced.append)
+    monkeypatch.setattr(data_folder, "sync_path", synced.append)
     with Engine.open(tmp_path / "a" / "b") as engine:
         create(engine)
     assert {tmp_path, tmp_path / "a", tmp_path / "a" / "b"} <= set(synced)

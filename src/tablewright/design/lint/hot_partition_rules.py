@@ -13,6 +13,7 @@ from tablewright.design.cost.capacity_estimate import CapacityEstimate
 from tablewright.design.cost.hot_keys import hot_keys
 from tablewright.design.cost.monthly_bill import plan_costs
 from tablewright.design.cost.prices import load_prices
+from tablewright.design.lint.field_traits import FieldTraits
 from tablewright.design.lint.lint_context import EntityKey, LintContext
 from tablewright.design.lint.lint_findings import Occurrence, rule
 from tablewright.dynamo.limits import MAX_PARTITION_READ_UNITS, MAX_PARTITION_WRITE_UNITS
@@ -51,69 +52,67 @@ def _fits(load: tuple[float, float], over: int) -> bool:
 @rule("low-cardinality", "A partition key with few values", "warning")
 def low_cardinality(context: LintContext) -> Iterator[Occurrence]:
     """Few values make few partitions, and most of the traffic goes to one of them."""
-    for schema in context.schemas:
-        for key in context.keys(schema):
-            fields = context.fields_of(schema, key.partition)
-            traits = [context.traits(schema, name) for name in fields]
-            if any(trait.few is None for trait in traits) or not _is_partitioned(context, key):
-                continue
-            load = _load(context, key)
-            shards = _shards(context, key)
-            if shards > 1 and (load is None or _fits(load, shards)):
-                continue
-            if load is not None and _fits(load, 1):
-                continue
-            template = context.key_template(schema, key.partition[0])
-            known = [trait.few for trait in traits if trait.few is not None and trait.few > 0]
-            values = f"{max(known)} values" if known and len(known) == len(fields) else "a few values"
-            what = "the key is the same for all items"
-            if fields:
-                what = f"{' and '.join(fields)} has {values}, and most of the traffic goes to one of them"
-            sparse = template is not None and template.is_sparse
-            yield Occurrence(
-                f"{schema.entity.__name__}.{key.partition[0]}",
-                f"{key.place} is partitioned by {template}: {what}. A partition serves "
-                f"{MAX_PARTITION_WRITE_UNITS:,} write units and {MAX_PARTITION_READ_UNITS:,} read units per second"
-                + (f", and the declared peak is {load[1]:,.0f} and {load[0]:,.0f}." if load else "."),
-                f'Shard the key: {key.partition[0]}=sharded("{template}", {_needed(load) if load else 8}); reads '
-                "merge the "
-                "shards." + ("" if load else " Or declare traffic= to show that one partition is enough."),
-                context.where(schema.entity),
-                "advice" if sparse and load is None else None,
-            )
+    for key, traits in _partitioned_keys(context):
+        schema = key.schema
+        if any(trait.few is None for trait in traits):
+            continue
+        load = _load(context, key)
+        shards = _shards(context, key)
+        if shards > 1 and (load is None or _fits(load, shards)):
+            continue
+        if load is not None and _fits(load, 1):
+            continue
+        template = context.key_template(schema, key.partition[0])
+        known = [trait.few for trait in traits if trait.few is not None and trait.few > 0]
+        values = f"{max(known)} values" if known and len(known) == len(traits) else "a few values"
+        what = "the key is the same for all items"
+        if traits:
+            fields = " and ".join(trait.path for trait in traits)
+            what = f"{fields} has {values}, and most of the traffic goes to one of them"
+        sparse = template is not None and template.is_sparse
+        yield Occurrence(
+            f"{schema.entity.__name__}.{key.partition[0]}",
+            f"{key.place} is partitioned by {template}: {what}. A partition serves "
+            f"{MAX_PARTITION_WRITE_UNITS:,} write units and {MAX_PARTITION_READ_UNITS:,} read units per second"
+            + (f", and the declared peak is {load[1]:,.0f} and {load[0]:,.0f}." if load else "."),
+            f'Shard the key: {key.partition[0]}=sharded("{template}", {_needed(load) if load else 8}); reads merge '
+            "the shards." + ("" if load else " Or declare traffic= to show that one partition is enough."),
+            context.where(schema.entity),
+            "advice" if sparse and load is None else None,
+        )
 
 
 @rule("monotonic-partition", "A partition key that advances with time", "warning")
 def monotonic_partition(context: LintContext) -> Iterator[Occurrence]:
     """All writes of a day go to the partition of that day."""
+    for key, traits in _partitioned_keys(context):
+        schema = key.schema
+        moving = [name for attribute in key.partition for name in context.days(schema, attribute)]
+        rest = [trait for trait in traits if trait.path not in moving]
+        if not moving or not all(trait.few is not None for trait in rest):
+            continue
+        load = _load(context, key)
+        shards = _shards(context, key)
+        if (load is None and shards > 1) or (load is not None and _fits(load, shards)):
+            continue
+        template = context.key_template(schema, key.partition[0])
+        yield Occurrence(
+            f"{schema.entity.__name__}.{key.partition[0]}",
+            f"{key.place} is partitioned by {template}, so all writes of a day go to one partition, while the "
+            f"others are idle. A partition serves {MAX_PARTITION_WRITE_UNITS:,} write units per second"
+            + (f", and the declared peak is {load[1]:,.0f}." if load else "."),
+            f'Shard the day: {key.partition[0]}=sharded("{template}", {_needed(load) if load else 8}), or put an '
+            "id before the day." + ("" if load else " Or declare traffic= to show that one partition is enough."),
+            context.where(schema.entity),
+        )
+
+
+def _partitioned_keys(context: LintContext) -> Iterator[tuple[EntityKey, list[FieldTraits]]]:
+    """Keys with the traits of what they are partitioned by; a single item at a constant key is fine, and left out."""
     for schema in context.schemas:
         for key in context.keys(schema):
-            fields = context.fields_of(schema, key.partition)
-            traits = [context.traits(schema, name) for name in fields]
-            moving = [name for attribute in key.partition for name in context.days(schema, attribute)]
-            rest = [trait for trait in traits if trait.path not in moving]
-            if not moving or not all(trait.few is not None for trait in rest) or not _is_partitioned(context, key):
-                continue
-            load = _load(context, key)
-            shards = _shards(context, key)
-            if (load is None and shards > 1) or (load is not None and _fits(load, shards)):
-                continue
-            template = context.key_template(schema, key.partition[0])
-            yield Occurrence(
-                f"{schema.entity.__name__}.{key.partition[0]}",
-                f"{key.place} is partitioned by {template}, so all writes of a day go to one partition, while the "
-                f"others are idle. A partition serves {MAX_PARTITION_WRITE_UNITS:,} write units per second"
-                + (f", and the declared peak is {load[1]:,.0f}." if load else "."),
-                f'Shard the day: {key.partition[0]}=sharded("{template}", {_needed(load) if load else 8}), or put an '
-                "id "
-                "before the day." + ("" if load else " Or declare traffic= to show that one partition is enough."),
-                context.where(schema.entity),
-            )
-
-
-def _is_partitioned(context: LintContext, key: EntityKey) -> bool:
-    """Whether a partition has several items at all; a single item at a constant key is fine."""
-    return bool(context.fields_of(key.schema, key.partition + key.sort))
+            if context.fields_of(schema, key.partition + key.sort):
+                yield key, [context.traits(schema, name) for name in context.fields_of(schema, key.partition)]
 
 
 @rule("hot-partition", "More traffic than a partition serves", "warning")

@@ -130,15 +130,10 @@ def _attribute(table: Table, name: str) -> dict[str, str]:
 
 
 def _index(table: Table, index: Index) -> dict[str, Any]:
-    projection: dict[str, Any] = {"ProjectionType": "ALL"}
-    if index.include is not None:
-        projection = {"ProjectionType": "INCLUDE" if index.include else "KEYS_ONLY"}
-        if index.include:
-            projection["NonKeyAttributes"] = list(index.include)
     return {
         "IndexName": index.name,
         "KeyAttributes": _key(table, index.partition, index.sort),
-        "Projection": projection,
+        "Projection": index.projection,
     }
 
 

@@ -12,6 +12,8 @@ import os
 import sqlite3
 from pathlib import Path
 
+from tablewright.engine.storage.durable_files import sync_path
+
 FORMAT_VERSION = 2
 _DATABASE = "tablewright.db"
 # The first version with several ON CONFLICT clauses in one statement.
@@ -69,7 +71,7 @@ class WriteAheadLog:
         """Return when everything committed so far is on disk; OSError when it may not be."""
         if self._descriptor is None:
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
-            _sync_folder(self._path.parent)
+            sync_path(self._path.parent)
         _sync_data(self._descriptor)
 
     def close(self) -> None:
@@ -80,15 +82,6 @@ class WriteAheadLog:
 
 # Not every platform has fdatasync; fsync does more than is needed.
 _sync_data = getattr(os, "fdatasync", os.fsync)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names of new files durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def resolve_folder(path: str | os.PathLike[str]) -> Path:
@@ -162,7 +155,7 @@ def _make(folder: Path) -> None:
     new = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for place in new:
-        _sync_folder(place.parent)
+        sync_path(place.parent)
 
 
 def _opened(database: str | Path) -> sqlite3.Connection:

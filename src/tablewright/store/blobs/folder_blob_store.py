@@ -8,6 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
+from tablewright.engine.storage.durable_files import sync_path
 from tablewright.store.blobs.blob_store import REFUSED, UNFINISHED, BlobEntry, checked_name, is_blob_name
 from tablewright.store.errors import ServiceError
 
@@ -37,7 +38,7 @@ class FolderBlobStore:
                 file.flush()
                 os.fsync(descriptor)
             os.replace(unfinished, path)
-            _sync_folder(path.parent)
+            sync_path(path.parent)
         except OSError as error:
             with suppress(OSError):
                 unfinished.unlink()
@@ -107,16 +108,7 @@ def _make(folder: Path) -> None:
         place = place.parent
     for made in reversed(new):
         made.mkdir(mode=0o700, exist_ok=True)
-        _sync_folder(made.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_path(made.parent)
 
 
 def _refusal(verb: str, path: Path, error: OSError) -> ServiceError:

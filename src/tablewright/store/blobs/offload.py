@@ -38,7 +38,7 @@ from tablewright.store.blobs.blob_requests import delete_blobs, put_blobs
 from tablewright.store.blobs.blob_store import name_length, new_name
 from tablewright.store.context import Context
 from tablewright.store.errors import LimitExceeded, ServiceError
-from tablewright.store.flow.driver import Flow
+from tablewright.store.flow.driver import Flow, relay
 from tablewright.store.flow.retry import is_undone, retrying
 from tablewright.store.item_description import describe_item
 from tablewright.store.write.planning.item_conditions import version_condition, version_of
@@ -191,19 +191,11 @@ class Offload:
 
     def track_outcome(self, commit: Flow[T]) -> Flow[T]:
         """A commit, of which we want to know whether it may have happened although it is said that it has not."""
-        try:
-            step = next(commit)
-            while True:
-                try:
-                    answer = yield step
-                except ServiceError as error:
-                    self._in_doubt = self._in_doubt or not is_undone(error)
-                    step = commit.throw(error)
-                else:
-                    step = commit.send(answer)
-        except StopIteration as end:
-            result: T = end.value
-            return result
+
+        def failed(error: ServiceError) -> None:
+            self._in_doubt = self._in_doubt or not is_undone(error)
+
+        return relay(commit, on_error=failed)
 
     def committed(self, placed: Sequence[Placement]) -> Flow[None]:
         """Tidy up after a commit."""

@@ -65,6 +65,31 @@ class Backend(Protocol):
         """Release the engine or the connections."""
 
 
+def relay(
+    flow: Flow[T],
+    *,
+    on_sleep: Callable[[], Exception] | None = None,
+    on_error: Callable[[ServiceError], None] = lambda _: None,
+) -> Flow[T]:
+    """The same flow, watched: it is sent an error where it would wait, and its service's errors are noted."""
+    try:
+        step = next(flow)
+        while True:
+            if on_sleep is not None and isinstance(step, Sleep):
+                step = flow.throw(on_sleep())
+                continue
+            try:
+                response = yield step
+            except ServiceError as error:
+                on_error(error)
+                step = flow.throw(error)
+            else:
+                step = flow.send(response)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
 # -- threads and asyncio: what differs between them is here, in pairs ------------------------------------------------
 
 

@@ -13,7 +13,6 @@ first answer that says that writing does not work now (throttling, no permission
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from tablewright.dynamo import Item
 from tablewright.dynamo.expressions.builder import UpdateActions, all_equal, exists
@@ -23,14 +22,12 @@ from tablewright.store.blobs.blob_references import missing_references, referenc
 from tablewright.store.blobs.offload import Offload
 from tablewright.store.context import Context
 from tablewright.store.errors import Cancelled, ServiceError, StoreError
-from tablewright.store.flow.driver import Flow, Sleep
+from tablewright.store.flow.driver import Flow, relay
 from tablewright.store.maintenance.findings import compared
 from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.planning.operation import Planned, WritePlan, action
 from tablewright.store.write.planning.preconditions import Precondition, Refusal
 from tablewright.store.write.unique_values import GuardChange, guard_changes
-
-T = TypeVar("T")
 
 # What is wrong with one item, and says nothing of the others.
 _OF_THE_ITEM = "ValidationException"
@@ -83,7 +80,7 @@ def written_back(context: Context, schemas: Sequence[Schema], items: Sequence[It
             continue
         if id(item) not in known:
             try:
-                known[id(item)] = yield from _without_waiting(_write_back(context, schema, item))
+                known[id(item)] = yield from relay(_write_back(context, schema, item), on_sleep=_Waiting)
             except _Waiting:
                 break
             except ServiceError as error:
@@ -117,22 +114,3 @@ def _write_back(context: Context, schema: Schema, item: Item) -> Flow[Item]:
         # It would not fit, say. Its next write, and ``verify``, report that.
         return item
     return wanted if plan.placement is None else plan.placement.whole(wanted)
-
-
-def _without_waiting(flow: Flow[T]) -> Flow[T]:
-    """A flow that is given up where it would wait."""
-    try:
-        step = next(flow)
-        while True:
-            if isinstance(step, Sleep):
-                step = flow.throw(_Waiting())
-                continue
-            try:
-                answer = yield step
-            except ServiceError as error:
-                step = flow.throw(error)
-            else:
-                step = flow.send(answer)
-    except StopIteration as end:
-        result: T = end.value
-        return result

@@ -46,7 +46,7 @@ from tablewright.store.write.planning.operation import (
     Action,
     Attempt,
     Draws,
-    Operation,
+    EntityOperation,
     Planning,
     WritePlan,
     action,
@@ -135,16 +135,10 @@ def whole_item_plan(
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
-class Create(Operation):
+class Create(EntityOperation):
     """A new item; there must be none yet, or one that has expired."""
 
     name = "create"
-    entity: Entity
-    schema: Schema
-
-    def __init__(self, entity: Entity) -> None:
-        object.__setattr__(self, "entity", entity)
-        object.__setattr__(self, "schema", schema_for(entity, self.name, AN_ENTITY))
 
     def creates(self, fields: Mapping[str, Any]) -> bool:
         identity = self.schema.identity_fields
@@ -179,16 +173,10 @@ def plan_creation(
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
-class Put(Operation):
+class Put(EntityOperation):
     """A whole item, whatever was there before of its entity; with a version, only over the one that was read."""
 
     name = "put"
-    entity: Entity
-    schema: Schema
-
-    def __init__(self, entity: Entity) -> None:
-        object.__setattr__(self, "entity", entity)
-        object.__setattr__(self, "schema", schema_for(entity, self.name, AN_ENTITY))
 
     def plan(self, attempt: Attempt) -> Planning:
         context, schema, entity, found = attempt.context, self.schema, self.entity, attempt.found

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tablewright.dynamo import Item
-from tablewright.model import Entity, ModelError, Schema
-from tablewright.store.argument_checks import AN_ENTITY
+from tablewright.model import Entity, ModelError
 from tablewright.store.context import Context
 from tablewright.store.errors import StoreError
 from tablewright.store.flow.driver import Flow
 from tablewright.store.write.fields.field_updates import FieldUpdates
 from tablewright.store.write.planning.executor import execute
 from tablewright.store.write.planning.item_conditions import is_of_another, live_item, version_of
-from tablewright.store.write.planning.operation import Attempt, Operation, Planning, schema_for
+from tablewright.store.write.planning.operation import Attempt, EntityOperation, Planning
 from tablewright.store.write.planning.preconditions import already_exists, version_conflict
 from tablewright.store.write.planning.write_target import version_read
 from tablewright.store.write.put import managed_values, number_draws, plan_creation
@@ -24,19 +23,16 @@ E = TypeVar("E", bound=Entity)
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
-class Upsert(Operation):
+class Upsert(EntityOperation):
     """An item that is created, or whose fields are set if it is there already; what else it has is kept.
 
     An entity that was never read (version 0) is set over whichever version there is.
     """
 
     name = "upsert"
-    entity: Entity
-    schema: Schema
 
     def __init__(self, entity: Entity) -> None:
-        object.__setattr__(self, "entity", entity)
-        object.__setattr__(self, "schema", schema_for(entity, self.name, AN_ENTITY))
+        EntityOperation.__init__(self, entity)
         for spec in self.schema.numbered:
             if not getattr(entity, spec.name):
                 name = self.schema.entity.__name__

@@ -120,6 +120,18 @@ class Operation(ABC):
         return f"{self.schema.entity.__name__}.{self.name}"
 
 
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class EntityOperation(Operation):
+    """A write of a whole entity."""
+
+    entity: Entity
+    schema: Schema
+
+    def __init__(self, entity: Entity) -> None:
+        object.__setattr__(self, "entity", entity)
+        object.__setattr__(self, "schema", schema_for(entity, self.name, AN_ENTITY))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Planned(Operation):
     """A write that is planned already, and is not planned again."""
