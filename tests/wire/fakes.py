@@ -1,13 +1,19 @@
-"""An engine reduced to what the wire sees of one."""
+"""An engine reduced to what the wire sees of one; a server and a transport as a connection sees them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine import Commit
+from tablewright.wire.connection import Connection
+from tablewright.wire.connection_limits import Limits
+from tablewright.wire.endpoint import Endpoint
+from tablewright.wire.memory_budget import MemoryBudget
+from tablewright.wire.messages import Request
 
 
 class FakeEngine:
@@ -39,3 +45,65 @@ class FakeEngine:
             commit.finish(self.flush_error)
         if self.flush_error is not None:
             raise self.flush_error
+
+
+class FakeHost:
+    """A server without a socket; commits when told to."""
+
+    def __init__(self, engine: FakeEngine) -> None:
+        endpoint = Endpoint(engine)
+        self.respond = endpoint.respond
+        self.limits = Limits(pipelined=3)
+        self.received = MemoryBudget(self.limits.received_bytes, self.limits.allowance_bytes)
+        self.unsent = MemoryBudget(self.limits.unsent_bytes, self.limits.allowance_bytes)
+        self.now = 0.0
+        self.stopping = False
+
+    def failure_response(self, request: Request, cause: BaseException | None, /) -> bytes:
+        raise AssertionError("nothing fails here")
+
+    def when_durable(self, commit: Commit, callback: Callable[[BaseException | None], None], /) -> None:
+        commit.when_durable(callback)
+
+    def connection_opened(self, connection: Connection, /) -> bool:
+        return True
+
+    def connection_closed(self, connection: Connection, /) -> None:
+        pass
+
+
+class FakeTransport:
+    """Remembers what was written to it; the client has yet to read ``unsent`` bytes."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self.closing = False
+        self.unsent = 0
+
+    def write(self, data: bytes) -> None:
+        assert not self.closing
+        self.written += data
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        pass
+
+    def write_eof(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closing = True
+
+    def abort(self) -> None:
+        self.closing = True
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent

@@ -10,83 +10,17 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.engine import Commit
 from tablewright.wire.connection import Connection
-from tablewright.wire.connection_limits import Limits
-from tablewright.wire.endpoint import Endpoint
-from tablewright.wire.memory_budget import MemoryBudget
-from tablewright.wire.messages import Request
 from tablewright.wire.server import EngineConnection
-from tests.wire.fakes import FakeEngine
+from tests.wire.fakes import FakeEngine, FakeHost, FakeTransport
 from tests.wire.http import request
 
 PUT = b"DynamoDB_20120810.PutItem"
 
 
-class Host:
-    """A server without a socket; commits when told to."""
-
-    def __init__(self, engine: FakeEngine) -> None:
-        endpoint = Endpoint(engine)
-        self.respond = endpoint.respond
-        self.limits = Limits(pipelined=3)
-        self.received = MemoryBudget(self.limits.received_bytes, self.limits.allowance_bytes)
-        self.unsent = MemoryBudget(self.limits.unsent_bytes, self.limits.allowance_bytes)
-        self.now = 0.0
-        self.stopping = False
-
-    def failure_response(self, request: Request, cause: BaseException | None, /) -> bytes:
-        raise AssertionError("nothing fails here")
-
-    def when_durable(self, commit: Commit, callback: Callable[[BaseException | None], None], /) -> None:
-        commit.when_durable(callback)
-
-    def connection_opened(self, connection: Connection, /) -> bool:
-        return True
-
-    def connection_closed(self, connection: Connection, /) -> None:
-        pass
-
-
-class Transport:
-    """Remembers what was written to it."""
-
-    def __init__(self) -> None:
-        self.written = b""
-        self.closing = False
-
-    def write(self, data: bytes) -> None:
-        assert not self.closing
-        self.written += data
-
-    def set_write_buffer_limits(self, high: int) -> None:
-        pass
-
-    def write_eof(self) -> None:
-        pass
-
-    def close(self) -> None:
-        self.closing = True
-
-    def abort(self) -> None:
-        self.closing = True
-
-    def is_closing(self) -> bool:
-        return self.closing
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-
-def connect() -> tuple[FakeEngine, Connection, Transport]:
-    engine, transport = FakeEngine(), Transport()
-    connection = EngineConnection(cast(Any, Host(engine)))
+def connect() -> tuple[FakeEngine, Connection, FakeTransport]:
+    engine, transport = FakeEngine(), FakeTransport()
+    connection = EngineConnection(cast(Any, FakeHost(engine)))
     connection.connection_made(cast(asyncio.BaseTransport, transport))
     return engine, connection, transport
 

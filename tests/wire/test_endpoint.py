@@ -13,7 +13,7 @@ import pytest
 
 from tablewright.dynamo import ConditionalCheckFailedException, TransactionCanceledException, ValidationException
 from tablewright.wire.messages import accepted_coding
-from tablewright.wire.operation_targets import OPERATION_BY_TARGET
+from tablewright.wire.operation_targets import OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tests.wire.fakes import FakeEngine
 from tests.wire.http import Client, Response, request
 
@@ -210,19 +210,64 @@ def test_a_large_answer_is_compressed_on_demand(http: Client, engine: FakeEngine
     [
         (b"gzip", b"gzip"),
         (b"GZIP", b"gzip"),
+        (b"x-gzip", b"gzip"),
         (b"deflate, gzip", b"gzip"),
         (b"gzip;q=0.5, deflate", b"deflate"),
+        (b"gzip; q=0.5 ,deflate;q=0.6", b"deflate"),
         (b"gzip;q=0, deflate;q=0", None),
         (b"*", b"gzip"),
         (b"gzip;q=0, *", b"deflate"),
+        (b"br, *;q=0.1", b"gzip"),
         (b"identity", None),
+        (b"identity, gzip;q=0.5", None),
+        (b"identity;q=0.5, gzip", b"gzip"),
+        (b"identity, gzip", b"gzip"),
+        (b"identity, *;q=0.5", None),
         (b"", None),
         (b"gzip;q=x", None),
+        (b"gzip;q=nan", None),
+        (b"gzip;q=-1", None),
+        (b"gzip;q=0.001", b"gzip"),
+        (b"gzip;level=9;q=0", None),
         (b"br", None),
+        (b"*;q=0", None),
+        (b"identity;q=0", None),
     ],
 )
 def test_the_client_chooses_the_coding(accept: bytes, coding: bytes | None) -> None:
-    assert accepted_coding(accept) == coding
+    assert accepted_coding(accept) == (coding, False)
+
+
+@pytest.mark.parametrize(
+    ("accept", "coding"),
+    [
+        (b"identity;q=0, gzip", b"gzip"),
+        (b"identity;q=0, *", b"gzip"),
+        (b"deflate, *;q=0", b"deflate"),
+        (b"gzip;q=0.1, identity;q=0.0", b"gzip"),
+    ],
+)
+def test_a_client_may_insist_on_a_coding(http: Client, accept: bytes, coding: bytes) -> None:
+    assert accepted_coding(accept) == (coding, True)
+    response = http.ask(request(b'{"Limit":1}', accept_encoding=accept))
+    assert response.headers["content-encoding"] == coding.decode()
+    response.check_sum()
+    assert zlib.decompress(response.body, wbits=47) == b'{"Limit":1}'
+
+
+def test_the_header_may_come_in_several_lines(http: Client, engine: FakeEngine) -> None:
+    engine.answers["Scan"] = b"x" * 2000
+    data = request(target=b"DynamoDB_20120810.Scan", accept_encoding=b"gzip;q=0.5")
+    data = data.replace(b"\r\n\r\n", b"\r\nAccept-Encoding: br\r\naccept-encoding: deflate;q=0.7\r\n\r\n")
+    assert http.ask(data).headers["content-encoding"] == "deflate"
+
+
+@pytest.mark.parametrize("operation", ["TagResource", "UntagResource"])
+def test_tagging_is_answered_without_a_body(http: Client, engine: FakeEngine, operation: str) -> None:
+    engine.answers[operation] = b"{}"
+    response = http.ask(request(target=b"DynamoDB_20120810." + operation.encode()))
+    assert (response.status, response.body) == (200, b"")
+    assert response.headers["content-length"] == response.headers["x-amz-crc32"] == "0"
 
 
 RAW_DEFLATE = zlib.compressobj(wbits=-15)
@@ -232,11 +277,12 @@ RAW_DEFLATE = zlib.compressobj(wbits=-15)
     ("coding", "body"),
     [
         (b"gzip", gzip.compress(b'{"Limit":7}', mtime=0)),
+        (b"gzip", gzip.compress(b'{"Limi') + gzip.compress(b"") + gzip.compress(b't":7}')),
         (b"deflate", zlib.compress(b'{"Limit":7}')),
         (b"deflate", RAW_DEFLATE.compress(b'{"Limit":7}') + RAW_DEFLATE.flush()),
         (b"identity", b'{"Limit":7}'),
     ],
-    ids=["gzip", "zlib", "raw deflate", "identity"],
+    ids=["gzip", "gzip in members", "zlib", "raw deflate", "identity"],
 )
 def test_a_compressed_body_is_decompressed(http: Client, engine: FakeEngine, coding: bytes, body: bytes) -> None:
     assert http.ask(request(body, content_encoding=coding)).status == 200
@@ -248,7 +294,11 @@ def test_a_compressed_body_is_decompressed(http: Client, engine: FakeEngine, cod
     [
         (b"gzip", b"{}"),
         (b"gzip", gzip.compress(b"{}", mtime=0)[:-6]),
+        (b"gzip", gzip.compress(b"{}") + b"more"),
+        (b"gzip", gzip.compress(b"{") + gzip.compress(b"}")[:-1]),
+        (b"gzip", gzip.compress(b"{}") + gzip.compress(b"") * 10_000),
         (b"deflate", b"\xff" * 9),
+        (b"deflate", zlib.compress(b"{}") + b"more"),
         (b"br", b"{}"),
     ],
 )
@@ -256,12 +306,21 @@ def test_a_body_that_cannot_be_decompressed_is_a_serialization_error(http: Clien
     assert error_of(http.ask(request(body, content_encoding=coding))) == {"__type": CORAL + "SerializationException"}
 
 
-def test_a_decompression_bomb_is_too_large(http: Client, engine: FakeEngine) -> None:
-    bomb = gzip.compress(b" " * (64 << 20))
+@pytest.mark.parametrize("members", [1, 5])
+def test_a_decompression_bomb_is_too_large(http: Client, engine: FakeEngine, members: int) -> None:
+    bomb = gzip.compress(b" " * ((20 << 20) // members)) * members
     assert len(bomb) < 100_000
     assert http.ask(request(bomb, content_encoding=b"gzip")).status == 413
     assert engine.calls == []
     assert http.ask(request()).status == 200
+
+
+def test_the_operations_without_output_are_those_of_the_service_model() -> None:
+    import botocore.session
+
+    model = botocore.session.Session().get_service_model("dynamodb")
+    silent = {name for name in model.operation_names if model.operation_model(name).output_shape is None}
+    assert silent == WITHOUT_OUTPUT
 
 
 @pytest.mark.parametrize("service", ["dynamodb", "dynamodbstreams"])

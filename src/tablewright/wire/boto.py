@@ -35,7 +35,7 @@ from tablewright.dynamo import DynamoError, InternalServerError
 from tablewright.engine import Commit
 from tablewright.wire.endpoint import EngineLike
 from tablewright.wire.messages import http_date, next_request_id
-from tablewright.wire.operation_targets import OPERATION_BY_TARGET
+from tablewright.wire.operation_targets import OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tablewright.wire.response_parsing import Parser, parser_for
 
 __all__ = ["client", "patch", "resource", "streams_client"]
@@ -159,7 +159,7 @@ class _Transport:
             parse = self._parsers.get(model.name)
             if parse is None:
                 parse = self._parsers[model.name] = parser_for(model.output_shape)
-            parsed = parse(orjson.loads(body))
+            parsed = parse(orjson.loads(body) if body else {})
         else:
             parsed = _parse_error(model, status, body, headers)
         parsed["ResponseMetadata"] = {
@@ -189,7 +189,7 @@ class _Transport:
                 _wait_durable(self._engine, commit)
         except DynamoError as error:
             return error.status, orjson.dumps(error.body()), error.code
-        return 200, body, None
+        return 200, b"" if operation in WITHOUT_OUTPUT else body, None
 
 
 def _wait_durable(engine: EngineLike, commit: Commit) -> None:

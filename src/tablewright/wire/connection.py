@@ -144,7 +144,7 @@ class Connection(asyncio.Protocol):
             # The parser passes on complete header fields only: count what it may have buffered.
             self._open_head_size += len(data)
             if self._open_head_size > self._limits.head_bytes:
-                self._refuse(431)
+                self._refuse(400)
 
     def _ignore_upgrade(self) -> None:
         """Ignores an offer to upgrade to another protocol, as HTTP allows: reads the request without it.
@@ -203,14 +203,14 @@ class Connection(asyncio.Protocol):
         self._request.url += url
         self._head_size += len(url)
         if self._head_size > self._limits.head_bytes:
-            raise _Refused(414)
+            raise _Refused(400)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_size += len(name) + len(value)
         self._head_fields += 1
         headers = self._request.headers
         if self._head_size > self._limits.head_bytes or self._head_fields > self._limits.head_fields:
-            raise _Refused(431)
+            raise _Refused(400)
         if not self._reading_head:
             return  # a trailer: nothing that was checked before the body may change after it
         name = name.lower()

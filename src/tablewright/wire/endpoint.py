@@ -26,7 +26,7 @@ from tablewright.dynamo import DynamoError, InternalServerError, SerializationEx
 from tablewright.engine import Commit
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
 from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render
-from tablewright.wire.operation_targets import OPERATION_BY_TARGET
+from tablewright.wire.operation_targets import OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tablewright.wire.sigv4 import check_complete
 
 MAX_BODY: Final = 16 * 1024 * 1024
@@ -91,6 +91,8 @@ class Endpoint:
             if not request.body:
                 raise SerializationException
             body, commit = self._execute(operation, document)
+            if operation in WITHOUT_OUTPUT:
+                body = b""
             return render(request, 200, body, content_type), commit
         except DynamoError as error:
             return render(request, error.status, orjson.dumps(error.body()), content_type), error.commit

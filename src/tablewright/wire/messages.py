@@ -9,6 +9,7 @@ compression, where the client asked for it).
 from __future__ import annotations
 
 import os
+import re
 import time
 import zlib
 from email.utils import formatdate
@@ -26,6 +27,13 @@ _UNAVAILABLE: Final = (
 # Below about one network segment compression costs more than it saves; the service leaves small
 # bodies alone as well.
 COMPRESS_FROM: Final = 1024
+
+_WEIGHT: Final = re.compile(rb"0(\.\d{0,3})?|1(\.0{0,3})?")
+
+# The gzip container, of which a body may have several in a row, each compressed on its own.
+_GZIP: Final = 31
+_MOST_MEMBERS: Final = 64
+_PIECE: Final = 64 * 1024
 
 STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _RESPONSE: Final = (
@@ -99,9 +107,9 @@ def render(
 ) -> bytes:
     """The bytes of a response to ``request``; ``extra_headers`` are whole lines."""
     headers = request.headers
-    if b"accept-encoding" in headers and len(body) >= COMPRESS_FROM:
-        coding = accepted_coding(headers[b"accept-encoding"])
-        if coding is not None:
+    if b"accept-encoding" in headers and body:
+        coding, required = accepted_coding(headers[b"accept-encoding"])
+        if coding is not None and (required or len(body) >= COMPRESS_FROM):
             body = compress(body, coding)
             extra_headers += b"Content-Encoding: %b\r\n" % coding
     extra_headers += request.cors
@@ -140,24 +148,27 @@ def render_unavailable(request: Request) -> bytes:
     return render(request, 503, _UNAVAILABLE, JSON_1_0)
 
 
-def accepted_coding(accept_encoding: bytes) -> bytes | None:
-    """The content coding that the client prefers of those supported, or None for the body as it is."""
+def accepted_coding(accept_encoding: bytes) -> tuple[bytes | None, bool]:
+    """The content coding that the client prefers, None for the body as it is; and whether it has to be encoded."""
     weights: dict[bytes, float] = {}
     for entry in accept_encoding.lower().split(b","):
-        coding, _, parameter = entry.partition(b";")
-        name, _, weight = parameter.strip().partition(b"=")
-        try:
-            weights[coding.strip()] = float(weight) if name == b"q" else 1.0
-        except ValueError:
-            weights[coding.strip()] = 0.0
+        coding, *parameters = (part.strip() for part in entry.split(b";"))
+        text = next((each[2:] for each in parameters if each.startswith(b"q=")), b"1")
+        weights[coding] = float(text) if _WEIGHT.fullmatch(text) else 0.0
+    if b"x-gzip" in weights:
+        weights.setdefault(b"gzip", weights[b"x-gzip"])
     others = weights.get(b"*", 0.0)
     best = max((b"gzip", b"deflate"), key=lambda coding: weights.get(coding, others))
-    return best if weights.get(best, others) > 0 else None
+    weight = weights.get(best, others)
+    # As it is, it is always acceptable unless that is excluded; and preferred only if it is said to be.
+    as_it_is = weights.get(b"identity", 0.0)
+    excluded = as_it_is == 0.0 and (b"identity" in weights or (b"*" in weights and others == 0.0))
+    return (best, excluded) if weight > 0 and weight >= as_it_is else (None, False)
 
 
 def compress(body: bytes, coding: bytes) -> bytes:
     # Level 1: the event loop waits for this, and most of the gain is in the first level.
-    compressor = zlib.compressobj(level=1, wbits=31 if coding == b"gzip" else 15)
+    compressor = zlib.compressobj(level=1, wbits=_GZIP if coding == b"gzip" else 15)
     return compressor.compress(body) + compressor.flush()
 
 
@@ -171,7 +182,7 @@ def decompress(body: bytes | bytearray, coding: bytes, limit: int) -> bytes | by
     if coding in (b"", b"identity"):
         return body
     if coding in (b"gzip", b"x-gzip"):
-        windows: tuple[int, ...] = (31,)
+        windows: tuple[int, ...] = (_GZIP,)
     elif coding == b"deflate":
         # The zlib container by the standard; bare deflate from clients that took the name literally.
         windows = (15, -15)
@@ -186,11 +197,23 @@ def decompress(body: bytes | bytearray, coding: bytes, limit: int) -> bytes | by
 
 
 def _inflate(body: bytes | bytearray, window: int, limit: int) -> bytes:
-    inflater = zlib.decompressobj(wbits=window)
-    # Never more than one byte past the limit is produced, whatever the body would expand to.
-    decoded = inflater.decompress(body, limit + 1)
-    if len(decoded) > limit:
-        raise BodyTooLarge
-    if not inflater.eof:
-        raise zlib.error("incomplete body")
-    return decoded
+    """Decompresses piece by piece: never more than one byte past the limit is produced, whatever there would be."""
+    view, at = memoryview(body), 0
+    parts: list[bytes] = []
+    size = members = 0
+    while at < len(view):
+        members += 1
+        if members > (_MOST_MEMBERS if window == _GZIP else 1):
+            raise zlib.error("data after the end")
+        inflater = zlib.decompressobj(wbits=window)
+        while at < len(view) and not inflater.eof:
+            piece = view[at : at + _PIECE]
+            part = inflater.decompress(piece, limit + 1 - size)
+            at += len(piece) - len(inflater.unconsumed_tail) - len(inflater.unused_data)
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise BodyTooLarge
+        if not inflater.eof:
+            raise zlib.error("incomplete body")
+    return b"".join(parts)

@@ -26,6 +26,9 @@ _DYNAMODB: Final = """
 
 _STREAMS: Final = "DescribeStream GetRecords GetShardIterator ListStreams"
 
+WITHOUT_OUTPUT: Final = frozenset({"TagResource", "UntagResource"})
+"""The operations whose response has no body, not even an empty document."""
+
 OPERATION_BY_TARGET: Final[dict[bytes, str]] = {
     f"{prefix}.{name}".encode(): name
     for prefix, names in (("DynamoDB_20120810", _DYNAMODB), ("DynamoDBStreams_20120810", _STREAMS))
