@@ -112,3 +112,12 @@ def test_go_sdk(tablewright_server: str, project: Path) -> None:
     fetch(["go", "mod", "tidy"], project)
     build(["go", "build", "-o", "session", "."], project)
     assert_session(["./session"], project, tablewright_server)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(FETCH + BUILD + RUN)
+@needs("cargo")
+def test_rust_sdk(tablewright_server: str, project: Path) -> None:
+    fetch(["cargo", "fetch"], project)
+    build(["cargo", "build", "--offline", "--quiet"], project, CARGO_BUILD_JOBS="1", CARGO_TARGET_DIR="target")
+    assert_session(["target/debug/session"], project, tablewright_server)
