@@ -17,7 +17,7 @@ from tablewright.store import AsyncStore, InvalidCursor, Page, ServiceError, Sto
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Request, Response, run
-from tablewright.store.flow.retry import ATTEMPTS
+from tablewright.store.flow.retry import MAX_REQUEST_ATTEMPTS
 from tablewright.store.read.batch_get import batch_get
 from tablewright.wire import serve_in_thread
 from tests.clocks import Clock
@@ -150,7 +150,7 @@ def test_unprocessed_keys_are_not_asked_for_for_ever(engine: Engine, clock: Cloc
     flow = batch_get(Context(entropy=Hasty()), [("t", {"id": {"S": "1"}})], "Call.itself")
     with pytest.raises(ServiceError, match=r"1 keys of Call\.itself were left unprocessed"):
         run(flow, backend)
-    assert len(backend.batches) == ATTEMPTS
+    assert len(backend.batches) == MAX_REQUEST_ATTEMPTS
 
 
 # -- asyncio --------------------------------------------------------------------------------------------------------

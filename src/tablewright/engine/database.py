@@ -169,7 +169,7 @@ class Database:
             if not table.has_derived_rows:
                 return
         before = None if old is None else old.item
-        self._move_entries(table, key, rowid, before, new)
+        self._replace_entries(table, key, rowid, before, new)
         if table.view_type is not None and not (before is not None and new is not None and same_item(before, new)):
             self._log(table, old, new, data, principal)
 
@@ -183,7 +183,7 @@ class Database:
             rowid = displaced.lastrowid
         return rowid
 
-    def _move_entries(self, table: Table, key: bytes, rowid: int, before: Item | None, after: Item | None) -> None:
+    def _replace_entries(self, table: Table, key: bytes, rowid: int, before: Item | None, after: Item | None) -> None:
         execute = self.storage.execute
         # Most changes touch no key, and comparing values is cheaper than encoding keys.
         if before is None or after is None or not _agree(before, after, table.index_key_names):

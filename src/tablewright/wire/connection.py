@@ -37,7 +37,7 @@ from tablewright.wire.memory_budget import Account, MemoryBudget
 from tablewright.wire.messages import Request
 
 
-class Host(Protocol):
+class ConnectionHost(Protocol):
     """What a connection needs of the server it belongs to."""
 
     limits: Limits
@@ -70,7 +70,7 @@ class PendingResponse:
 
 
 class Connection(asyncio.Protocol):
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ConnectionHost) -> None:
         self._host = host
         self._limits = host.limits
         self._transport: asyncio.Transport | None = None

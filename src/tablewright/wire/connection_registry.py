@@ -16,7 +16,7 @@ _WORTH_RELEASING: Final = 16 * 1024 * 1024
 
 
 class ConnectionRegistry:
-    """The host of connections (``connection.Host``)."""
+    """The host of connections (``connection.ConnectionHost``)."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits

@@ -33,7 +33,7 @@ from tablewright.wire.messages import Request, render_error, render_unavailable
 
 _log = logging.getLogger("tablewright.wire")
 
-Durable = Callable[[BaseException | None], None]
+DurableCallback = Callable[[BaseException | None], None]
 
 
 class EngineConnection(Connection):
@@ -89,7 +89,7 @@ class Server(ConnectionRegistry):
         self._flush_scheduled = False
         self._arrivals = self._arrivals_seen = 0
         self._open_commit: Commit | None = None
-        self._waiting: list[Durable] = []
+        self._waiting: list[DurableCallback] = []
 
     @property
     def url(self) -> str:
@@ -133,7 +133,7 @@ class Server(ConnectionRegistry):
         if not self._connections and self.stopping:
             self._all_left.set()
 
-    def when_durable(self, commit: Commit, callback: Durable) -> None:
+    def when_durable(self, commit: Commit, callback: DurableCallback) -> None:
         """Calls back on the event loop once ``commit`` is on disk, with the error where it is not."""
         if commit is self._open_commit:
             self._waiting.append(callback)
@@ -166,7 +166,7 @@ class Server(ConnectionRegistry):
             # Those who wait for this commit get the error through their callbacks.
             _log.exception("a commit failed")
 
-    def _committed(self, commit: Commit, waiting: list[Durable], error: BaseException | None) -> None:
+    def _committed(self, commit: Commit, waiting: list[DurableCallback], error: BaseException | None) -> None:
         if threading.get_ident() != self._thread_id:
             # Another thread of this process uses the engine as well, and its flush included ours.
             self._loop.call_soon_threadsafe(self._committed, commit, waiting, error)

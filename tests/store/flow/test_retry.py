@@ -10,7 +10,7 @@ import pytest
 from tablewright.store.context import Context
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Request, Response, Sleep, run
-from tablewright.store.flow.retry import ATTEMPTS, backoff, is_transient, retrying
+from tablewright.store.flow.retry import MAX_REQUEST_ATTEMPTS, backoff, is_transient, retrying
 
 REQUEST = Request("GetItem", {"TableName": "t"}, "Call.by_id")
 
@@ -91,7 +91,7 @@ def test_there_is_an_end_to_trying() -> None:
     service = Busy()
     with pytest.raises(ServiceError, match="ThrottlingException"):
         run(retrying(Context(entropy=Hasty()), REQUEST), service)
-    assert service.requests == ATTEMPTS
+    assert service.requests == MAX_REQUEST_ATTEMPTS
 
 
 def test_the_wait_is_anything_up_to_a_ceiling_that_doubles_to_a_limit() -> None:

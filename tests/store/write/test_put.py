@@ -20,7 +20,7 @@ from tablewright.store import (
 )
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Request, Response, Sleep
-from tablewright.store.flow.retry import ATTEMPTS
+from tablewright.store.flow.retry import MAX_REQUEST_ATTEMPTS
 from tablewright.store.write.batch_write import write_many
 from tests.store.bench import Bench
 from tests.store.flows import drive
@@ -325,7 +325,7 @@ def test_a_service_that_processes_nothing_is_given_up_on() -> None:
 
     with pytest.raises(Conflict, match="too busy: 1 items are left"):
         drive(write_many(Context(), [a_player()]), process_nothing)
-    assert len(requests) == ATTEMPTS
+    assert len(requests) == MAX_REQUEST_ATTEMPTS
 
 
 def test_sessions_expire_unseen(written: Bench) -> None:

@@ -18,7 +18,7 @@ from tablewright.store import (
 )
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Request, Response
-from tablewright.store.write.planning.executor import ATTEMPTS
+from tablewright.store.write.planning.executor import MAX_PLAN_ATTEMPTS
 from tablewright.store.write.update import update
 from tests.store.bench import Bench
 from tests.store.flows import drive
@@ -295,7 +295,7 @@ def test_a_write_that_others_always_outrun_is_given_up(written: Bench, player: P
 
     with pytest.raises(Conflict, match="others keep changing the item"):
         drive(update(context, BY_ID, name="Bea"), outrun)
-    assert writes == ATTEMPTS
+    assert writes == MAX_PLAN_ATTEMPTS
     assert stored(written).name == "Ada"
 
 

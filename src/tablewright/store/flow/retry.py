@@ -10,7 +10,7 @@ from tablewright.store.context import Context
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Flow, Request, Response, Sleep
 
-ATTEMPTS = 8
+MAX_REQUEST_ATTEMPTS = 8
 _FIRST_CEILING = 0.05
 _MAX_CEILING = 5.0
 
@@ -74,7 +74,7 @@ _METERED = frozenset(
 _REMEDY = "store.ensure_tables(...) creates it"
 
 
-def retrying(context: Context, request: Request, attempts: int = ATTEMPTS) -> Flow[Response]:
+def retrying(context: Context, request: Request, attempts: int = MAX_REQUEST_ATTEMPTS) -> Flow[Response]:
     """Send a request, and retry it while it fails for a temporary reason; reports consumed capacity to the hook."""
     hook = context.on_capacity
     if hook is not None and request.operation in _METERED:

@@ -1,7 +1,7 @@
 """A pass over a table that verifies it, and may repair it: what it is about, what it has found, how it commits repairs.
 
 A repair changes an item only under the condition that what it was derived from is still the same; otherwise it is
-``Changed``, and looked at again, ``ATTEMPTS`` times at most.
+``Changed``, and looked at again, ``MAX_REPAIR_ATTEMPTS`` times at most.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tablewright.store.write.planning.executor import execute_all
 from tablewright.store.write.planning.operation import Planned, WritePlan
 from tablewright.store.write.planning.preconditions import Precondition
 
-__all__ = ["ATTEMPTS", "Changed", "RepairPass", "has_changed"]
+__all__ = ["MAX_REPAIR_ATTEMPTS", "Changed", "RepairPass", "has_changed"]
 
-ATTEMPTS = 5
+MAX_REPAIR_ATTEMPTS = 5
 _MAX_FINDINGS = 1000
 
 

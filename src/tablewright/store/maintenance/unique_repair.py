@@ -17,7 +17,7 @@ from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import backoff, retrying
 from tablewright.store.item_description import describe_item
 from tablewright.store.maintenance.findings import Fault, Finding, Remedy, guard_at, guard_finding, key_text
-from tablewright.store.maintenance.repair_pass import ATTEMPTS, Changed, RepairPass, has_changed
+from tablewright.store.maintenance.repair_pass import MAX_REPAIR_ATTEMPTS, Changed, RepairPass, has_changed
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.read.visibility import is_expired
 from tablewright.store.write.planning.operation import Action, WritePlan, action
@@ -40,7 +40,7 @@ def guards_of(repair_pass: RepairPass, items: Sequence[tuple[Schema, Item]]) -> 
 def _guard(repair_pass: RepairPass, schema: Schema, key: Item, guard_key: Item) -> Flow[None]:
     """Look at an item and the guard of one of its values at one moment, and repair the guard."""
     finding: Finding | None = None
-    for attempt in range(1, ATTEMPTS + 1):
+    for attempt in range(1, MAX_REPAIR_ATTEMPTS + 1):
         item, stored = yield from _snapshot(repair_pass, key, guard_key)
         wanted = None if item is None else guard_at(schema, item, guard_key)
         if item is None or wanted is None or stored == wanted or is_expired(schema, item, repair_pass.context.clock()):
@@ -90,7 +90,7 @@ def _stray(repair_pass: RepairPass, schema: Schema, guard: Item) -> Flow[None]:
     finding = Finding(
         Fault.STRAY_GUARD, schema.entity.__name__, describe_item(schema, owner_key), "", None, key_text(key)
     )
-    for attempt in range(1, ATTEMPTS + 1):
+    for attempt in range(1, MAX_REPAIR_ATTEMPTS + 1):
         owner, stored = yield from _snapshot(repair_pass, owner_key, key)
         has_it = owner is not None and guard_at(schema, owner, key) is not None
         if stored is None or stored.get(OWNER) != guard[OWNER] or has_it:

@@ -34,7 +34,7 @@ from tablewright.store.flow.driver import Flow, Request
 from tablewright.store.flow.retry import backoff, retrying
 from tablewright.store.item_description import describe_item
 from tablewright.store.maintenance.findings import Fault, Finding, Progress, Remedy, Report, compared
-from tablewright.store.maintenance.repair_pass import ATTEMPTS, Changed, RepairPass, has_changed
+from tablewright.store.maintenance.repair_pass import MAX_REPAIR_ATTEMPTS, Changed, RepairPass, has_changed
 from tablewright.store.maintenance.unique_repair import guards_of, strays
 from tablewright.store.maintenance.write_back import plan_upgrade
 from tablewright.store.read.batch_get import batch_get
@@ -146,7 +146,7 @@ class _Verification(RepairPass):
     def _item(self, schema: Schema, item: Item) -> Flow[Item | None]:
         """Check one item, and repair it; the item as it is then, None if it is not to be trusted."""
         findings: list[Finding] = []
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, MAX_REPAIR_ATTEMPTS + 1):
             try:
                 item, findings, wanted = yield from self._compared(schema, item)
             except BlobLost as lost:

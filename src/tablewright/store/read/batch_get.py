@@ -10,7 +10,7 @@ from tablewright.dynamo.limits import MAX_BATCH_GET_KEYS
 from tablewright.store.context import Context
 from tablewright.store.errors import ServiceError
 from tablewright.store.flow.driver import Flow, Request
-from tablewright.store.flow.retry import ATTEMPTS, backoff, retrying
+from tablewright.store.flow.retry import MAX_REQUEST_ATTEMPTS, backoff, retrying
 from tablewright.store.read.planning.key_range import comparable
 
 # The name of a table, and a primary key.
@@ -56,7 +56,7 @@ def _read(
         unprocessed = response.get("UnprocessedKeys") or {}
         if unprocessed:
             failures = 0 if progress else failures + 1
-            if failures >= ATTEMPTS:
+            if failures >= MAX_REQUEST_ATTEMPTS:
                 count = sum(len(request["Keys"]) for request in unprocessed.values())
                 raise ServiceError(
                     "ProvisionedThroughputExceededException", f"{count} keys of {pattern} were left unprocessed"

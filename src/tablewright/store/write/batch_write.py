@@ -19,7 +19,7 @@ from tablewright.store.blobs.offload import Offload, Placement
 from tablewright.store.context import Context
 from tablewright.store.errors import Conflict, ServiceError
 from tablewright.store.flow.driver import Flow, Request
-from tablewright.store.flow.retry import ATTEMPTS, backoff, retrying
+from tablewright.store.flow.retry import MAX_REQUEST_ATTEMPTS, backoff, retrying
 from tablewright.store.read.batch_get import batch_get
 from tablewright.store.write.planning.commit import in_words
 from tablewright.store.write.planning.operation import schema_for
@@ -137,6 +137,6 @@ def _write_all(context: Context, writes: list[_Write], pattern: str) -> Flow[Non
             failures = 0
             continue
         failures = failures + 1 if len(rest) == len(chunk) else 1
-        if failures >= ATTEMPTS:
+        if failures >= MAX_REQUEST_ATTEMPTS:
             raise Conflict(f"the service is too busy: {len(writes)} items are left to be written")
         yield backoff(context, failures)

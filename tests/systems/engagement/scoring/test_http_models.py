@@ -16,7 +16,7 @@ from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.delivery.outbound_http import Outbound
 from tablewright.systems.engagement.model import Candidate, Run, RunState, Subject
 from tablewright.systems.engagement.reactive import Event, Reactive
-from tablewright.systems.engagement.scoring.http_models import FAILURES, MAX_ATTEMPTS, REST, Endpoints
+from tablewright.systems.engagement.scoring.http_models import FAILURES, MAX_CALL_ATTEMPTS, REST, Endpoints
 from tablewright.systems.engagement.scoring.pipeline import Pipeline
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import ModelFailed, Scorer
@@ -181,7 +181,7 @@ def test_what_passes_is_tried_again_and_what_does_not_is_not(workshop: Workshop)
     def answer(asked: Asked) -> Reply:
         first = asked.json["customers"][0]["customerId"]
         failures[first] = failures.get(first, 0) + 1
-        if first == "c-000" and failures[first] < MAX_ATTEMPTS:
+        if first == "c-000" and failures[first] < MAX_CALL_ATTEMPTS:
             return 503, b"busy"
         if first == "c-010":
             return 400, b"no"
@@ -191,7 +191,7 @@ def test_what_passes_is_tried_again_and_what_does_not_is_not(workshop: Workshop)
 
     with Web(answer) as web:
         run = workshop.run(workshop.put(over_http(web)))
-    assert failures == {"c-000": MAX_ATTEMPTS, "c-010": 1, "c-020": 1}
+    assert failures == {"c-000": MAX_CALL_ATTEMPTS, "c-010": 1, "c-020": 1}
     assert run.errors == {"remote: it answered 400": 10, "remote: it answered 302": 10}
     assert {asked.path for asked in web.asked} == {"/score"}
 
@@ -202,7 +202,7 @@ def test_an_endpoint_that_is_down_is_left_alone_and_the_run_goes_on(workshop: Wo
     with Web(lambda asked: (500, b"")) as web:
         run = workshop.run(workshop.put(over_http(web, batchSize=2)))
     assert (run.state, run.counts.failed) == (RunState.COMPLETED, 40)
-    assert len(web.asked) == FAILURES * MAX_ATTEMPTS
+    assert len(web.asked) == FAILURES * MAX_CALL_ATTEMPTS
     assert run.errors == {
         "remote: it answered 500": 2 * FAILURES,
         "remote: it failed too often, and is left alone for a while": 40 - 2 * FAILURES,

@@ -5,7 +5,7 @@
        └──────────── what was found, how far sequences are ◀──── refused ◀──────┘
 
 An error that is certain ends it at once, as ``Cancelled`` with a reason for each operation; what is merely out of date
-is tried ``ATTEMPTS`` times.
+is tried ``MAX_PLAN_ATTEMPTS`` times.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tablewright.store.write.sequence import Draw, Identity, Sequences
 from tablewright.store.write.unique_values import GuardChange
 
 # How often a write is planned before it is given up.
-ATTEMPTS = 12
+MAX_PLAN_ATTEMPTS = 12
 # From so many on, waits do not grow: each time somebody else has got through, so there is nothing to wait out.
 _MAX_BACKOFF_STEP = 4
 
@@ -82,7 +82,7 @@ def _execute(context: Context, operations: Sequence[Operation], pattern: str, of
     attempts = [Attempt(context, offload) for _ in operations]
     numbered = [operation for operation in operations if operation.schema.numbered]
     numbering = _Numbering(context, operations, pattern) if numbered else None
-    for number in range(ATTEMPTS):
+    for number in range(MAX_PLAN_ATTEMPTS):
         if number > 1:
             yield backoff(context, min(number - 1, _MAX_BACKOFF_STEP))
         plans = yield from _plan(operations, attempts) if numbering is None else numbering.plan(attempts)

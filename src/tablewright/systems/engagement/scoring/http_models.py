@@ -26,7 +26,7 @@ from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refu
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import ModelFailed, Scored
 
-MAX_ATTEMPTS = 3
+MAX_CALL_ATTEMPTS = 3
 FAILURES = 5
 REST = 30.0
 _FIRST_WAIT = 0.2
@@ -100,7 +100,7 @@ class Endpoints:
         self, model: ScoringModel, endpoint: str, body: bytes, deadline: float | None, halted: Callable[[], bool]
     ) -> bytes:
         reason = "it did not answer in time"
-        for attempt in range(MAX_ATTEMPTS):
+        for attempt in range(MAX_CALL_ATTEMPTS):
             if attempt and (halted() or not self._wait(attempt, deadline)):
                 break
             within = model.timeout_seconds
