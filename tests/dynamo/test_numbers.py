@@ -113,7 +113,7 @@ def test_numbers_out_of_range(text: str, message: str) -> None:
         # Its precision less its scale is no longer a number of 32 bits, and becomes a negative one.
         ("1e2147483647", OVERFLOW, UNDERFLOW),
         ("12e2147483646", OVERFLOW, UNDERFLOW),
-        ("1e2147483648", OVERFLOW, UNDERFLOW),
+        ("1e2147483648", OVERFLOW, None),
         ("1e2147483649", OVERFLOW, None),
         ("1e-2147483647", UNDERFLOW, UNDERFLOW),
         ("1e-2147483648", UNDERFLOW, None),

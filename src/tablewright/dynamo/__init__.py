@@ -45,7 +45,7 @@ from tablewright.dynamo.errors import (
     ValidationException,
 )
 from tablewright.dynamo.item_size import binary_size, item_size, number_size, text_size, value_size
-from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number
+from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number, is_big_decimal
 from tablewright.dynamo.value_checks import (
     ANY_DEPTH,
     NAME_TOO_LARGE,
@@ -99,6 +99,7 @@ __all__ = [
     "check_name",
     "checked",
     "checked_item",
+    "is_big_decimal",
     "item_size",
     "lookup",
     "non_null_at",

@@ -38,7 +38,7 @@ def canonical_number(text: str) -> str:
     precision, scale = len(digits) or 1, len(fraction) - exponent
     point = precision - scale
     if not MIN_EXPONENT <= point - 1 <= MAX_EXPONENT:
-        raise _out_of_range(text, precision, scale)
+        raise _out_of_range(text, precision, len(fraction), exponent)
     digits = digits.rstrip("0")
     if len(digits) > MAX_DIGITS:
         raise RequestValidationException(f"Attempting to store more than {MAX_DIGITS} significant digits in a Number")
@@ -56,10 +56,16 @@ def _exponent(text: str | None) -> int | None:
     return exponent if -_LONG <= exponent < _LONG else None
 
 
-def _out_of_range(text: str, precision: int, scale: int) -> RequestValidationException:
-    """The older layer of checks has numbers as Java's BigDecimal does: a scale and a precision of 32 bits."""
+def is_big_decimal(fraction_digits: int, exponent: int) -> bool:
+    """Whether Java's BigDecimal can have a number: its exponent, and its scale, are integers of 32 bits."""
+    return max(abs(exponent), abs(fraction_digits - exponent)) < _INT
+
+
+def _out_of_range(text: str, precision: int, fraction_digits: int, exponent: int) -> RequestValidationException:
+    """The older layer of checks has numbers as Java's BigDecimal does, and compares them in 32 bits."""
     older = f"{_NOT_A_NUMBER}: {text}"
-    if -_INT <= scale < _INT:
+    scale = fraction_digits - exponent
+    if is_big_decimal(fraction_digits, exponent):
         wrapped = (precision - scale + _INT) % (2 * _INT) - _INT
         older = NUMBER_OVERFLOW if wrapped > 0 else _UNDERFLOW
     return RequestValidationException(older, newer=NUMBER_OVERFLOW if precision > scale else _UNDERFLOW)

@@ -10,6 +10,7 @@ import pytest
 
 from tablewright.engine.partiql import next_token
 from tests.engine.partiql.session import Session
+from tests.engine.table_requests import attributes, index, key, on_demand
 
 INVALID = "One or more parameter values were invalid: "
 
@@ -401,3 +402,54 @@ def test_a_bad_parameter_comes_before_the_statement(run: Session) -> None:
     bad = "The parameter cannot be converted to a numeric value: abc"
     assert run.invalid("SELECT", {"N": "abc"}) == bad
     assert run.invalid("SELECT * FROM nowhere WHERE id = ?", {"L": [{"N": "1"}, {"N": "abc"}]}) == bad
+
+
+class TestIndexOfSeveralKeyAttributes:
+    """PartiQL reads no index with several partition or sort keys, and says so before most else."""
+
+    REFUSED = (
+        "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
+    )
+
+    @pytest.fixture(autouse=True)
+    def wide(self, run: Session) -> None:
+        run.engine.call(
+            "CreateTable",
+            on_demand(
+                TableName="wide",
+                AttributeDefinitions=attributes("id", "a", "b", "c"),
+                KeySchema=key("id"),
+                GlobalSecondaryIndexes=[index("by_abc", "a", "b:HASH", "c")],
+            ),
+        )
+        run.engine.sweep()
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "SELECT * FROM wide.by_abc WHERE a = 'x'",
+            "SELECT * FROM wide.by_abc WHERE a = 5",
+            "SELECT * FROM wide.by_abc WHERE id = 'x'",
+            "SELECT * FROM wide.by_abc",
+            "SELECT COUNT(*) FROM wide.by_abc",
+            "SELECT id FROM wide.by_abc WHERE a = 'x' AND b = 'y' ORDER BY c DESC",
+        ],
+    )
+    def test_refused(self, run: Session, statement: str) -> None:
+        assert run.invalid(statement) == self.REFUSED
+
+    def test_what_comes_before(self, run: Session) -> None:
+        well_formed = "Statement wasn't well formed, can't be processed: "
+        assert run.invalid("SELECT * FROM wide.by_abc WHERE") == f"{well_formed}Unexpected term"
+        assert run.invalid("SELECT * FROM wide.by_abc WHERE a = 1e99999999999") == well_formed
+        assert run.invalid("SELECT * FROM wide.by_abc WHERE a = ?", {"N": "x"}) == (
+            "The parameter cannot be converted to a numeric value: x"
+        )
+
+    def test_a_batch_refuses_the_index_before_it_misses_the_key(self, run: Session) -> None:
+        run("INSERT INTO wide VALUE {'id': 'x'}")
+        refused, found = run.batch("SELECT * FROM wide.by_abc WHERE a = 'x'", "SELECT * FROM wide WHERE id = 'x'")[
+            "Responses"
+        ]
+        assert refused == {"Error": {"Code": "ValidationError", "Message": self.REFUSED}}
+        assert found == {"TableName": "wide", "Item": {"id": {"S": "x"}}}

@@ -18,10 +18,12 @@ Other packages import from here; ``builder`` is public too.
 
 from tablewright.dynamo.expressions.compile_cache import cached_program
 from tablewright.dynamo.expressions.condition_checks import (
+    OPERAND_COUNTS,
     ORDERED_TYPES,
     Values,
     compare,
     constant,
+    function_problem,
     leaves,
     operands,
     references,
@@ -66,6 +68,7 @@ from tablewright.dynamo.expressions.updates import (
 )
 
 __all__ = [
+    "OPERAND_COUNTS",
     "ORDERED_TYPES",
     "TOO_LARGE_TO_UPDATE",
     "Action",
@@ -105,6 +108,7 @@ __all__ = [
     "compile_update",
     "condition_from_node",
     "constant",
+    "function_problem",
     "hash_order",
     "leaves",
     "nested_names",

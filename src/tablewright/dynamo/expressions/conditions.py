@@ -208,7 +208,9 @@ def _leaf(node: Leaf, names: Mapping[str, str]) -> Predicate:
             literals = [option.value for option in options if isinstance(option, Literal)]
             if len(literals) == len(options):
                 return _in_literals(operand_getter(operand, names), literals)
-            return _in(operand_getter(operand, names), [operand_getter(o, names) for o in dict.fromkeys(options)])
+            # By their text, because the values in literals cannot be hashed.
+            different = {repr(option): option for option in options}.values()
+            return _in(operand_getter(operand, names), [operand_getter(option, names) for option in different])
         case Function(name, arguments):
             return _FUNCTIONS[name](*(operand_getter(argument, names) for argument in arguments))
 

@@ -19,7 +19,7 @@ from tablewright.dynamo.expressions import (
     RemoveAction,
     SetAction,
 )
-from tablewright.engine.partiql.operands import is_value, path, value
+from tablewright.engine.partiql.operands import is_value, path, refused_call, value
 from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.syntax import syntax_tree
 
@@ -40,21 +40,15 @@ class Assignments:
             self.actions.append(RemoveAction(target))
             return
         node = operation.value
-        if isinstance(node, syntax_tree.Call) and node.name.lower() in ("set_add", "set_delete"):
+        if isinstance(node, syntax_tree.Call) and node.name in ("set_add", "set_delete"):
             self._add_to_set(target, node)
-        elif isinstance(node, syntax_tree.Operation) and node.operator in ("+", "-") and len(node.operands) == 2:
-            left, right = map(_operand, node.operands)
-            self.actions.append(SetAction(target, Arithmetic(node.operator, left, right)))
         else:
             self.actions.append(SetAction(target, _operand(node)))
 
     def _add_to_set(self, target: Path, call: syntax_tree.Call) -> None:
         name = call.name.upper()
         if len(call.arguments) != 2:
-            raise refused(
-                "Incorrect number of operands for operator or function; "
-                f"operator or function: {name}, number of operands: {len(call.arguments)}"
-            )
+            raise refused(f"{name} must have exactly two arguments", call.at)
         first, second = call.arguments
         if not isinstance(first, syntax_tree.Name | syntax_tree.Path) or path(first) != target:
             raise refused(f"The first argument to {name} must equal the assignment value", call.at)
@@ -82,10 +76,20 @@ def _operand(node: syntax_tree.Node) -> Operand:
     match node:
         case syntax_tree.Name() | syntax_tree.Path():
             return path(node)
-        case syntax_tree.Call(_, name, arguments) if name.lower() in _FUNCTIONS:
-            return Function(name.lower(), tuple(map(_operand, arguments)))
-        case syntax_tree.Call(at, name):
-            raise refused(f"Unrecognized function: {name}", at)
+        case syntax_tree.Operation(_, "+" | "-" as operator, operands):
+            if len(operands) == 1:
+                raise refused(
+                    "Incorrect number of operands for operator or function; "
+                    f"operator or function: {operator}, number of operands: 1"
+                )
+            return Arithmetic(operator, *map(_operand, operands))
+        case syntax_tree.Operation(_, "is" | "is not"):
+            raise refused("IS operator is not supported in update expressions")
         case syntax_tree.Operation(_, operator):
-            raise refused(f"Unsupported operator in Update Expression. Operator: {operator}")
-    raise refused("Unexpected operand", node.at)
+            raise refused(f"Unsupported operator in Update Expression. Operator: {operator.removeprefix('not ')}")
+        case syntax_tree.Call() if not node.is_aggregate:
+            arguments = tuple(map(_operand, node.arguments))
+            if node.name in _FUNCTIONS:
+                return Function(node.name, arguments)
+            raise refused_call(node, in_update=True)
+    raise refused(f"Unsupported token in expression: {syntax_tree.written(node)}", node.at)

@@ -113,6 +113,7 @@ def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> dict[
     statement = member.statement
     assert statement is not None
     if isinstance(statement, Select):
+        select.check_source(db, statement)
         table = db.table(statement.table)
         if statement.index is not None or single_read_key(table, statement.where, member.values) is None:
             raise ValidationException(

@@ -16,6 +16,7 @@ from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.transactions import Member, cancel_if_any, record_token, replayed, write_all
 from tablewright.engine.partiql.execute_statement import item_on_failure, prepared_write
+from tablewright.engine.partiql.select import check_source
 from tablewright.engine.partiql.statements import (
     Delete,
     Exists,
@@ -43,6 +44,8 @@ def execute_transaction(db: Database, request: dict[str, Any]) -> dict[str, Any]
         with _Located(number):
             statement = read_statement(member["Statement"])
             check_values(statement, values)
+            if isinstance(statement, Select | Exists):
+                check_source(db, statement if isinstance(statement, Select) else statement.select)
             bound.append((statement, values))
     reads = sum(isinstance(statement, Select) for statement, _ in bound)
     if 0 < reads < len(bound):

@@ -7,20 +7,19 @@ value (``root``, ``root[0]``, ``root[0].name``).
 from __future__ import annotations
 
 from tablewright.dynamo import AttributeValue, Path, PathPart, ValidationException, canonical_number
-from tablewright.dynamo.expressions import Literal, Placeholder
+from tablewright.dynamo.expressions import (
+    OPERAND_COUNTS,
+    Literal,
+    Placeholder,
+    function_problem,
+)
 from tablewright.dynamo.limits import MAX_LIST_INDEX, MAX_NESTING, MAX_PATH_DEPTH
 from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.statements import placeholder
 from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree
 
-_KINDS = {
-    syntax_tree.Name: "VariableReference",
-    syntax_tree.Path: "Path",
-    syntax_tree.Operation: "NAry",
-    syntax_tree.Call: "NAry",
-    syntax_tree.Parameter: "Parameter",
-    syntax_tree.Select: "Select",
-}
+_BAG = "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
+_ZERO = frozenset("-+0.")
 
 
 def path(node: syntax_tree.Name | syntax_tree.Path) -> Path:
@@ -47,15 +46,26 @@ def _name(text: str) -> str:
 
 
 def _index(step: syntax_tree.Step) -> PathPart:
-    index = step.index
-    if isinstance(index, syntax_tree.Constant):
-        if index.kind == statement_lexer.STRING:
-            return _name(index.text)
-        if index.kind == statement_lexer.NUMBER and index.text.lstrip("-").isdigit():
-            if index.text.startswith("-") or len(index.text) > 10 or int(index.text) > MAX_LIST_INDEX:
-                raise refused(f"List index is not within the allowable range; index: [{index.text}]", index.at)
-            return int(index.text)
-    raise refused("Unexpected path component", step.at if index is None else index.at)
+    match step.index:
+        case None if step.in_brackets:
+            raise refused("Wildcard path component like a[*].b are not supported", step.at)
+        case None:
+            raise refused("Unpivot path component like a.*.b are not supported", step.at)
+        case syntax_tree.Name(at):
+            return _name(at.text)
+        case syntax_tree.Constant(_, statement_lexer.STRING, text):
+            return _name(text)
+        case syntax_tree.Constant(at, statement_lexer.NUMBER, text) if text.lstrip("-").isdigit():
+            if len(text) > 11 or not 0 <= int(text) <= MAX_LIST_INDEX:
+                raise refused(f"List index is not within the allowable range; index: [{text}]", at)
+            return int(text)
+    raise refused("Unexpected path component", step.index.at)
+
+
+def refused_call(node: syntax_tree.Call, in_update: bool) -> ValidationException:
+    """Why a function cannot be called: because of where, or because it is none of DynamoDB's."""
+    problem = function_problem(node.name, in_update) if node.name in OPERAND_COUNTS else None
+    return refused(problem) if problem is not None else refused(f"Unrecognized function: {node.name}", node.at)
 
 
 def is_value(node: syntax_tree.Node) -> bool:
@@ -63,8 +73,12 @@ def is_value(node: syntax_tree.Node) -> bool:
 
 
 def value(node: syntax_tree.Node) -> Literal | Placeholder:
-    """A literal, or a parameter in the place of one."""
-    return placeholder(node.number) if isinstance(node, syntax_tree.Parameter) else Literal(literal(node))
+    """A literal as an operand, or a parameter in the place of one."""
+    if isinstance(node, syntax_tree.Parameter):
+        return placeholder(node.number)
+    if isinstance(node, syntax_tree.Constant) and node.kind == "missing":
+        raise refused("MISSING must be compared using IS operator")
+    return Literal(literal(node))
 
 
 def literal(node: syntax_tree.Node, place: str = "root", depth: int = 0) -> AttributeValue:
@@ -75,23 +89,41 @@ def literal(node: syntax_tree.Node, place: str = "root", depth: int = 0) -> Attr
         case syntax_tree.Constant(kind=statement_lexer.STRING):
             return {"S": node.text}
         case syntax_tree.Constant(kind=statement_lexer.NUMBER):
-            return {"N": _number(node.text, place)}
+            return {"N": _number(node, place)}
         case syntax_tree.Constant(kind=statement_lexer.BOOLEAN):
             return {"BOOL": node.text == "true"}
         case syntax_tree.Constant(kind="null"):
             return {"NULL": True}
         case syntax_tree.Sequence(is_bag=True):
-            return _set([literal(member, place, depth + 1) for member in node.members], place)
+            return _set(node.members, place, depth)
         case syntax_tree.Sequence():
             members = [literal(m, f"{place}[{i}]", depth + 1) for i, m in enumerate(node.members)]
             return {"L": members}
         case syntax_tree.Struct():
             return {"M": _map(node, place, depth)}
-    kind = "LiteralMissing" if isinstance(node, syntax_tree.Constant) else _KINDS.get(type(node), type(node).__name__)
-    raise refused(f"Unsupported data type: {kind} under key {place}", node.at)
+    raise refused(f"Unsupported data type: {syntax_tree.kind(node)} under key {place}", node.at)
 
 
-def _number(text: str, place: str) -> str:
+def attributes(node: syntax_tree.Struct) -> dict[str, Literal | Placeholder]:
+    """The item that a struct stands for; what is wrong with an attribute is named as it is written."""
+    found: dict[str, Literal | Placeholder] = {}
+    for field, member in node.fields:
+        name = _key(field, "root")
+        if name in found:
+            raise refused(f"Duplicate keys in tuple. Key: {name} under root", field.at)
+        if isinstance(member, syntax_tree.Parameter):
+            found[name] = placeholder(member.number)
+        elif is_value(member) and not (isinstance(member, syntax_tree.Constant) and member.kind == "missing"):
+            found[name] = Literal(literal(member))
+        else:
+            raise refused(f"Unsupported data type: {syntax_tree.written(member)} under key root", member.at)
+    return found
+
+
+def _number(node: syntax_tree.Constant, place: str) -> str:
+    text = node.text
+    if text.startswith("-") and not text[1:].isdigit() and _ZERO.issuperset(text.lower().partition("e")[0]):
+        raise refused(f"Negative zero decimal is not supported under key {place}", node.at)
     try:
         return canonical_number(text)
     except ValidationException as error:
@@ -100,21 +132,43 @@ def _number(text: str, place: str) -> str:
 
 def _map(node: syntax_tree.Struct, place: str, depth: int) -> dict[str, AttributeValue]:
     members: dict[str, AttributeValue] = {}
-    for name, member in node.fields:
-        if not isinstance(name, syntax_tree.Constant) or name.kind != statement_lexer.STRING:
-            raise refused("Tuple keys must be of type String", name.at)
-        if name.text in members:
-            raise refused(f"Duplicate keys in tuple. Key: {name.text} under {place}")
-        members[name.text] = literal(member, f"{place}.{name.text}", depth + 1)
+    for field, member in node.fields:
+        name = _key(field, place)
+        if name in members:
+            raise refused(f"Duplicate keys in tuple. Key: {name} under {place}", node.at)
+        members[name] = literal(member, f"{place}.{name}", depth + 1)
     return members
 
 
-def _set(members: list[AttributeValue], place: str) -> AttributeValue:
-    if not members:
+def _key(node: syntax_tree.Node, place: str) -> str:
+    match node:
+        case syntax_tree.Constant(_, statement_lexer.STRING, text):
+            return text
+        case syntax_tree.Constant(_, statement_lexer.NUMBER, text):
+            actual = "INT" if text.lstrip("-").isdigit() else "DECIMAL"
+        case syntax_tree.Constant(_, statement_lexer.BOOLEAN):
+            actual = "BOOL"
+        case syntax_tree.Constant(_, "null"):
+            actual = "NULL"
+        case _:
+            actual = syntax_tree.kind(node)
+    raise refused(f"Tuple keys must be of type String. Actual type: {actual} under {place}", node.at)
+
+
+def _set(nodes: tuple[syntax_tree.Node, ...], place: str, depth: int) -> AttributeValue:
+    if not nodes:
         raise refused("Empty bags are not supported")
+    if not isinstance(nodes[0], syntax_tree.Constant):
+        raise refused(_BAG, nodes[0].at)
+    members = []
+    for node in nodes:
+        member = literal(node, place, depth + 1)
+        if not member.keys() & {"S", "N"}:
+            raise refused(_BAG, node.at)
+        members.append(member)
     (tag,) = members[0]
-    if tag not in ("S", "N") or any(tag not in member for member in members):
-        raise refused("Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags")
+    if any(tag not in member for member in members):
+        raise refused(_BAG)
     elements = [str(member[tag]) for member in members]
     if len(set(elements)) != len(elements):
         ending = "contains duplicates." if tag == "S" else f"contains duplicates! under {place}"

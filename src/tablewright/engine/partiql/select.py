@@ -42,6 +42,7 @@ def run(
     limit: int | None = None,
     start: Position | None = None,
 ) -> Sliced[Result]:
+    check_source(db, statement)
     source = _source(db, statement, consistent)
     parts = where_keys.ranges(source, statement.where, values)
     forward = True
@@ -87,6 +88,19 @@ def run(
     return result
 
 
+def check_source(db: Database, statement: Select) -> None:
+    """Refuse what is wrong with the source, and then with the SELECT list, of any SELECT."""
+    table = db.tables.get(statement.table)
+    index = None if table is None or statement.index is None else table.indexes.get(statement.index)
+    if index is not None and (len(index.key.partition) > 1 or len(index.key.sort) > 1):
+        raise ValidationException(
+            "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or "
+            "multi-attribute RANGE keys."
+        )
+    if statement.flaw is not None:
+        raise ValidationException(statement.flaw)
+
+
 def _source(db: Database, statement: Select, consistent: bool) -> Source:
     table = db.table(statement.table)
     if statement.index is None:
@@ -94,11 +108,6 @@ def _source(db: Database, statement: Select, consistent: bool) -> Source:
     index = table.indexes.get(statement.index)
     if index is None:
         raise ValidationException("The table does not have the specified index")
-    if len(index.key.partition) > 1 or len(index.key.sort) > 1:
-        raise ValidationException(
-            "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or "
-            "multi-attribute RANGE keys."
-        )
     if index.is_global and consistent:
         raise ValidationException("Strongly consistent read is not supported on Global Secondary Indexes")
     if not index.queryable:

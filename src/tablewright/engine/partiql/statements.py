@@ -62,6 +62,8 @@ class Select:
     where: ConditionProgram | None
     order: tuple[tuple[str, bool], ...]
     parameters: int
+    # What is wrong with the SELECT list. The service looks at an index before that.
+    flaw: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

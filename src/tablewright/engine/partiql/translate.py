@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
-from tablewright.dynamo import Path
+from collections.abc import Mapping
+
+from tablewright.dynamo import Path, ValidationException
 from tablewright.dynamo.expressions import (
     ConditionProgram,
     Literal,
     Placeholder,
     UpdateProgram,
     cached_program,
-    condition_from_node,
 )
 from tablewright.engine.partiql.assignments import Assignments
-from tablewright.engine.partiql.operands import literal, path
+from tablewright.engine.partiql.operands import attributes, path
 from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.statements import (
     Columns,
@@ -47,7 +48,7 @@ def statement(text: str) -> Statement:
             return _insert(node, parameters)
         case syntax_tree.Change():
             return _change(node, parameters)
-    raise refused("Unsupported operation", node.at)
+    raise refused(f"Unsupported operation: {syntax_tree.kind(node)}")
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -87,15 +88,20 @@ def _names(node: syntax_tree.Node) -> list[str]:
 
 def _select(node: syntax_tree.Select, parameters: int) -> Select:
     if node.unsupported is not None:
-        clause, at = node.unsupported
-        raise refused(f"Unsupported clause: {clause}", at)
+        raise refused(node.unsupported)
     table, index = _source(node.source)
+    columns, flaw = None, None
+    try:
+        columns = _columns(node.items)
+    except ValidationException as error:
+        flaw = error.message
+    where = _where(node.where)
     order = []
     for term in node.order:
         if not isinstance(term.node, syntax_tree.Name):
             raise refused("Argument to ORDER BY must be an attribute name", term.node.at)
         order.append((term.node.text, term.descending))
-    return Select(table, index, _columns(node.items), _where(node.where), tuple(order), parameters)
+    return Select(table, index, columns, where, tuple(order), parameters, flaw)
 
 
 def _columns(items: tuple[syntax_tree.Item, ...]) -> Columns | None:
@@ -107,6 +113,8 @@ def _columns(items: tuple[syntax_tree.Item, ...]) -> Columns | None:
             raise refused("Aliasing is not supported")
         if not isinstance(item.node, syntax_tree.Name | syntax_tree.Path):
             raise refused("Unexpected path component", item.node.at)
+        if isinstance(item.node, syntax_tree.Path) and item.node.steps[-1].is_star:
+            raise refused("Changing item's hierarchy while reading isn't supported")
         paths.append(path(item.node))
     labels: set[str] = set()
     for column in map(label, paths):
@@ -117,41 +125,55 @@ def _columns(items: tuple[syntax_tree.Item, ...]) -> Columns | None:
 
 
 def _where(node: syntax_tree.Node | None) -> ConditionProgram | None:
-    return None if node is None else condition_from_node(condition(node))
+    return None if node is None else ConditionProgram(condition(node), {})
 
 
 def _insert(node: syntax_tree.Insert, parameters: int) -> Insert:
+    if not node.is_one:
+        raise refused("Unsupported operation: Insert")
     names = _names(node.target)
     if len(names) > 1:
         raise refused(
             "FROM clause may only contain a single table name in data manipulation statements", node.target.at
         )
-    if node.returning is not None:
+    if node.unsupported == "AT":
+        raise refused("AT is not supported in insert statements.", node.at)
+    if node.unsupported is not None:
+        raise refused(f"Unsupported clause: {node.unsupported}")
+    match node.value:
+        case syntax_tree.Parameter(_, number):
+            item: Mapping[str, Literal | Placeholder] | Placeholder = placeholder(number)
+        case syntax_tree.Struct():
+            item = attributes(node.value)
+        case _:
+            raise refused(
+                "Unsupported format in item expression. Please use struct format {...} to express item values for "
+                "insert statement.",
+                node.value.at,
+            )
+    if _returning(node.returning) is not None:
         raise refused("RETURNING is not supported in INSERT")
-    if isinstance(node.value, syntax_tree.Parameter):
-        return Insert(names[0], placeholder(node.value.number), parameters)
-    if not isinstance(node.value, syntax_tree.Struct):
-        raise refused("Item to insert must be a map", node.value.at)
-    attributes: dict[str, Literal | Placeholder] = {}
-    for name, value in node.value.fields:
-        if not isinstance(name, syntax_tree.Constant) or name.kind != statement_lexer.STRING:
-            raise refused("Tuple keys must be of type String", name.at)
-        if name.text in attributes:
-            raise refused(f"Duplicate keys in tuple. Key: {name.text} under root")
-        attributes[name.text] = (
-            placeholder(value.number) if isinstance(value, syntax_tree.Parameter) else Literal(literal(value))
-        )
-    return Insert(names[0], attributes, parameters)
+    return Insert(names[0], item, parameters)
+
+
+def _returning(elements: tuple[syntax_tree.Returning, ...]) -> str | None:
+    if not elements:
+        return None
+    if len(elements) > 1:
+        raise refused("Invalid syntax with multiple returning elements in RETURNING clause")
+    if elements[0].column is not None:
+        raise refused("Expected '*' after ( MODIFIED | ALL ) ( NEW | OLD ) in RETURNING clause")
+    return elements[0].mapping
 
 
 def _change(node: syntax_tree.Change, parameters: int) -> Statement:
-    if isinstance(node.source.node, syntax_tree.Star):
-        raise refused("Unexpected from source", node.at)
+    if node.source is None:
+        raise refused("Only select from a single table or index is supported.")
+    if len(node.operations) == 1 and isinstance(node.operations[0], syntax_tree.Insert):
+        raise refused("Unsupported FROM ... WHERE ... clause in INSERT statement.", node.at)
     table, index = _source(node.source)
     where = _where(node.where)
-    returning = None if node.returning is None else node.returning.mapping
-    if node.returning is not None and node.returning.column is not None:
-        raise refused(f"Invalid returning clause: RETURNING {returning}. Only * is supported.")
+    returning = _returning(node.returning)
     if not node.operations:
         if returning not in (None, "ALL OLD"):
             raise refused(
@@ -162,7 +184,7 @@ def _change(node: syntax_tree.Change, parameters: int) -> Statement:
     assignments = Assignments()
     for operation in node.operations:
         if isinstance(operation, syntax_tree.Insert):
-            raise refused("Only one operation is allowed in a statement.")
+            raise refused("Only SET and REMOVE are supported in update expressions at this time")
         assignments.add(operation)
     update = UpdateProgram(assignments.actions, {})
     return UpdateStatement(table, index, update, tuple(assignments.sets), where, returning, parameters)

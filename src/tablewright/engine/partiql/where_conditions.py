@@ -7,19 +7,29 @@ taken.
 
 from __future__ import annotations
 
-from tablewright.dynamo import Path
-from tablewright.dynamo.expressions import And, Between, Compare, Condition, Function, In, Literal, Not, Operand, Or
-from tablewright.engine.partiql.operands import is_value, path, value
+from tablewright.dynamo.expressions import (
+    And,
+    Between,
+    Compare,
+    Condition,
+    Function,
+    In,
+    Literal,
+    Not,
+    Operand,
+    Or,
+)
+from tablewright.engine.partiql.operands import is_value, path, refused_call, value
 from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree
 
 _COMPARATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 _CONNECTIVES = _COMPARATORS | {"and", "or", "not", "between", "not between", "in", "not in", "is", "is not"}
 _PREDICATES = frozenset({"attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"})
+_NO_CONDITION = "WHERE clause must contain an expression that resolves to a boolean"
 _TYPES = {
     "null": "NULL",
     "boolean": "BOOL",
-    "bool": "BOOL",
     "blob": "B",
     "string": "S",
     "numeric": "N",
@@ -34,7 +44,10 @@ _MAX_BOOLEAN_COMPARISONS = 8
 
 def condition(node: syntax_tree.Node) -> Condition:
     """The condition that a WHERE clause states."""
-    return _Translation().condition(node)
+    translation = _Translation()
+    if not _is_condition(node) and (is_value(node) or _is_path(node) or _is_size(node)):
+        raise refused(_NO_CONDITION)
+    return translation.condition(node)
 
 
 class _Translation:
@@ -43,12 +56,11 @@ class _Translation:
 
     def condition(self, node: syntax_tree.Node) -> Condition:
         match node:
-            case syntax_tree.Operation(_, "and", operands):
-                return And(tuple(map(self.condition, operands)))
-            case syntax_tree.Operation(_, "or", operands):
-                return Or(tuple(map(self.condition, operands)))
+            case syntax_tree.Operation(_, "and" | "or" as operator, operands):
+                parts = tuple(self._part(operator, operand) for operand in operands)
+                return And(parts) if operator == "and" else Or(parts)
             case syntax_tree.Operation(_, "not", (operand,)):
-                return Not(self.condition(operand))
+                return Not(self._part("not", operand))
             case syntax_tree.Operation(_, operator, (left, right)) if operator in _COMPARATORS:
                 return self._comparison(operator, left, right)
             case syntax_tree.Operation(_, "between" | "not between" as operator, (operand, low, high)):
@@ -59,16 +71,24 @@ class _Translation:
             case syntax_tree.Operation(_, "in" | "not in" as operator, (operand, options)):
                 member = self._member(operand, options)
                 return member if operator == "in" else Not(member)
-            case syntax_tree.Operation(_, "is" | "is not" as operator, (operand, syntax_tree.TypeName(at))):
-                has_type = _has_type(self._path(operand), at)
+            case syntax_tree.Operation(at, "is" | "is not" as operator, (operand, syntax_tree.TypeName() as type_name)):
+                has_type = _has_type(operand, type_name, at)
                 return has_type if operator == "is" else Not(has_type)
-            case syntax_tree.Call(_, name, arguments) if name.lower() in _PREDICATES:
-                return Function(name.lower(), tuple(map(self.operand, arguments)))
-            case syntax_tree.Call(at, name):
-                raise refused(f"Unrecognized function: {name}", at)
-            case syntax_tree.Operation(_, operator):
-                raise refused(f"Unsupported operator in Condition Expression. Operator: {operator}")
-        raise refused("Unexpected condition", node.at)
+            case syntax_tree.Call() if node.name in _PREDICATES:
+                return self._call(node)
+        raise self._unusable(node)
+
+    def _part(self, operator: str, node: syntax_tree.Node) -> Condition:
+        """What AND, OR and NOT connect."""
+        if is_value(node) or _is_path(node):
+            raise refused(
+                "The argument to NOT must be a Type or Expression"
+                if operator == "not"
+                else "The arguments to AND/OR must be Expressions"
+            )
+        if _is_size(node):
+            raise _wrong_type(operator.upper(), "N")
+        return self.condition(node)
 
     def operand(self, node: syntax_tree.Node) -> Operand:
         if is_value(node):
@@ -76,22 +96,30 @@ class _Translation:
         match node:
             case syntax_tree.Name() | syntax_tree.Path():
                 return path(node)
-            case syntax_tree.Call(_, name, arguments) if name.lower() == "size":
-                return Function("size", tuple(map(self.operand, arguments)))
-            case syntax_tree.Call(at, name) if name.lower() not in _PREDICATES:
-                raise refused(f"Unrecognized function: {name}", at)
-            case syntax_tree.Operation(_, operator):
-                raise refused(f"Unsupported operator in Condition Expression. Operator: {operator}")
-        raise refused("Unexpected operand", node.at)
+            case syntax_tree.Call() if _is_size(node):
+                return self._call(node)
+        raise self._unusable(node)
 
-    def _path(self, node: syntax_tree.Node) -> Path:
-        if not isinstance(node, syntax_tree.Name | syntax_tree.Path):
-            raise refused("Unexpected path component", node.at)
-        return path(node)
+    def _call(self, node: syntax_tree.Call) -> Function:
+        return Function(node.name, tuple(map(self.operand, node.arguments)))
+
+    def _unusable(self, node: syntax_tree.Node) -> Exception:
+        """Why a node is neither a condition nor an operand."""
+        match node:
+            case syntax_tree.Call() if not node.is_aggregate:
+                self._call(node)
+                return refused_call(node, in_update=False)
+            case syntax_tree.Operation():
+                operator = node.operator.removeprefix("not ")
+                return refused(f"Unsupported operator in Condition Expression. Operator: {operator}")
+        return refused(f"Unsupported token in expression: {syntax_tree.written(node)}", node.at)
 
     def _member(self, operand: syntax_tree.Node, options: syntax_tree.Node) -> Condition:
-        if not isinstance(options, syntax_tree.Sequence) or options.is_bag:
-            raise refused("The IN operator must be followed by a list", options.at)
+        if not isinstance(options, syntax_tree.Sequence) or not options.members:
+            raise refused(
+                "IN operator must have a left hand argument of type Variable Reference and right hand argument of "
+                "type Seq with at least one member"
+            )
         if _is_condition(operand):
             return Or(tuple(self._equality(operand, option) for option in options.members))
         return In(self.operand(operand), tuple(map(self.operand, options.members)))
@@ -129,24 +157,42 @@ def _is_condition(node: syntax_tree.Node) -> bool:
     match node:
         case syntax_tree.Operation(_, operator):
             return operator in _CONNECTIVES
-        case syntax_tree.Call(_, name):
-            return name.lower() in _PREDICATES
+        case syntax_tree.Call():
+            return node.name in _PREDICATES
     return False
 
 
-def _wrong_type(operator: str) -> Exception:
+def _is_path(node: syntax_tree.Node) -> bool:
+    return isinstance(node, syntax_tree.Name | syntax_tree.Path)
+
+
+def _is_size(node: syntax_tree.Node) -> bool:
+    return isinstance(node, syntax_tree.Call) and node.name == "size"
+
+
+def _wrong_type(operator: str, tag: str = "BOOL") -> Exception:
     return refused(
-        f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: BOOL"
+        f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {tag}"
     )
 
 
-def _has_type(operand: Path, at: statement_lexer.Token) -> Condition:
-    if at.text == "missing":
+def _has_type(node: syntax_tree.Node, type_name: syntax_tree.TypeName, at: statement_lexer.Token) -> Condition:
+    match node:
+        case syntax_tree.Name() | syntax_tree.Path():
+            operand: Operand = path(node)
+        case syntax_tree.Constant(kind=constant) if constant != "missing":
+            operand = value(node)
+        case _:
+            raise refused("The left hand side argument to IS must be a Variable Reference, Literal, or Path")
+    if type_name.text == "missing":
         return Function("attribute_not_exists", (operand,))
-    tag = _TYPES.get(at.text)
+    tag = _TYPES.get(type_name.text)
     if tag is None:
         raise refused(
-            f"Unsupported data type for IS operator: {at.text.upper()}. Supported data types are "
-            "[MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST]"
+            f"Unsupported data type for IS operator: {type_name.text.replace(' ', '_').upper()}. Supported data "
+            "types are [MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST]",
+            at,
         )
+    if isinstance(operand, Literal):
+        return Compare("=", _TRUE, _TRUE if tag in operand.value else _FALSE)
     return Function("attribute_type", (operand, Literal({"S": tag})))

@@ -23,7 +23,7 @@ from tablewright.engine.requests.common_shapes import (
     operation_input,
 )
 from tablewright.engine.requests.input_shapes import List, Map, Number, Shape, String, Struct
-from tablewright.engine.requests.value_shape import ATTRIBUTE_VALUE, AttributeMap
+from tablewright.engine.requests.value_shape import ATTRIBUTE_VALUE, PARAMETER, AttributeMap
 
 _ATTRIBUTE_MAP = AttributeMap()
 _ATTRIBUTE_VALUES = List(ATTRIBUTE_VALUE)
@@ -308,7 +308,7 @@ _TRANSACT_GET_ITEMS = operation_input(
 # --- PartiQL -----------------------------------------------------------------------------------------------
 
 _STATEMENT = String(min=1, max=8192)
-_PARAMETERS = List(ATTRIBUTE_VALUE, min=1)
+_PARAMETERS = List(PARAMETER, min=1)
 
 _EXECUTE_STATEMENT = operation_input(
     "ExecuteStatement",

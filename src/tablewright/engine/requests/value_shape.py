@@ -138,6 +138,17 @@ class AttributeValue(Shape):
         return {}
 
 
+class Parameter(AttributeValue):
+    """A parameter of a statement.
+
+    Parameters are looked at one after the other. What is too deep for Python's stack is cut off here, and what is left
+    is deep enough to be refused when its turn comes.
+    """
+
+    def read(self, value: Any, *, element: bool = False) -> dict[str, Any]:
+        return super().read(_cut(value), element=element)
+
+
 class AttributeMap(Map):
     """An item or a key."""
 
@@ -146,6 +157,22 @@ class AttributeMap(Map):
 
     def check(self) -> Check:
         return is_attribute_map
+
+
+def _cut(value: Any, depth: int = 0) -> Any:
+    if depth == _MAX_DEPTH:
+        return {}
+    if not isinstance(value, dict):
+        return value
+    return {tag: _cut_content(tag, content, depth + 1) for tag, content in value.items()}
+
+
+def _cut_content(tag: str, content: Any, depth: int) -> Any:
+    if tag == "M" and isinstance(content, dict):
+        return {name: _cut(value, depth) for name, value in content.items()}
+    if tag == "L" and isinstance(content, list):
+        return [_cut(value, depth) for value in content]
+    return content
 
 
 def _read(value: Any, element: bool, depth: int) -> dict[str, Any]:
@@ -183,3 +210,4 @@ def _read_content(tag: str, content: Any, depth: int) -> Any:
 
 
 ATTRIBUTE_VALUE = AttributeValue()
+PARAMETER = Parameter()

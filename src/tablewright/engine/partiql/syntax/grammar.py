@@ -52,11 +52,34 @@ FUNCTION_KEYWORDS = AGGREGATES | {
     "size",
     "upper",
 }
-_TYPES = """
-bag blob bool boolean char character clob date dec decimal float int integer list missing null
-numeric real sexp smallint string struct symbol time timestamp tuple varchar
+_PLAIN_TYPES = """
+any bag blob boolean clob date integer integer4 integer8 list missing null real sexp smallint string struct symbol
+timestamp tuple
 """
-TYPE_NAMES = frozenset(_TYPES.split())
+TYPES = dict.fromkeys(_PLAIN_TYPES.split(), 0) | {
+    "character": 1,
+    "character varying": 1,
+    "decimal": 2,
+    "double precision": 0,
+    "float": 1,
+    "numeric": 2,
+    "time": 1,
+}
+"""The types, and how many parameters each may have at most."""
+TYPE_ALIASES = {
+    "bigint": "integer8",
+    "bool": "boolean",
+    "char": "character",
+    "dec": "decimal",
+    "int": "integer",
+    "int2": "smallint",
+    "int4": "integer4",
+    "int8": "integer8",
+    "integer2": "smallint",
+    "varchar": "character varying",
+}
+# What no element of a SELECT list may begin with.
+STATEMENT_KEYWORDS = frozenset({"delete", "from", "insert into", "remove", "select", "set", "update", "where"})
 JOINS = frozenset({"join", "cross join", "inner join", "left join", "right join", "full join", "outer join"})
 MAPPINGS = {
     "all old": "ALL OLD",

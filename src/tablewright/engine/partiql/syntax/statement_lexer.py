@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tablewright.dynamo import is_big_decimal
+
 NAME = "name"
 QUOTED_NAME = "quoted name"
 STRING = "string"
@@ -34,23 +36,23 @@ _TOKEN = re.compile(
 
 _WORDS = """
 absolute action add all allocate alter and any are as asc assertion at authorization avg bag begin
-between bit bit_length blob bool boolean by cascade cascaded case cast catalog char char_length
-character character_length check clob close coalesce collate collation column commit conflict connect
-connection constraint constraints continue convert corresponding count create cross current current_date
-current_time current_timestamp current_user cursor date date_add date_diff deallocate dec decimal
-declare default deferrable deferred delete desc describe descriptor diagnostics disconnect distinct do
-domain double drop else end escape except exception exec execute exists external extract false fetch
-first float for foreign found from full get global go goto grant group having identity immediate in
-index indicator initially inner input insensitive insert int integer intersect interval into is
-isolation join key language last left let level like limit list local lower match max min missing
-modified module names national natural nchar new next no not nothing null nullif numeric octet_length of
-old on only open option or order outer output overlaps pad partial pivot position precision prepare
-preserve primary prior privileges procedure public read real references relative remove restrict
-returning revoke right rollback rows schema scroll section select session session_user set sexp size
-smallint some space sql sqlcode sqlerror sqlstate string struct substring sum symbol system_user table
-temporary then time timestamp to transaction translate translation trim true tuple union unique unknown
-unpivot update upper usage user using value values varchar varying view when whenever where with work
-write zone
+between bigint bit bit_length blob bool boolean by can_cast can_lossless_cast cascade cascaded case cast
+catalog char char_length character character_length check clob close coalesce collate collation column
+commit conflict connect connection constraint constraints continue convert corresponding count create
+cross current current_date current_time current_timestamp current_user cursor date date_add date_diff
+deallocate dec decimal declare default deferrable deferred delete desc describe descriptor diagnostics
+disconnect distinct do domain double drop else end escape except exception exec execute exists external
+extract false fetch first float for foreign found from full get global go goto grant group having
+identity immediate in index indicator initially inner input insensitive insert int int2 int4 int8 integer
+integer2 integer4 integer8 intersect interval into is isolation join key language last left let level
+like limit list local lower match max min missing modified module names national natural nchar new next
+no not nothing null nullif numeric octet_length of offset old on only open option or order outer output
+overlaps pad partial pivot position precision prepare preserve primary prior privileges procedure public
+read real references relative remove restrict returning revoke right rollback rows schema scroll section
+select session session_user set sexp size smallint some space sql sqlcode sqlerror sqlstate string struct
+substring sum symbol system_user table temporary then time timestamp to transaction translate translation
+trim true tuple union unique unknown unpivot update upper usage user using value values varchar varying
+view when whenever where with work write zone
 """
 KEYWORDS = frozenset(_WORDS.split())
 """Words that cannot be names without quotes."""
@@ -64,6 +66,8 @@ _PAIRS = {
     ("intersect", "all"): OPERATOR,
     ("except", "all"): OPERATOR,
     ("union", "all"): OPERATOR,
+    ("character", "varying"): KEYWORD,
+    ("double", "precision"): KEYWORD,
     ("cross", "join"): KEYWORD,
     ("inner", "join"): KEYWORD,
     ("left", "join"): KEYWORD,
@@ -78,8 +82,7 @@ _PAIRS = {
     ("all", "old"): KEYWORD,
     ("all", "new"): KEYWORD,
 }
-_MAX_EXPONENT = 2**31 - 1
-_EXPONENT = re.compile(r"[eE]([+-]?\d+)$")
+_NUMBER = re.compile(r"\d*(?:\.(?P<fraction>\d*))?(?:[eE](?P<exponent>[+-]?\d+))?", re.ASCII)
 
 
 class Unreadable(Exception):
@@ -124,11 +127,7 @@ def tokenize(statement: str) -> list[Token]:
             kind, text = _word(text)
         elif group == "number":
             kind = NUMBER
-            exponent = _EXPONENT.search(text)
-            if exponent is None:
-                if statement[position : position + 1] in ("e", "E"):
-                    raise Unreadable
-            elif len(exponent[1]) > 11 or abs(int(exponent[1])) > _MAX_EXPONENT:
+            if statement[position : position + 1] in ("e", "E") or not _is_decimal(text):
                 raise Unreadable
         elif group == "string":
             kind, text = STRING, text[1:-1].replace("''", "'")
@@ -143,6 +142,14 @@ def tokenize(statement: str) -> list[Token]:
         _append(tokens, token)
     tokens.append(Token(END, "", statement, position, 0))
     return tokens
+
+
+def _is_decimal(text: str) -> bool:
+    """Whether a number can be read at all."""
+    match = _NUMBER.fullmatch(text)
+    assert match is not None
+    exponent = match["exponent"] or "0"
+    return len(exponent.lstrip("+-0")) <= 10 and is_big_decimal(len(match["fraction"] or ""), int(exponent))
 
 
 def _word(text: str) -> tuple[str, str]:

@@ -142,7 +142,7 @@ class _Parser:
     def _rest(self, operator: str, rank: int) -> tuple[Node, ...]:
         """What follows an operator."""
         if operator in ("is", "is not"):
-            return (self._type(),)
+            return (self._type(operator),)
         if operator in ("in", "not in") and self._head.kind == "(" and self._next().text not in ("select", "values"):
             at = self._advance()
             members = self._list(self._expression)
@@ -162,11 +162,23 @@ class _Parser:
             return (right, self._expression(rank))
         return (right,)
 
-    def _type(self) -> Node:
+    def _type(self, operator: str) -> Node:
         token = self._head
-        if token.kind != statement_lexer.KEYWORD or token.text not in grammar.TYPE_NAMES:
+        name = grammar.TYPE_ALIASES.get(token.text, token.text)
+        if token.kind != statement_lexer.KEYWORD or name not in grammar.TYPES:
             raise NotWellFormed("Expected type name")
-        return TypeName(self._advance())
+        self._position += 1
+        parameters: tuple[Node, ...] = ()
+        if self._take("(") is not None:
+            parameters = self._list(self._expression)
+            self._expect(")")
+        if len(parameters) > grammar.TYPES[name]:
+            written, most = name.replace(" ", "_"), grammar.TYPES[name]
+            raise NotWellFormed(f"{operator.replace(' ', '_')} type argument {written} must have arity of 0..{most}")
+        for parameter in parameters:
+            if not isinstance(parameter, Constant) or not parameter.text.isdigit():
+                raise NotWellFormed("Type parameter must be an unsigned integer literal")
+        return TypeName(token, name)
 
     def _unary(self) -> Node:
         token = self._head
@@ -201,7 +213,9 @@ class _Parser:
                     raise NotWellFormed("Invalid path dot component")
             elif (bracket := self._take("[")) is not None:
                 star = self._take("*")
-                steps.append(Step(bracket) if star is not None else Step(bracket, index=self._expression()))
+                steps.append(
+                    Step(star, in_brackets=True) if star is not None else Step(bracket, index=self._expression())
+                )
                 self._expect("]")
             else:
                 return Path(root.at, root, tuple(steps)) if steps else root
@@ -257,7 +271,7 @@ class _Parser:
                 operation = self._operation()
                 if isinstance(operation, Insert):
                     return operation
-                return Change(token, Source(Star(token)), (operation,), None, None)
+                return Change(token, None, (operation,), None, ())
             case "update":
                 source = self._target()
                 operations = self._operations()
@@ -286,32 +300,36 @@ class _Parser:
 
     def _call(self, name: Token) -> Node:
         """A call, its parenthesis open."""
-        if name.text in grammar.AGGREGATES and name.kind == statement_lexer.KEYWORD:
+        is_aggregate = name.text in grammar.AGGREGATES and name.kind == statement_lexer.KEYWORD
+        if is_aggregate:
             if self._head.kind == ")":
                 raise NotWellFormed("Aggregate functions are always unary")
             if self._is_keyword("distinct") or self._is_keyword("all"):
                 self._position += 1
             if name.text == "count" and self._take("*") is not None:
                 self._expect(")")
-                return Call(name, name.text, ())
+                return Call(name, name.text, (), is_aggregate)
         if self._head.kind == "*":
             raise NotWellFormed(f"{name.text}(*) is not allowed")
         arguments = () if self._head.kind == ")" else self._list(self._expression)
         self._expect(")")
-        return Call(name, name.text, arguments)
+        return Call(name, name.text.lower(), arguments, is_aggregate)
 
     # -- SELECT ------------------------------------------------------------------------------------
 
     def _select(self, at: Token) -> Node:
-        unsupported: list[tuple[str, Token]] = []
-        if self._is_keyword("distinct"):
-            unsupported.append(("DISTINCT", self._advance()))
-        elif self._is_keyword("all"):
-            self._position += 1
-        if self._is_keyword("value"):
-            unsupported.append(("VALUE", self._advance()))
+        # The clauses come before the projection when there is something to refuse about both.
+        projection: list[str] = []
+        clauses: list[str] = []
+        is_distinct = self._take_keyword("distinct")
+        if not is_distinct:
+            self._take_keyword("all")
+        if self._take_keyword("value"):
+            projection.append("Select projection doesn't support value or pivot keywords")
             items: tuple[Item, ...] = (Item(self._expression()),)
         else:
+            if is_distinct:
+                projection.append("Unsupported token in expression: DISTINCT")
             items = self._list(self._item)
             if len(items) > 1 and any(isinstance(item.node, Star) for item in items):
                 raise NotWellFormed(
@@ -326,16 +344,16 @@ class _Parser:
             self._by()
             order = self._list(self._order)
         if self._is_keyword("group"):
-            clause = self._advance()
+            self._position += 1
             self._take_keyword("partial")
             self._by()
             self._list(lambda: self._aliased(grammar.SELECT_PRECEDENCE))
-            unsupported.append(("GROUP BY", clause))
-        for name in ("having", "limit"):
+            clauses.append("Unsupported clause: GROUP BY")
+        for name in ("having", "limit", "offset"):
             if self._take_keyword(name):
-                unsupported.append((name.upper(), self._head))
+                clauses.append(f"Unsupported clause: {name.upper()} at {self._head.place}")
                 self._expression(grammar.SELECT_PRECEDENCE)
-        return Select(at, items, source, where, order, unsupported[0] if unsupported else None)
+        return Select(at, items, source, where, order, next(iter(clauses + projection), None))
 
     def _by(self) -> None:
         if not self._take_keyword("by"):
@@ -350,7 +368,15 @@ class _Parser:
 
     def _item(self) -> Item:
         star = self._take("*")
-        return self._aliased() if star is None else Item(Star(star))
+        if star is not None:
+            return Item(Star(star))
+        head = self._head
+        if head.kind == statement_lexer.KEYWORD and head.text in grammar.STATEMENT_KEYWORDS:
+            keyword = head.text.replace(" ", "_")
+            raise NotWellFormed(
+                f"Expected identifier or an expression but found unexpected keyword '{keyword}' in a select list."
+            )
+        return self._aliased()
 
     def _aliased(self, precedence: int = -1) -> Item:
         node = self._expression(precedence)
@@ -444,14 +470,23 @@ class _Parser:
         if keyword.text == "remove":
             return Removal(target)
         if not self._take_keyword("value"):
-            self._expression()
-            raise refused("Unexpected from source", target.at)
+            return Insert(keyword, target, self._expression(), is_one=False)
         value = self._expression()
+        unsupported = None
         if self._take_keyword("at"):
-            raise refused("Unsupported clause: AT", self._head)
-        if self._is_keyword("on conflict"):
-            raise refused("Unsupported clause: ON CONFLICT", self._head)
-        return Insert(keyword, target, value, self._returning())
+            unsupported = "AT"
+            self._expression()
+        if self._take_keyword("on conflict"):
+            unsupported = unsupported or "ON CONFLICT"
+            self._conflict()
+        return Insert(keyword, target, value, True, unsupported, self._returning())
+
+    def _conflict(self) -> None:
+        if self._take_keyword("where"):
+            self._expression()
+            if self._take_keyword("do nothing"):
+                return
+        raise NotWellFormed("invalid ON CONFLICT syntax")
 
     def _assignment(self) -> Assignment:
         target = self._simple_path()
@@ -463,10 +498,8 @@ class _Parser:
     def _where(self, precedence: int = -1) -> Node | None:
         return self._expression(precedence) if self._take_keyword("where") else None
 
-    def _returning(self) -> Returning | None:
-        if not self._take_keyword("returning"):
-            return None
-        return self._list(self._returning_element)[0]
+    def _returning(self) -> tuple[Returning, ...]:
+        return self._list(self._returning_element) if self._take_keyword("returning") else ()
 
     def _returning_element(self) -> Returning:
         mapping = grammar.MAPPINGS.get(self._head.text) if self._head.kind == statement_lexer.KEYWORD else None
@@ -478,16 +511,18 @@ class _Parser:
         column = self._expression()
         if not isinstance(column, Name | Path | Constant):
             raise NotWellFormed("Unsupported syntax in RETURNING columns.")
+        if isinstance(column, Path) and len(column.steps) > 1:
+            raise NotWellFormed("More than two paths in RETURNING columns.")
         return Returning(mapping, column)
 
 
 def _check_stars(path: Path) -> None:
     """In a projection ``*`` may only be the last step, and then of names alone."""
-    stars = [step for step in path.steps if step.name is None and step.index is None]
+    stars = [step for step in path.steps if step.is_star]
     if not stars:
         return
     last = path.steps[-1]
-    if len(stars) > 1 or stars[0] is not last or last.at.kind == "[":
+    if len(stars) > 1 or stars[0] is not last or last.in_brackets:
         raise NotWellFormed("Invalid use of * in select list")
     if any(step.index is not None for step in path.steps):
         raise NotWellFormed("Cannot use [] and * together in SELECT list expression")

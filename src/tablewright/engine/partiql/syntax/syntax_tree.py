@@ -59,11 +59,16 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a path: into a map by name, into a list by an expression, or (neither) ``*``."""
+    """A step of a path: into a map by name, into a list by an expression, or (neither) ``*`` or ``[*]``."""
 
     at: Token
     name: str | None = None
     index: Node | None = None
+    in_brackets: bool = False
+
+    @property
+    def is_star(self) -> bool:
+        return self.name is None and self.index is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +89,20 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class TypeName:
-    """The right side of IS."""
+    """The right side of IS, by the one name that its aliases stand for."""
 
     at: Token
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """A call of a function, by its name in lower case."""
+
     at: Token
     name: str
     arguments: tuple[Node, ...]
+    is_aggregate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +142,8 @@ class Select:
     source: Source
     where: Node | None
     order: tuple[Order, ...]
-    # The name of a clause that is read but never run, and where it is reported.
-    unsupported: tuple[str, Token] | None
+    # The message about something that is read but never run.
+    unsupported: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +167,15 @@ class Returning:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
+    """``INSERT INTO``, of one VALUE or of everything that an expression gives."""
+
     at: Token
     target: Node
     value: Node
-    returning: Returning | None = None
+    is_one: bool
+    # The name of a clause that is read but never run.
+    unsupported: str | None = None
+    returning: tuple[Returning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +183,11 @@ class Change:
     """UPDATE, with its operations in the order written, or DELETE, with none."""
 
     at: Token
-    source: Source
+    # SET and REMOVE may stand by themselves, without a table.
+    source: Source | None
     operations: tuple[Assignment | Removal | Insert, ...]
     where: Node | None
-    returning: Returning | None
+    returning: tuple[Returning, ...]
 
 
 Node = (
@@ -190,3 +205,55 @@ Node = (
     | Insert
     | Change
 )
+
+_OPERATIONS = {
+    "and": "And",
+    "or": "Or",
+    "=": "Eq",
+    "<>": "Ne",
+    "<": "Lt",
+    "<=": "Lte",
+    ">": "Gt",
+    ">=": "Gte",
+    "between": "Between",
+    "in": "InCollection",
+    "is": "IsType",
+    "like": "Like",
+    "+": "Plus",
+    "-": "Minus",
+    "*": "Times",
+    "/": "Divide",
+    "%": "Modulo",
+    "||": "Concat",
+}
+_NAMES = {Name: "Id", Change: "Dml", Insert: "Dml"}
+
+
+def kind(node: Node) -> str:
+    """What PartiQL's own tree calls a node; the service's messages do too."""
+    match node:
+        case Constant():
+            return "Missing" if node.kind == "missing" else "Lit"
+        case Sequence():
+            return "Bag" if node.is_bag else "List"
+        case Operation(_, "+", (_,)):
+            return "Pos"
+        case Operation(_, "-", (_,)):
+            return "Neg"
+        case Operation(_, operator):
+            if operator.startswith("not") or operator.endswith(" not"):
+                return "Not"
+            return _OPERATIONS.get(operator) or operator.partition(" ")[0].capitalize()
+    return _NAMES.get(type(node), type(node).__name__)
+
+
+def written(node: Node) -> str:
+    """What stands for a node in messages about the value of an attribute."""
+    match node:
+        case Name():
+            return node.text
+        case Call():
+            return node.name
+        case Operation():
+            return "not" if kind(node) == "Not" else node.operator
+    return kind(node).upper()
