@@ -12,7 +12,6 @@ V = {"S": "y" * 10}
 ONE = {"N": "1"}
 
 
-@pytest.mark.requirement("EN3")
 @pytest.mark.parametrize(
     ("expression", "values", "size"),
     [

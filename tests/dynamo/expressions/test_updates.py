@@ -340,7 +340,6 @@ def test_old_and_new_items_share_no_container_that_was_written() -> None:
     )
 
 
-@pytest.mark.requirement("EN3")
 @pytest.mark.parametrize(
     "text",
     [

@@ -62,7 +62,6 @@ def test_a_placeholder_does_not_stand_for_a_name_that_is_too_long(db: TableClien
     )
 
 
-@pytest.mark.requirement("EN3")
 @pytest.mark.parametrize(("name", "problem"), [("", EMPTY), (TOO_LONG, TOO_LARGE)], ids=["empty", "too long"])
 def test_no_parameter_takes_a_name_that_cannot_be_one(db: TableClient, name: str, problem: str) -> None:
     db.create()

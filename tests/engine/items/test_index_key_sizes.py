@@ -60,7 +60,6 @@ def text(size: int) -> dict[str, str]:
     return {"S": "x" * size}
 
 
-@pytest.mark.requirement("EN3")
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize(
     ("attributes", "problem"),

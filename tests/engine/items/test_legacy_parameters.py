@@ -330,7 +330,6 @@ def test_updates_tell_what_an_update_tells() -> None:
     assert updates.updated(after) == {"s": {"N": "1"}, "n": {"N": "13"}}
 
 
-@pytest.mark.requirement("EN3")
 def test_not_contains_is_met_only_by_what_could_contain_the_value() -> None:
     """Neither a missing attribute nor one of a type that holds no such value meets it."""
     holders: list[dict[str, Any]] = [{"S": "abc"}, {"SS": ["abc"]}, {"NS": ["1"]}, {"B": "YWJj"}, {"BS": ["YWJj"]}]

@@ -211,7 +211,6 @@ def _set(text: str) -> dict[str, Any]:
     return {"UpdateExpression": "SET w = :w", "ExpressionAttributeValues": {":w": {"S": text}}}
 
 
-@pytest.mark.requirement("EN3")
 def test_an_update_counts_what_it_says_and_not_what_it_leaves_alone(db: TableClient) -> None:
     """Three bytes for the update and nineteen for a value that it writes, against three for this key."""
     db.create()
@@ -285,7 +284,6 @@ def test_the_key_is_checked_before_what_would_change(db: TableClient) -> None:
 # -- where there is no item -----------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("EN3")
 @pytest.mark.parametrize(
     "request_",
     [

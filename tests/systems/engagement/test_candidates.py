@@ -132,7 +132,7 @@ def test_a_rejected_candidate_leaves_the_lists_and_says_why(
 
 
 @pytest.mark.requirement("CE5")
-def test_whom_a_filter_leaves_out_has_its_name_in_the_history(served: Served, admin: httpx.Client) -> None:
+def test_the_history_names_the_filter_that_left_a_candidate_out(served: Served, admin: httpx.Client) -> None:
     rule = {"attribute": "points", "op": "ge", "value": 5}
     chain = {"filters": ["eligibility"], "settings": {"eligibility": {"rule": rule}}}
     made = Programme(served, admin, rows(1, 9), filterChain=chain)
@@ -155,7 +155,7 @@ def test_whom_a_filter_leaves_out_has_its_name_in_the_history(served: Served, ad
     assert made.candidate("c-0").json()["rejected"] is False
 
 
-def test_a_deleted_candidate_is_gone_from_everywhere(served: Served, admin: httpx.Client, member: httpx.Client) -> None:
+def test_a_deleted_candidate_is_removed_everywhere(served: Served, admin: httpx.Client, member: httpx.Client) -> None:
     made = Programme(served, admin, rows(1, 2))
     made.run()
     path = f"{made.path}/customers/c-1/candidates/program/{made.id}"

@@ -112,7 +112,7 @@ def test_a_hundred_thousand_customers_take_no_more_memory(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.requirement("CE8", "X1")
-def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_repeatedly_ends_with_the_same_result(tmp_path: Path) -> None:
     entropy = random.Random(3)
     number = 8_000
     rule = {"attribute": "country", "op": "in", "value": ["IT", "DE", "FR"]}
@@ -142,7 +142,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not(tmp_path: Pa
 
 
 @pytest.mark.requirement("CE8")
-def test_an_interrupted_run_goes_on_with_the_next_call(tmp_path: Path) -> None:
+def test_an_interrupted_run_is_resumed_by_the_next_call(tmp_path: Path) -> None:
     folder = prepared(tmp_path, 1_000)
     command = [sys.executable, "-m", "tablewright", *RUN, "--data", str(folder)]
     process = subprocess.Popen(
@@ -163,7 +163,7 @@ def test_an_interrupted_run_goes_on_with_the_next_call(tmp_path: Path) -> None:
         assert (run.state, run.counts.candidates) == ("completed", 1_000)
 
 
-def test_what_cannot_be_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_command_is_one_line_of_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = prepared(tmp_path / "data", 10)
 
     def told(*arguments: str, data: Path = folder) -> tuple[int, str]:

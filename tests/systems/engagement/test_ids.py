@@ -17,7 +17,7 @@ NO_STEPS = ["a/b", "/", ".", "..", "a\x01b", "a\x85"]
 
 @pytest.mark.parametrize("named", NO_STEPS)
 @pytest.mark.parametrize("place", ["customerId", "type", "id"])
-def test_an_event_about_whom_nobody_could_ask_for_is_refused(machine: httpx.Client, named: str, place: str) -> None:
+def test_an_event_with_an_id_that_no_path_can_have_is_refused(machine: httpx.Client, named: str, place: str) -> None:
     body: dict[str, Any] = {"marketplaceId": "US", "customerId": "c", "subject": {"type": "product", "id": "s"}}
     (body if place in body else body["subject"])[place] = named
     refused = machine.post("/events", json=body)
@@ -25,7 +25,7 @@ def test_an_event_about_whom_nobody_could_ask_for_is_refused(machine: httpx.Clie
     assert refused.json()["errors"][0]["field"].endswith(place)
 
 
-def test_whoever_is_taken_can_opt_out(served: Served, admin: httpx.Client) -> None:
+def test_every_accepted_customer_can_opt_out(served: Served, admin: httpx.Client) -> None:
     taken = ["a b", "Zoë", "a.b", "...", "a%2Fb", "a\\b", "a?b#c"]
     programme = Programme(served, admin, [(named, 40, "IT", 5) for named in taken])
     assert programme.run()["counts"]["candidates"] == len(taken)
@@ -37,7 +37,7 @@ def test_whoever_is_taken_can_opt_out(served: Served, admin: httpx.Client) -> No
 
 
 @pytest.mark.requirement("CE8")
-def test_a_row_of_whom_nobody_could_ask_for_is_an_error_and_others_go_on(workshop: Workshop) -> None:
+def test_a_row_with_an_id_that_no_path_can_have_is_an_error(workshop: Workshop) -> None:
     named = ["a/b", "/", ".", "..", "a\x01b"]
     subjects = [("good", "product", "s/1"), ("good", "a/b", "s"), ("good", "product", "s")]
     rows = [*((each, "product", "s") for each in named), *subjects]

@@ -158,9 +158,7 @@ def test_a_program_has_versions_and_a_change_of_an_old_one_is_refused(served: Se
 
 @pytest.mark.requirement("CE6")
 @pytest.mark.parametrize("version", [True, "1", 1.5])
-def test_a_version_is_a_number_and_nothing_that_might_be_taken_for_one(
-    served: Served, admin: httpx.Client, version: Any
-) -> None:
+def test_a_version_is_a_number_and_nothing_similar(served: Served, admin: httpx.Client, version: Any) -> None:
     made = Programme(served, admin)
     assert admin.put(made.path, json={**made.body, "version": version}).status_code == 422
     assert admin.get(made.path).json()["version"] == 1
@@ -181,7 +179,7 @@ def test_a_program_is_disabled_and_enabled(served: Served, admin: httpx.Client) 
 
 
 @pytest.mark.requirement("CE6")
-def test_a_program_that_could_not_be_put_any_more_is_disabled_all_the_same(tmp_path: Path) -> None:
+def test_a_program_that_is_no_longer_valid_can_be_disabled(tmp_path: Path) -> None:
     """What may be called has changed since; nothing else can be done with the program until it is put right."""
     models = [{"modelId": "remote", "endpoint": "http://127.0.0.1:9/score", "weight": 1}]
     with serving(load("engagement"), data=tmp_path, outbound_hosts=["127.0.0.1"]) as served:
@@ -197,7 +195,7 @@ def test_a_program_that_could_not_be_put_any_more_is_disabled_all_the_same(tmp_p
 
 
 @pytest.mark.requirement("CE6")
-def test_whoever_changes_a_program_at_once_it_is_disabled(served: Served, admin: httpx.Client) -> None:
+def test_a_program_is_disabled_despite_concurrent_changes(served: Served, admin: httpx.Client) -> None:
     made = Programme(served, admin)
 
     def change(number: int) -> int:

@@ -149,7 +149,7 @@ def test_pages_around_what_cannot_be_read_are_full_and_complete(
 
 
 @pytest.mark.requirement("CE6")
-def test_a_program_that_cannot_be_read_says_so_and_is_mended_by_putting_it(
+def test_an_unreadable_program_says_so_and_is_repaired_by_putting_it(
     served: Served, admin: httpx.Client, member: httpx.Client, machine: httpx.Client
 ) -> None:
     made = Programme(served, admin, reactiveEnabled=True, batchSchedule="0 2 * * *")
@@ -177,7 +177,7 @@ def test_a_program_that_cannot_be_read_says_so_and_is_mended_by_putting_it(
 
 
 @pytest.mark.requirement("CE6")
-def test_a_program_without_a_version_is_mended_by_putting_it_too(served: Served, admin: httpx.Client) -> None:
+def test_a_program_without_a_version_is_repaired_by_putting_it(served: Served, admin: httpx.Client) -> None:
     """As another program writes one, that knows nothing of versions."""
     made = Programme(served, admin)
     foreign = {
@@ -353,7 +353,7 @@ def runner(workshop: Workshop, post: Post) -> Runner:
     ("attribute", "value"),
     [("cron", {"S": "whenever"}), ("timeZone", {"S": "Mars/Base"}), ("cron", {"L": []}), ("kind", {"S": "yearly"})],
 )
-def test_one_schedule_that_cannot_be_read_does_not_keep_the_others_from_beginning(
+def test_an_unreadable_schedule_does_not_stop_the_others(
     workshop: Workshop, attribute: str, value: dict[str, Any]
 ) -> None:
     customers(workshop)
@@ -393,7 +393,7 @@ def stored(workshop: Workshop, name: str) -> Program:
 
 
 @pytest.mark.requirement("CE8")
-def test_one_that_fails_as_nobody_foresaw_does_not_keep_the_others_from_beginning(
+def test_an_unexpected_failure_does_not_stop_the_other_schedules(
     workshop: Workshop, caplog: pytest.LogCaptureFixture
 ) -> None:
     """On the last day that there is, one of them has no next time."""
@@ -419,7 +419,7 @@ def test_one_that_fails_as_nobody_foresaw_does_not_keep_the_others_from_beginnin
 
 
 @pytest.mark.requirement("CE8")
-def test_one_run_that_cannot_be_read_does_not_keep_the_others_from_being_taken_up(workshop: Workshop) -> None:
+def test_an_unreadable_run_does_not_stop_the_others_from_being_resumed(workshop: Workshop) -> None:
     customers(workshop)
     runs = workshop.runs()
     held = {name: runs.begin(workshop.put(program(), name)) for name in ("a", "b", "c")}
@@ -504,7 +504,7 @@ def test_what_may_have_been_sent_is_not_sent_again_when_its_record_cannot_be_rea
 
 
 @pytest.mark.requirement("CE10")
-def test_a_channel_whose_count_cannot_be_read_is_held_up(workshop: Workshop) -> None:
+def test_a_channel_whose_count_cannot_be_read_waits(workshop: Workshop) -> None:
     customers(workshop, 3)
     channels = [
         {"channelId": "email", "priority": 1, "limitPerDay": 5},

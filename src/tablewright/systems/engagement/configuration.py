@@ -1,4 +1,4 @@
-"""What a program is made of: the parts of its configuration, each checked for itself and all of them together.
+"""What a program is made of: the parts of its configuration, each validated by itself and all of them together.
 
     dataConnectors   where customers come from: SQL over files, or Athena
     scoringModels    what scores them: a registered function, or an HTTP endpoint; with a weight

@@ -1,4 +1,4 @@
-"""What the API and the commands of engagement stand on, put together from a runtime."""
+"""The parts that the API and the commands of Engagement share, made from a runtime."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Events: something that a customer did makes or refreshes a candidate at once.
+"""Events: something that a customer did creates or refreshes a candidate immediately.
 
-The same way as in a batch, for one customer, and in bounded time: the models of all programs that it concerns have that
-together, and programs are dealt with side by side, so that one whose model hangs takes no time from the others. Models
+The pipeline is that of a batch run, for one customer and with a time limit, which the models of all programs share.
+Programs are handled concurrently, so that one whose model hangs takes no time from the others. Models
 are asked again, as something has happened since they were asked last. Attributes of the event are added to those of the
 candidate.
 """

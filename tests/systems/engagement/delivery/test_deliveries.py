@@ -94,7 +94,7 @@ def test_a_candidate_is_sent_once_through_a_channel_however_often_it_is_tried(wo
 
 
 @pytest.mark.requirement("CE10")
-def test_of_passes_at_once_one_sends(workshop: Workshop, post: Post) -> None:
+def test_only_one_of_several_concurrent_passes_sends(workshop: Workshop, post: Post) -> None:
     made = ready(workshop, *range(1, 9))
     at_once(4, lambda _: deliveries(workshop, post).deliver(made))
     deliveries(workshop, post).deliver(made)
@@ -102,7 +102,7 @@ def test_of_passes_at_once_one_sends(workshop: Workshop, post: Post) -> None:
 
 
 @pytest.mark.requirement("CE10")
-def test_a_channel_has_a_limit_for_a_day_of_the_programs_time_zone(workshop: Workshop, post: Post) -> None:
+def test_a_channel_has_a_daily_limit_in_the_programs_time_zone(workshop: Workshop, post: Post) -> None:
     channels = [{"channelId": "email", "priority": 1, "limitPerDay": 2}]
     made = ready(workshop, 1, 2, 3, 4, 5, channels=channels, timeZone="Pacific/Auckland")
     deliver = deliveries(workshop, post)
@@ -130,7 +130,7 @@ def test_a_customer_is_not_reached_more_often_than_the_program_says(workshop: Wo
 
 
 @pytest.mark.requirement("CE10")
-def test_what_a_customer_has_said_since_the_run_counts(workshop: Workshop, post: Post) -> None:
+def test_preferences_set_after_the_run_are_respected(workshop: Workshop, post: Post) -> None:
     made = ready(workshop, 1, 2, 3)
     night = QuietHours(start="22:00", end="07:00", time_zone="Asia/Tokyo")
     workshop.store.put(Preferences(customer_id="c-1", opted_out=True))
@@ -144,7 +144,7 @@ def test_what_a_customer_has_said_since_the_run_counts(workshop: Workshop, post:
 
 
 @pytest.mark.requirement("CE10")
-def test_a_channel_that_is_down_is_waited_for_and_others_go_on(workshop: Workshop, post: Post) -> None:
+def test_deliveries_wait_for_a_channel_that_is_down_and_others_continue(workshop: Workshop, post: Post) -> None:
     channels = [{"channelId": "email", "priority": 1}, {"channelId": "sms", "priority": 2, "adapter": "webhook"}]
     made = ready(workshop, 1, 2, channels=channels, filterChain={"filters": ["frequency"]})
 
@@ -163,7 +163,7 @@ def test_a_channel_that_is_down_is_waited_for_and_others_go_on(workshop: Worksho
 
 
 @pytest.mark.requirement("CE10")
-def test_what_is_refused_for_good_is_not_tried_again_and_counts_for_nothing(workshop: Workshop, post: Post) -> None:
+def test_a_permanent_refusal_is_not_retried_and_does_not_count(workshop: Workshop, post: Post) -> None:
     made = ready(workshop, 1)
     post.instead = lambda message: "no such customer"
     assert deliveries(workshop, post).deliver(made) == Summary(refused=1)
@@ -174,9 +174,7 @@ def test_what_is_refused_for_good_is_not_tried_again_and_counts_for_nothing(work
 
 
 @pytest.mark.requirement("CE10")
-def test_what_a_process_that_died_was_sending_is_sent_by_another_with_the_same_id(
-    workshop: Workshop, post: Post
-) -> None:
+def test_a_delivery_of_a_dead_process_is_sent_by_another_with_the_same_id(workshop: Workshop, post: Post) -> None:
     channels = [{"channelId": "email", "priority": 1, "limitPerDay": 1}]
     made = ready(workshop, 1, channels=channels)
     ids: list[str] = []
@@ -355,7 +353,9 @@ def test_a_webhook_that_is_down_waits_and_one_that_refuses_does_not(served: Serv
 
 
 @pytest.mark.requirement("CE10")
-def test_a_mail_server_that_is_down_is_waited_for(served: Served, admin: httpx.Client, mail_server: MailServer) -> None:
+def test_deliveries_wait_for_a_mail_server_that_is_down(
+    served: Served, admin: httpx.Client, mail_server: MailServer
+) -> None:
     made = Programme(served, admin, channels=[{"channelId": "email", "priority": 1}])
     write(made.file, [("c-1", "ada@example.org", 3)], ("customer_id", "email", "points"))
     made.run()

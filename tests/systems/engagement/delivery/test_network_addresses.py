@@ -48,9 +48,7 @@ WRONG = [
 
 @pytest.mark.requirement("CE6")
 @pytest.mark.parametrize(("url", "told"), WRONG)
-def test_what_is_no_address_is_refused_and_the_field_is_named(
-    served: Served, admin: httpx.Client, url: str, told: str
-) -> None:
+def test_an_invalid_address_is_refused_with_its_field(served: Served, admin: httpx.Client, url: str, told: str) -> None:
     models = [{"modelId": "m", "weight": 1, "endpoint": url}]
     channels = [{"channelId": "webhook", "priority": 1, "config": {"url": url}}]
     changes: list[tuple[dict[str, Any], str]] = [
@@ -73,7 +71,7 @@ def test_what_is_no_address_is_refused_and_the_field_is_named(
         ("http://model_1.internal/", "model_1.internal", 80),
     ],
 )
-def test_what_is_an_address_has_a_host_and_a_port(url: str, host: str, port: int) -> None:
+def test_a_valid_address_has_a_host_and_a_port(url: str, host: str, port: int) -> None:
     assert (parsed(url).host, parsed(url).port) == (host, port)
 
 
@@ -140,7 +138,7 @@ def test_an_address_of_the_internet_is_public(address: str) -> None:
         "[::127.0.0.1]",
     ],
 )
-def test_one_that_is_written_as_a_number_is_refused_before_it_is_called(
+def test_an_address_written_as_a_number_is_refused_before_it_is_called(
     served: Served, admin: httpx.Client, host: str
 ) -> None:
     outbound = Outbound()

@@ -65,7 +65,7 @@ def test_a_redirect_is_not_followed() -> None:
     assert [asked.path for asked in web.asked] == ["/here"]
 
 
-def test_an_answer_has_a_size_and_a_time() -> None:
+def test_the_size_and_time_of_a_response_are_limited() -> None:
     with Web(lambda asked: (200, b"x" * 6_000_000)) as web, pytest.raises(Unanswered, match="too large"):
         post(Outbound(["127.0.0.1"]), web.url)
     with Web(lambda asked: None) as web, pytest.raises(Unanswered, match="Timeout"):
@@ -94,9 +94,7 @@ def drop_by_drop(connection: socket.socket, closing: threading.Event, drop: byte
     ],
     ids=["header", "hints", "body"],
 )
-def test_an_answer_that_comes_drop_by_drop_has_the_time_that_any_answer_has(
-    begins: bytes, drop: bytes, ends: bytes
-) -> None:
+def test_a_slow_response_has_the_same_time_limit(begins: bytes, drop: bytes, ends: bytes) -> None:
     answered: list[bool] = []
 
     def behave(connection: socket.socket, closing: threading.Event) -> None:
@@ -111,7 +109,7 @@ def test_an_answer_that_comes_drop_by_drop_has_the_time_that_any_answer_has(
     assert not answered
 
 
-def test_one_who_listens_drop_by_drop_has_no_more_time() -> None:
+def test_a_slow_receiver_has_the_same_time_limit() -> None:
     body = b"x" * 20_000_000
     listened: list[bool] = []
 
@@ -132,7 +130,7 @@ def test_one_who_listens_drop_by_drop_has_no_more_time() -> None:
     outbound.close()
 
 
-def test_a_name_is_not_looked_up_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_lookup_has_the_same_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     found = threading.Event()
     real = socket.getaddrinfo
 
@@ -147,7 +145,7 @@ def test_a_name_is_not_looked_up_for_longer(monkeypatch: pytest.MonkeyPatch) -> 
     found.set()
 
 
-def test_a_connection_is_used_again_after_an_answer_in_time() -> None:
+def test_a_connection_is_reused_after_a_response() -> None:
     with Web(lambda asked: (200, b"{}")) as web:
         outbound = Outbound(["127.0.0.1"])
         assert [outbound.post(web.url, b"{}", {}, 5).status for _ in range(3)] == [200] * 3

@@ -76,6 +76,6 @@ def test_scores_are_combined_by_weight_exactly(pairs: list[tuple[Decimal, Decima
     assert combined(models, scores) == total
 
 
-def test_a_score_that_is_next_to_nothing_is_nothing(tmp_path: Path) -> None:
+def test_a_tiny_score_counts_as_zero(tmp_path: Path) -> None:
     models = [ScoringModel(model_id="m", weight=Decimal("0.5"))]
     assert combined(models, {"m": ModelScore(value=Decimal("1e-61"), timestamp=NOON)}) == 0

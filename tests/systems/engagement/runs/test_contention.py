@@ -76,7 +76,7 @@ def written(workshop: Workshop, run: Run) -> set[str]:
 
 
 @pytest.mark.requirement("CE8")
-def test_customers_who_are_changed_meanwhile_are_written_as_they_are_by_then(workshop: Workshop) -> None:
+def test_customers_changed_during_a_run_are_written_with_their_latest_state(workshop: Workshop) -> None:
     times = {"c-00": 2, "c-07": 3, "c-08": 1, "c-31": 4, "c-59": 8}
     run, backend = ran(workshop, times)
     assert (run.state, run.counts.read, run.counts.candidates, run.errors) == (RunState.COMPLETED, PEOPLE, PEOPLE, {})
@@ -99,7 +99,7 @@ def test_a_contested_customer_is_written_alone(workshop: Workshop) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_one_whom_others_keep_changing_is_that_customers_error_and_no_more(workshop: Workshop) -> None:
+def test_a_customer_who_keeps_changing_is_one_error(workshop: Workshop) -> None:
     run, backend = ran(workshop, {"c-03": 10_000, "c-40": 10_000})
     assert (run.state, run.counts.read, run.counts.candidates) == (RunState.COMPLETED, PEOPLE, PEOPLE - 2)
     assert run.errors == {"other requests keep changing the candidate": 2}
@@ -111,14 +111,14 @@ def test_one_whom_others_keep_changing_is_that_customers_error_and_no_more(works
 
 
 @pytest.mark.requirement("CE8")
-def test_nobody_is_an_error_because_others_are_contested(workshop: Workshop) -> None:
+def test_contested_customers_cause_no_errors_for_others(workshop: Workshop) -> None:
     """Twenty in a row, each of them twice: none was alone often enough to be given up."""
     run, _ = ran(workshop, {f"c-{number:02}": 2 for number in range(20)})
     assert (run.state, run.counts.candidates, run.errors) == (RunState.COMPLETED, PEOPLE, {})
 
 
 @pytest.mark.requirement("CE9")
-def test_of_many_events_of_one_customer_at_once_each_counts(workshop: Workshop) -> None:
+def test_concurrent_events_of_one_customer_all_count(workshop: Workshop) -> None:
     made = workshop.put(program(reactiveEnabled=True))
     reactive = Reactive(workshop.pipeline())
 
@@ -132,7 +132,7 @@ def test_of_many_events_of_one_customer_at_once_each_counts(workshop: Workshop) 
 
 
 @pytest.mark.requirement("CE9")
-def test_an_event_that_others_crowd_out_for_a_while_counts_all_the_same(workshop: Workshop) -> None:
+def test_an_event_that_conflicts_for_a_while_is_counted(workshop: Workshop) -> None:
     made = workshop.put(program(reactiveEnabled=True))
     Reactive(workshop.pipeline()).react(made, Event("c-1", None, {"points": 5}, {}))
     backend = Contested(workshop, {"c-1": 8})
@@ -141,7 +141,7 @@ def test_an_event_that_others_crowd_out_for_a_while_counts_all_the_same(workshop
 
 
 @pytest.mark.requirement("CE9")
-def test_an_event_that_others_keep_crowding_out_is_told_to_come_again(workshop: Workshop) -> None:
+def test_an_event_that_keeps_conflicting_is_to_be_sent_again(workshop: Workshop) -> None:
     made = workshop.put(program(reactiveEnabled=True))
     Reactive(workshop.pipeline()).react(made, Event("c-1", None, {"points": 5}, {}))
     backend = Contested(workshop, {"c-1": 1_000})

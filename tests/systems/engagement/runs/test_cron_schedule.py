@@ -96,7 +96,7 @@ def run_async(awaitable: Any) -> Any:
 
 
 @pytest.mark.requirement("CE8")
-def test_a_run_begins_when_it_is_due_and_not_before(clockwork: Clockwork) -> None:
+def test_a_run_starts_when_it_is_due_and_not_before(clockwork: Clockwork) -> None:
     run_async(clockwork.put(batchSchedule="0 14 * * *", timeZone="Europe/Rome"))
     clockwork.workshop.now += timedelta(minutes=59)
     clockwork.runner.tick()
@@ -122,7 +122,7 @@ def test_however_many_were_missed_one_run_catches_up(clockwork: Clockwork) -> No
 
 
 @pytest.mark.requirement("CE8")
-def test_of_several_processes_one_begins_a_run(clockwork: Clockwork) -> None:
+def test_only_one_of_several_processes_starts_a_run(clockwork: Clockwork) -> None:
     run_async(clockwork.put(batchSchedule="0 * * * *"))
     clockwork.workshop.now += timedelta(hours=1)
     at_once(4, lambda _: clockwork.another().tick())
@@ -130,7 +130,7 @@ def test_of_several_processes_one_begins_a_run(clockwork: Clockwork) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_a_run_that_is_due_while_one_goes_on_is_left_out(clockwork: Clockwork) -> None:
+def test_a_run_that_is_due_during_another_is_skipped(clockwork: Clockwork) -> None:
     made = run_async(clockwork.put(batchSchedule="0 * * * *"))
     clockwork.workshop.now += timedelta(hours=1)
     held = clockwork.workshop.runs().begin(made)
@@ -173,7 +173,7 @@ def test_deliveries_have_a_schedule_of_their_own(clockwork: Clockwork) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_a_run_whose_process_is_gone_is_taken_up_again(clockwork: Clockwork) -> None:
+def test_a_run_whose_process_is_gone_is_resumed(clockwork: Clockwork) -> None:
     made = run_async(clockwork.put())
     held = clockwork.workshop.runs().begin(made)
     clockwork.runner.tick()

@@ -57,7 +57,7 @@ def made(workshop: Workshop) -> set[tuple[str, str, str]]:
 
 
 @pytest.mark.requirement("CE8")
-def test_ids_that_cannot_be_are_errors_of_their_customers(workshop: Workshop) -> None:
+def test_invalid_ids_are_errors_of_their_customers(workshop: Workshop) -> None:
     run = workshop.run(workshop.put(configuration(workshop)))
     assert (run.state, run.counts.read, run.counts.failed, run.errors) == (RunState.COMPLETED, 10, 7, ERRORS)
     assert made(workshop) == GOOD
@@ -67,7 +67,7 @@ def test_ids_that_cannot_be_are_errors_of_their_customers(workshop: Workshop) ->
 
 @pytest.mark.requirement("CE8")
 @pytest.mark.parametrize("behind", range(1, len(ROWS)))
-def test_a_run_goes_on_behind_any_of_them_and_counts_each_once(workshop: Workshop, behind: int) -> None:
+def test_a_run_continues_after_any_of_them_and_counts_each_once(workshop: Workshop, behind: int) -> None:
     runs = workshop.runs(chunk=1)
     held = runs.begin(workshop.put(configuration(workshop)))
 

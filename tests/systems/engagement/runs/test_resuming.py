@@ -70,7 +70,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any
 
 @pytest.mark.requirement("CE8")
 @pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 12))])
-def test_a_run_that_dies_again_and_again_ends_as_if_it_had_not(
+def test_a_run_that_dies_repeatedly_ends_with_the_same_result(
     tmp_path: Path, undisturbed: tuple[dict[str, Any], Run, int], seed: int
 ) -> None:
     expected, record, calls = undisturbed
@@ -106,7 +106,7 @@ def test_a_run_that_dies_again_and_again_ends_as_if_it_had_not(
 
 
 @pytest.mark.requirement("CE8")
-def test_who_lost_the_slot_writes_nothing_more(workshop: Workshop) -> None:
+def test_a_process_that_lost_the_slot_writes_nothing_more(workshop: Workshop) -> None:
     write(workshop.folder / "customers.csv", [(f"c-{number}", 1, "IT", 1) for number in range(100)])
     made = workshop.put(program())
     slow, fast = workshop.runs(chunk=10), workshop.runs(chunk=10)
@@ -127,7 +127,7 @@ def test_who_lost_the_slot_writes_nothing_more(workshop: Workshop) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_a_run_that_goes_on_cannot_be_taken_up_until_its_lease_is_over(workshop: Workshop) -> None:
+def test_a_running_run_cannot_be_resumed_until_its_lease_expires(workshop: Workshop) -> None:
     write(workshop.folder / "customers.csv", [("c-1", 1, "IT", 1)])
     runs = workshop.runs()
     held = runs.begin(workshop.put(program()))
@@ -175,7 +175,7 @@ def test_a_run_whose_process_is_gone_can_be_cancelled(workshop: Workshop) -> Non
 
 
 @pytest.mark.requirement("CE8")
-def test_a_run_that_ends_every_process_at_the_same_place_is_given_up(workshop: Workshop) -> None:
+def test_a_run_that_kills_every_process_at_the_same_place_fails(workshop: Workshop) -> None:
     write(workshop.folder / "customers.csv", [("c-1", 1, "IT", 1)])
     runs = workshop.runs()
     held = runs.begin(workshop.put(program()))

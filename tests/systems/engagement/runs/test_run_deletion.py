@@ -30,7 +30,7 @@ def stopped(workshop: Workshop) -> Run:
 
 
 @pytest.mark.requirement("CE8")
-def test_one_that_is_going_on_is_not_forgotten(workshop: Workshop) -> None:
+def test_a_running_run_is_not_deleted(workshop: Workshop) -> None:
     customers(workshop)
     runs = workshop.runs()
     held = runs.begin(workshop.put(program()))
@@ -43,7 +43,7 @@ def test_one_that_is_going_on_is_not_forgotten(workshop: Workshop) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_a_slot_whose_run_is_not_there_is_let_go_of(workshop: Workshop) -> None:
+def test_a_slot_without_a_run_is_released(workshop: Workshop) -> None:
     customers(workshop)
     runs, made = workshop.runs(), workshop.put(program())
     held = runs.begin(made)
@@ -58,7 +58,7 @@ def test_a_slot_whose_run_is_not_there_is_let_go_of(workshop: Workshop) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_one_that_somebody_takes_up_meanwhile_is_not_forgotten(workshop: Workshop) -> None:
+def test_a_run_that_is_resumed_meanwhile_is_not_deleted(workshop: Workshop) -> None:
     run = stopped(workshop)
     assert run.state is RunState.STOPPED
 

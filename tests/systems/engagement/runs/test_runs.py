@@ -173,7 +173,7 @@ def test_a_run_of_a_disabled_program_is_not_resumed(served: Served, admin: httpx
 
 
 @pytest.mark.requirement("CE8")
-def test_who_asks_again_for_a_run_that_goes_on_is_told_of_it_however_busy_it_is(
+def test_a_repeated_request_returns_the_current_run_even_at_the_limit(
     served: Served, admin: httpx.Client, gate: Gate
 ) -> None:
     made = [Programme(served, admin, people(3), scoringModels=GATED) for _ in range(MAX_CONCURRENT_RUNS + 1)]
@@ -246,7 +246,7 @@ def test_a_run_is_resumed_with_the_version_that_it_began_with(served: Served, ad
 
 
 @pytest.mark.requirement("CE9")
-def test_an_event_makes_and_refreshes_a_candidate_at_once(
+def test_an_event_creates_or_refreshes_a_candidate_immediately(
     served: Served, admin: httpx.Client, machine: httpx.Client
 ) -> None:
     made = Programme(served, admin, reactiveEnabled=True)
@@ -410,7 +410,7 @@ def test_an_event_that_cannot_be_kept_is_refused(served: Served, machine: httpx.
     assert (answer.status_code, answer.json()["type"]) == (422, "/problems/invalid-request")
 
 
-def test_what_is_no_text_is_refused(served: Served, machine: httpx.Client) -> None:
+def test_invalid_text_is_refused(served: Served, machine: httpx.Client) -> None:
     # NaN is no JSON at all; the others are, and are nothing that can be kept.
     for value, status in ((rb'"\ud800"', 422), (b"NaN", 400), (b"1e999", 422)):
         body = b'{"marketplaceId": "US", "customerId": "c", "attributes": {"x": ' + value + b"}}"

@@ -22,7 +22,7 @@ PATH = "/engagement/programs/coffee/marketplaces/EU"
 
 @pytest.mark.slow
 @pytest.mark.requirement("CE8", "X1")
-def test_a_killed_server_goes_on_with_its_run_after_the_next_start(tmp_path: Path) -> None:
+def test_a_killed_server_resumes_its_run_after_the_next_start(tmp_path: Path) -> None:
     write_customers(tmp_path / "data" / "sources" / "customers.csv", CUSTOMERS)
     token = run("token", "--user", "root", "--group", "Admins", cwd=tmp_path).stdout.strip()
     headers = {"Authorization": f"Bearer {token}"}

@@ -48,7 +48,7 @@ def test_what_a_module_registers_can_be_used_by_programs(tmp_path: Path, monkeyp
         assert made.candidate("c").json()["rejectionHistory"][0]["reason"] == "it is even"
 
 
-def test_a_module_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_module_is_named(tmp_path: Path) -> None:
     given: dict[str, Any] = {"memory": True, "data": tmp_path, "extensions": "no_such_module"}
     with pytest.raises(SettingsError, match="TABLEWRIGHT_EXTENSIONS: no_such_module cannot be imported"):
         Runtime.open(Settings(**given), load("engagement"))

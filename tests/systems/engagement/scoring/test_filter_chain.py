@@ -85,12 +85,12 @@ def test_a_rule_holds_or_does_not(rule: Any, holds: bool) -> None:
         {"all": [is_("age", "eq", 1)] * 300},
     ],
 )
-def test_what_is_no_rule_is_refused(rule: Any) -> None:
+def test_an_invalid_rule_is_refused(rule: Any) -> None:
     with pytest.raises(Invalid):
         compiled(rule)
 
 
-def test_a_rule_is_only_so_deep() -> None:
+def test_the_depth_of_a_rule_is_limited() -> None:
     rule: Any = is_("age", "eq", 1)
     for _ in range(9):
         rule = {"not": rule}
@@ -110,7 +110,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.dictionaries(st.text(max_size=2), JSON, max_size=3))
-def test_whatever_is_given_is_a_rule_or_refused(rule: Any, attributes: dict[str, Any]) -> None:
+def test_any_input_is_a_rule_or_is_refused(rule: Any, attributes: dict[str, Any]) -> None:
     try:
         found = compiled(rule)
     except Invalid:
@@ -151,7 +151,7 @@ def test_who_was_reached_often_enough_in_the_window_is_left_out(workshop: Worksh
 
 
 @pytest.mark.requirement("CE8")
-def test_what_customers_do_not_want_they_do_not_get(workshop: Workshop) -> None:
+def test_preferences_of_customers_are_respected(workshop: Workshop) -> None:
     names = ("all", "nothing", "other-program", "this-program", "no-email", "neither")
     write(workshop.folder / "customers.csv", [(name, 1, "IT", 1) for name in names])
     for preferences in (
@@ -187,7 +187,7 @@ def test_filters_are_asked_in_their_order_and_the_first_that_objects_is_named(wo
 
 
 @pytest.mark.requirement("CE8")
-def test_a_filter_of_ones_own_is_registered(workshop: Workshop) -> None:
+def test_a_custom_filter_is_registered(workshop: Workshop) -> None:
     @filter_("test-country")
     def country(settings: dict[str, Any]) -> Filter:
         if "is" not in settings:

@@ -151,7 +151,7 @@ def test_a_number_that_no_item_holds_is_one_customers_error(workshop: Workshop, 
 
 
 @pytest.mark.requirement("CE8")
-def test_a_number_next_to_nothing_is_nothing(workshop: Workshop) -> None:
+def test_a_tiny_number_counts_as_zero(workshop: Workshop) -> None:
     people(workshop, 2)
     tiny = b'{"scores": [1e-9999999, -1e-400]}'
     with Web(lambda asked: (200, tiny)) as web:
@@ -161,7 +161,7 @@ def test_a_number_next_to_nothing_is_nothing(workshop: Workshop) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_a_slow_endpoint_is_not_waited_for(workshop: Workshop) -> None:
+def test_a_slow_endpoint_times_out(workshop: Workshop) -> None:
     people(workshop, 20)
 
     def answer(asked: Asked) -> Reply:
@@ -174,7 +174,7 @@ def test_a_slow_endpoint_is_not_waited_for(workshop: Workshop) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_what_passes_is_tried_again_and_what_does_not_is_not(workshop: Workshop) -> None:
+def test_transient_errors_are_retried_and_others_are_not(workshop: Workshop) -> None:
     people(workshop, 30)
     failures: dict[str, int] = {}
 
@@ -197,7 +197,7 @@ def test_what_passes_is_tried_again_and_what_does_not_is_not(workshop: Workshop)
 
 
 @pytest.mark.requirement("CE8")
-def test_an_endpoint_that_is_down_is_left_alone_and_the_run_goes_on(workshop: Workshop) -> None:
+def test_an_endpoint_that_is_down_is_skipped_and_the_run_continues(workshop: Workshop) -> None:
     people(workshop, 40)
     with Web(lambda asked: (500, b"")) as web:
         run = workshop.run(workshop.put(over_http(web, batchSize=2)))
@@ -209,7 +209,7 @@ def test_an_endpoint_that_is_down_is_left_alone_and_the_run_goes_on(workshop: Wo
     }
 
 
-def test_after_a_rest_one_request_tries_whether_it_is_up_again() -> None:
+def test_after_a_pause_one_request_tries_the_endpoint_again() -> None:
     now = [0.0]
     state = {"up": False}
     asked = [Prospect("c-1", Subject(type="t", id="1"), {})]
@@ -256,7 +256,7 @@ def test_a_run_that_is_asked_to_stop_does_not_wait_for_the_scores_of_its_chunk(w
     assert (ended.state, ended.counts.cached, ended.counts.scored) == (RunState.COMPLETED, cached, 60 - cached)
 
 
-def test_an_endpoint_is_not_tried_again_once_nobody_wants_to_know() -> None:
+def test_an_endpoint_is_not_retried_after_the_run_was_stopped() -> None:
     asked = [Prospect("c-1", Subject(type="t", id="1"), {})]
     with Web(lambda each: (503, b"")) as web:
         outbound = Outbound(["127.0.0.1"])

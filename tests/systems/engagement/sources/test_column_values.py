@@ -125,7 +125,7 @@ def test_a_zoned_time_may_name_a_customer_and_rows_keep_their_order(tmp_path: Pa
 
 
 @pytest.mark.requirement("CE8")
-def test_what_no_item_can_hold_is_that_customers_error(workshop: Workshop) -> None:
+def test_a_value_that_cannot_be_stored_is_that_customers_error(workshop: Workshop) -> None:
     write(workshop.folder / "customers.csv", [("a", 1, "IT", 7), ("b", 2, "IT", 7), ("c", 3, "IT", 7)])
     deep = "[" * 40 + "1" + "]" * 40
     query = f"SELECT *, CASE age WHEN 1 THEN {deep} END AS deep, MAP {{if(age = 2, '', 'k'): 1}} AS m FROM customers"

@@ -45,7 +45,7 @@ def test_rows_come_in_chunks_in_the_order_of_customers(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_reading_goes_on_behind_every_place(tmp_path: Path) -> None:
+def test_reading_continues_after_any_checkpoint(tmp_path: Path) -> None:
     rows = [(f"c-{each % 4}'", "product" if each % 3 else "book", f"s{each}") for each in range(20)]
     write(tmp_path / "c.csv", rows, ("customer_id", "kind", "sku"))
     connector = files("SELECT customer_id, kind, sku FROM c", c="c.csv")
@@ -56,7 +56,7 @@ def test_reading_goes_on_behind_every_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_reading_goes_on_behind_whatever_characters_there_are(tmp_path: Path) -> None:
+def test_reading_continues_after_any_characters(tmp_path: Path) -> None:
     write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
     query = "SELECT 'a' || chr(n::INT) || 'z' AS customer_id, 'k' || chr(0) AS kind, '$1 ?' || chr(39) AS sku FROM n, c"
     connector = files(f"WITH n AS (SELECT unnest([0, 1, 10, 34, 36, 39, 92, 127, 233]) AS n) {query}", c="c.csv")
@@ -135,7 +135,7 @@ def test_a_query_cannot_give_itself_more(tmp_path: Path) -> None:
         ("SELECT customer_id, country::int AS n FROM c", "Could not convert"),
     ],
 )
-def test_what_is_wrong_with_a_query_is_told(tmp_path: Path, query: str, told: str) -> None:
+def test_an_error_says_what_is_wrong_with_a_query(tmp_path: Path, query: str, told: str) -> None:
     write(tmp_path / "c.csv", [("a", 1, "IT", 1)])
     with pytest.raises(Unreadable, match=told):
         read(tmp_path, files(query, c="c.csv"))
@@ -153,7 +153,7 @@ def test_customers_who_do_not_fit_are_errors_and_others_go_on(workshop: Workshop
     }
 
 
-def test_made_up_customers_are_always_the_same(tmp_path: Path) -> None:
+def test_demo_customers_are_always_the_same(tmp_path: Path) -> None:
     demo_customers.write_customers(tmp_path / "a.csv", 50)
     demo_customers.write_customers(tmp_path / "b.csv", 50)
     demo_customers.write_customers(tmp_path / "c.parquet", 50)
@@ -215,7 +215,7 @@ def test_a_program_runs_over_athena(workshop: Workshop, athena: str) -> None:
 
 
 @pytest.mark.requirement("CE8")
-def test_athena_is_asked_for_what_is_behind_the_checkpoint(athena: str) -> None:
+def test_athena_is_queried_for_rows_after_the_checkpoint(athena: str) -> None:
     from botocore.session import Session
 
     connector = AthenaConnector(type="athena", query="SELECT * FROM customers", database="shop", workgroup="primary")

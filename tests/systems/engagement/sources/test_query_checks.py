@@ -37,7 +37,7 @@ ROWS = [("a", 1, "IT", 1)]
         "SELECT 'PRAGMA ; read_csv(*)' AS customer_id FROM c",
     ],
 )
-def test_a_select_over_the_listed_tables_is_taken(query: str) -> None:
+def test_a_select_over_the_listed_tables_is_accepted(query: str) -> None:
     check_query(query, ["c"])
 
 
@@ -94,7 +94,7 @@ def test_a_select_over_the_listed_tables_is_taken(query: str) -> None:
         (f"SELECT {'+'.join('1' * 4_000)}", "depth"),
     ],
 )
-def test_whatever_else_it_is_is_refused(query: str, told: str) -> None:
+def test_any_other_query_is_refused(query: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         check_query(query, ["c"])
 
@@ -168,16 +168,14 @@ def test_even_unchecked_it_reaches_only_the_listed_files(opened_rows: tuple[Path
         ("customer_id,age\na,1\n", "SELECT age FROM c", "customer_id"),
     ],
 )
-def test_what_goes_wrong_is_told_without_the_place_of_the_folder(
-    tmp_path: Path, content: str, query: str, told: str
-) -> None:
+def test_errors_do_not_reveal_the_path_of_the_folder(tmp_path: Path, content: str, query: str, told: str) -> None:
     (tmp_path / "c.csv").write_text(content)
     with pytest.raises(Unreadable, match=told) as raised:
         read(tmp_path, files(query))
     assert str(tmp_path) not in str(raised.value)
 
 
-def test_a_file_that_is_gone_or_no_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_or_invalid_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"^c.csv is not in the folder of sources$"):
         read(tmp_path, files())
     (tmp_path / "c.csv").mkdir()
@@ -189,7 +187,7 @@ def test_a_file_that_is_gone_or_no_file_is_named(tmp_path: Path) -> None:
         read(tmp_path, files())
 
 
-def test_a_file_that_cannot_be_read_is_told_without_its_place(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_without_its_path(tmp_path: Path) -> None:
     (tmp_path / "c.parquet").write_bytes(b"no parquet at all")
     with pytest.raises(Unreadable, match=r"c\.parquet") as raised:
         read(tmp_path, files(c="c.parquet"))

@@ -84,7 +84,7 @@ def test_a_process_that_stops_does_not_wait_for_a_query_and_leaves_the_run_to_th
 
 
 @pytest.mark.requirement("CE8")
-def test_a_query_has_a_time_and_the_record_says_so(workshop: Workshop) -> None:
+def test_a_query_has_a_time_limit_and_the_record_says_so(workshop: Workshop) -> None:
     write(workshop.folder / "customers.csv", [("a", 1, "IT", 1)])
     made = workshop.put(endless())
     runs = Runs(workshop.pipeline(), Sources(workshop.folder, seconds=0.3), workshop.clock)
@@ -136,7 +136,7 @@ LARGE = f"WITH p0 AS (SELECT customer_id FROM c), {PLANS} SELECT customer_id FRO
 
 
 @pytest.mark.requirement("CE8")
-def test_what_cannot_be_broken_off_is_killed(tmp_path: Path) -> None:
+def test_a_query_that_cannot_be_interrupted_is_killed(tmp_path: Path) -> None:
     write(tmp_path / "c.csv", [(f"c-{number}", number, "IT", 1) for number in range(50)])
     halted = threading.Event()
 
@@ -237,7 +237,7 @@ def test_a_query_of_athena_is_stopped_there_as_well(workshop: Workshop, seconds:
 
 @pytest.mark.requirement("CE8")
 @pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_ends_when_it_is_told_to(tmp_path: Path, signal_: signal.Signals) -> None:
+def test_the_command_ends_on_a_signal(tmp_path: Path, signal_: signal.Signals) -> None:
     data = tmp_path / "data"
     write(data / "sources" / "customers.csv", [("a", 1, "IT", 1)])
     models = [{"modelId": "value-v1", "weight": 1}]

@@ -1,11 +1,11 @@
 """Channel adapters: how a candidate gets to a customer.
 
-    email     a letter to the address that the customer's attributes have, through the runtime's mailer
+    email     a message to the address in the customer's attributes, through the runtime's mailer
     webhook   a signed POST, as standardwebhooks.com has it: webhook-id, webhook-timestamp, webhook-signature
 
-An adapter says why it will never be able to send something, or None when it has; what passes is ``Unavailable``. The id
-of a delivery stays the same however often it is tried: it is the event of the Message-ID, and the ``webhook-id`` by
-which a receiver tells a repetition.
+An adapter returns why a message will never be accepted, or None when it was sent; a transient failure is
+``Unavailable``. The id of a delivery is the same in every attempt: it is the event of the Message-ID, and the
+``webhook-id`` by which a receiver recognizes a repetition.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
     claim ──▶ adapter ──▶ sent, or refused permanently
 
 The claim is a record, made in one transaction with the customer's contacts and the channel's quota: of any number of
-passes at once one sends, and no limit is passed. A channel that cannot take anything at the moment gives its claim back
-and is left for the next pass. A claim whose owner died runs out, and is taken over; should the owner have sent by then,
-the adapter's own record or the receiver tells by the delivery's id, which stays the same.
+concurrent passes one sends, and no limit is exceeded. A channel that is unavailable releases its claim and is left for
+the next pass. A claim whose owner died expires, and is taken over; if the owner had sent it already, the adapter's own
+record or the receiver recognizes the delivery's id, which stays the same.
 
-Looked at again before something is sent: whether the candidate is still one, what the customer wants, his quiet hours,
-and how often he was reached. What has to wait stays for the next pass.
+Checked again before something is sent: that the candidate still exists, the customer's preferences, quiet hours, and
+how often the customer was reached. What has to wait stays for the next pass.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Requests to addresses that a configuration names: models and webhooks.
 
-A configuration must not be a way into the house. Without a list of allowed hosts, only public addresses are called;
-with one, only those hosts, wherever they are. The address is checked when the connection is made, after the name was
-looked up, so that a name cannot mean something else by then. There are no redirects, no proxies, and an answer has a
-size.
+A configuration must not open a way into the internal network. Without a list of allowed hosts, only public addresses
+are called; with one, only those hosts, wherever they are. The address is checked when the connection is made, after the
+name was looked up, so that a name cannot change its meaning in between. There are no redirects and no proxies, and the
+size of a response is limited.
 
-A request has one deadline for everything: to look the name up, connect, send, and read the answer to its end. A server
-that sends a byte now and then gets no more time by that. What httpcore hands on as the time-out of each step is that
+A request has one deadline for everything: to look the name up, connect, send, and read all of the response. A server
+that sends a byte now and then gets no more time by that. What httpcore passes as the time-out of each step is that
 deadline here, a time of the clock; ``_Stream`` gives each step what is left of it.
 """
 

@@ -1,4 +1,4 @@
-"""Batch runs: how far each is, who carries out the one that a program may have, and when the next is due."""
+"""Batch runs: the progress of each, which process executes the one of a program, and when the next is due."""
 
 from __future__ import annotations
 

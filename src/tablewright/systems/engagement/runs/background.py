@@ -1,10 +1,10 @@
-"""What goes on in the background: runs in threads of their own, and the schedule.
+"""Background work: runs in threads of their own, and the schedule.
 
-    schedule   every few seconds: what is due begins, and runs whose process is gone are taken up again
+    schedule   every few seconds: what is due is started, and runs whose process is gone are resumed
 
-A schedule that was missed, because nothing was running, is caught up with once, however often it was missed. The next
-time is counted from now, in the program's time zone. It is moved on in the transaction that begins the run, so a run is
-begun once by however many processes, and never forgotten.
+A schedule that was missed, because no process was running, is caught up with once, however often it was missed. The
+next time is computed from now, in the program's time zone. It is stored in the transaction that starts the run, so a
+run is started once, by however many processes, and never lost.
 """
 
 from __future__ import annotations

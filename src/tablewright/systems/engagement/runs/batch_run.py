@@ -1,15 +1,15 @@
 """Batch runs: all customers of a program, a chunk at a time, one run of a program at a time.
 
-Whoever carries a run out holds the program's slot (``run_records``). Candidates are written in transactions together
-with the run's record, a batch of customers at a time (``customer_batches``):
+The process that executes a run holds the program's slot (``run_records``). Candidates are written in transactions
+together with the run's record, a batch of customers at a time (``customer_batches``):
 
-    slot: mine still? ─┐
-    record: checkpoint ├─ one transaction ─▶ a customer is behind the checkpoint exactly if its candidate is written
+    slot: still held? ─┐
+    record: checkpoint ├─ one transaction ─▶ a customer is before the checkpoint exactly if its candidate is written
     candidates, entries┘
 
-So a run that is stopped, killed or cut off goes on behind its checkpoint, and comes to the same candidates as one that
-was not, each of them once. Whoever lost the slot writes nothing more. A run goes by the version of the program that it
-began with.
+So a run that is stopped, killed or interrupted continues after its checkpoint, and has the same candidates as one that
+was not, each of them once. A process that lost the slot writes nothing more. A run uses the version of the program that
+it was started with.
 
 Events change candidates meanwhile. A customer whose candidate has changed since it was read is written alone, after a
 wait, as it is by then; one that other requests keep changing is an error of that customer, and the run goes on.

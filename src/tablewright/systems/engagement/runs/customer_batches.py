@@ -1,4 +1,4 @@
-"""Customers of a run in batches: as many as one transaction takes, and what the run's record says behind them."""
+"""Customers of a run in batches: as many as one transaction takes, and the run's record after each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lease that is kept while work goes on, however long a single step of it takes."""
+"""A lease that is renewed while work goes on, however long a single step of it takes."""
 
 from __future__ import annotations
 

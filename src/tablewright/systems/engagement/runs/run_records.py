@@ -1,8 +1,9 @@
-"""The records of runs, and the slot of each program: who carries its run out, and until when.
+"""The records of runs, and the slot of each program: which process executes its run, and until when.
 
-A run has a record: how far it is, what it counted, what went wrong. Whoever carries it out holds the program's slot, a
-lease that is renewed meanwhile, so there is one run of a program at a time. A run whose holder is gone can be taken up
-by anybody, once the lease has run out; one that is taken up again and again at the same place has failed.
+A run has a record: how far it is, what it counted, what went wrong. The process that executes it holds the
+program's slot, a lease that is renewed meanwhile, so there is one run of a program at a time. A run whose holder is
+gone can be resumed by any process, once the lease has expired; one that is resumed repeatedly at the same place has
+failed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who is left out of a program: filters, in the order that the program lists them.
 
     frequency     who was reached too often lately         {"most": 3, "days": 7}
-    eligibility   who does not meet a rule                 {"rule": {...}}, see ``conditions``
+    eligibility   who does not meet a rule                 {"rule": {...}}, see ``rule_conditions``
     preference    who does not want it: opted out of everything, of the program, or of all its channels
 
 Filters are asked about many customers at once, so that what they read takes few requests. A filter says why a customer
@@ -12,7 +12,7 @@ is left out, or None; it may take channels away. Others are registered:
         def left_out(prospects, context): return [None if ... else "not our region" for prospect in prospects]
         return left_out
 
-Quiet hours do not make anybody less of a candidate. They are looked at when something is delivered, and it waits.
+Quiet hours exclude nobody: they are checked at delivery, which waits until they are over.
 """
 
 from __future__ import annotations

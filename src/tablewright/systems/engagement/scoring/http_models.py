@@ -1,11 +1,11 @@
-"""Models at HTTP endpoints: batched, timed out, tried again, and left alone for a while when they fail.
+"""Models at HTTP endpoints: requests in batches, with time-outs and retries, and a circuit breaker.
 
     POST {"modelId": "propensity-v1", "customers": [{"customerId", "subject": {"type", "id"}, "attributes"}, ...]}
     200  {"scores": [0.85, {"value": 0.2, "confidence": 0.9}, null, ...]}          one for each, in their order
 
-What passes (no answer, 429, 5xx) is tried three times with full-jitter waits. What is wrong about an answer does not
-become right by asking again. After five failures in a row an endpoint is not asked for half a minute; then one request
-tries.
+Transient failures (no response, 429, 5xx) are retried, three attempts in all, with full-jitter backoff; an invalid
+response is not. After five failures in a row an endpoint gets no requests for half a minute; then one request tries
+it.
 """
 
 from __future__ import annotations

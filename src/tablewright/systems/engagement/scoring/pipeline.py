@@ -3,7 +3,7 @@
     prospects ──▶ scores of every model, through the cache ──▶ one score by weight ──▶ filters ──▶ writes
 
 The writes of one customer belong together: the candidate, an entry for each of its channels, and the removal of entries
-that it has no more. A candidate that is there is refreshed: it keeps its creation, its expiry and its history. One that
+that it no longer has. A candidate that exists is refreshed: it keeps its creation, its expiry and its history. One that
 a person has rejected is left alone until it expires.
 """
 

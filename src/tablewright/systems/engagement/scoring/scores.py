@@ -5,9 +5,9 @@
         return [Decimal(...) for prospect in prospects]
 
 A model without an endpoint is the registered function of its name; one with an endpoint is asked over HTTP
-(``remote``). Whatever it is, its answers are checked: as many as were asked for, numbers, within the range that the
-configuration gives. What is wrong about one answer is that customer's error; what is wrong about all of them is
-everybody's in that batch; and neither ends a run.
+(``http_models``). In both cases its results are checked: as many as were asked for, numbers, within the range that the
+configuration gives. An invalid score is that customer's error; an invalid response is an error of
+every customer in the batch; neither ends a run.
 
 A model is known by its id, in all programs. A score in the cache that has not expired is not asked for again. What a
 model finds is in the cache before it is used, so that a run that is resumed goes on with the same numbers.

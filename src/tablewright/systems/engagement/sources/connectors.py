@@ -1,7 +1,7 @@
 """Where customers come from: a query, whose rows are read one chunk after the other.
 
-Rows come in the order of customer and subject, as text, so that a run that was stopped goes on behind the last row that
-it has dealt with, whatever order the source has. Two rows of one customer and subject are one customer: the first of
+Rows come in the order of customer and subject, as text, so that a run that was stopped continues after the last row
+that it has handled, whatever order the source has. Two rows of one customer and subject are one customer: the first of
 them counts. Memory is bounded by the chunk, and by what DuckDB may use to sort (it goes to disk beyond).
 
     files    DuckDB over CSV and Parquet in the folder of sources: see ``file_connector``

@@ -2,8 +2,8 @@
 
 A query reads the files that its connector lists, and nothing else: no other file, no network, no settings; it writes
 nothing. It has one thread, a part of the memory, and a part of the disk to sort with. A query may run forever: while
-DuckDB is at work, a thread looks whether anybody still wants the rows, and whether it is within its time, and kills the
-process if not. Neither the memory of this process nor its time is at stake, whatever the query is.
+DuckDB is at work, a thread checks that the rows are still wanted and the time limit is not exceeded, and kills the
+process otherwise. So no query can use up the memory or the time of this process.
 """
 
 from __future__ import annotations
