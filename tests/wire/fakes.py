@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import InternalServerError
-from tablewright.engine import Commit
+from tablewright.engine import Commit, Outcome
 from tablewright.wire.connection import Connection
 from tablewright.wire.connection_limits import Limits
 from tablewright.wire.endpoint import Endpoint
@@ -26,7 +26,13 @@ class FakeEngine:
         self.answers: dict[str, bytes | Exception] = {}
         self.open_commit: Commit | None = None
 
-    def execute(self, operation: str, request: Any, /) -> tuple[bytes, Commit | None]:
+    def check(self, operation: str, request: Any, /) -> Any:
+        return request
+
+    def begin(self, operation: str, checked: Any, /) -> Outcome:
+        return self.execute(operation, checked)
+
+    def execute(self, operation: str, request: Any, /) -> Outcome:
         self.calls.append((operation, request))
         answer = self.answers.get(operation)
         if isinstance(answer, Exception):

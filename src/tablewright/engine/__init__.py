@@ -21,6 +21,7 @@ Other packages import from here only.
 from tablewright.dynamo import DynamoError
 from tablewright.engine.engine import Engine
 from tablewright.engine.metering import METER_VARIABLE
+from tablewright.engine.slices import Outcome, Unfinished
 from tablewright.engine.storage.data_folder import DamagedError, StorageError, holds_database, resolve_folder
 from tablewright.engine.storage.group_commit import Commit
 from tablewright.engine.verify_folder import VerifyReport
@@ -31,7 +32,9 @@ __all__ = [
     "DamagedError",
     "DynamoError",
     "Engine",
+    "Outcome",
     "StorageError",
+    "Unfinished",
     "VerifyReport",
     "holds_database",
     "resolve_folder",

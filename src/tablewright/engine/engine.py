@@ -121,7 +121,7 @@ class Engine:
     async def call_async(self, operation: str, request: Mapping[str, Any], *, pattern: str = "") -> dict[str, Any]:
         """``call`` for asyncio: tasks that are ready together share one commit."""
         try:
-            outcome = self.begin(operation, request, pattern=pattern)
+            outcome = self.begin(operation, check_request(operation, request), pattern=pattern)
             while isinstance(outcome, Unfinished):
                 await self._other_tasks()
                 outcome = outcome.resume()
@@ -174,14 +174,15 @@ class Engine:
 
         A DynamoError carries that commit as ``error.commit``.
         """
-        outcome = self.begin(operation, request, pattern=pattern)
+        outcome = self.begin(operation, self.check(operation, request), pattern=pattern)
         while isinstance(outcome, Unfinished):
             outcome = outcome.resume()
         return outcome
 
-    def begin(self, operation: str, request: Any, *, pattern: str = "") -> Outcome | Unfinished:
-        """``execute``, but what takes long is left unfinished after its first slice."""
-        request = check_request(operation, request)
+    check = staticmethod(check_request)
+
+    def begin(self, operation: str, request: dict[str, Any], *, pattern: str = "") -> Outcome | Unfinished:
+        """``execute`` for a request that ``check`` gave; what takes long is left unfinished after its first slice."""
         handler = HANDLERS[operation]
         if self._meter_log is not None:
             handler = self._meter_log.metering(operation, handler, pattern)

@@ -295,11 +295,24 @@ class Connection(asyncio.Protocol):
         if self._queued_bytes > self._allowance:
             self._account_unsent()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody is there any more to get a response."""
+        return self._transport is None
+
+    def replace(self, pending: PendingResponse, response: bytes) -> None:
+        """Puts another response in the place of one that may not be sent yet."""
+        if self._transport is None:
+            return
+        self._queued_bytes += len(response) - len(pending.response)
+        pending.response = response
+        if self._queued_bytes > self._allowance:
+            self._account_unsent()
+
     def complete(self, pending: PendingResponse, instead: bytes | None = None) -> None:
         """Sends a response, or another one instead, as soon as those before it have been sent."""
         if instead is not None:
-            self._queued_bytes += len(instead) - len(pending.response)
-            pending.response = instead
+            self.replace(pending, instead)
         pending.ready = True
         self._send_ready()
         if self._backlog:

@@ -11,20 +11,22 @@ The checks come in the service's order, and each has its response:
 4. everything else goes to the engine, and its error or response is sent as it is.
 
 A response that depends on writes still to be committed is returned with its ``Commit``; the caller sends it
-once that is durable.
+once that is durable. A request that takes long is returned as a ``LongRequest``, for the caller to go on with.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Final, Protocol
 
 import orjson
 
 from tablewright.dynamo import DynamoError, InternalServerError, SerializationException, UnknownOperationException
-from tablewright.engine import Commit
+from tablewright.engine import Outcome, Unfinished
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
+from tablewright.wire.long_requests import LARGE_BODY, LongRequest, Reply
 from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render
 from tablewright.wire.operation_targets import OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tablewright.wire.sigv4 import check_complete
@@ -32,7 +34,11 @@ from tablewright.wire.sigv4 import check_complete
 MAX_BODY: Final = 16 * 1024 * 1024
 
 _NOT_FOUND: Final = b"<UnknownOperationException/>\n"
+_NOTHING: Final = b"{}"
 _INTERNAL_MESSAGE: Final = "Internal server error"
+
+# What is to be done for a request: it gives the outcome, or what is to be done then.
+_Work = Callable[[], Any]
 
 _log = logging.getLogger("tablewright.wire")
 
@@ -40,7 +46,11 @@ _log = logging.getLogger("tablewright.wire")
 class EngineLike(Protocol):
     """The part of the engine that the wire needs."""
 
-    def execute(self, operation: str, request: Any, /) -> tuple[bytes, Commit | None]: ...
+    def execute(self, operation: str, request: Any, /) -> Outcome: ...
+
+    def check(self, operation: str, request: Any, /) -> Any: ...
+
+    def begin(self, operation: str, checked: Any, /) -> Outcome | Unfinished: ...
 
     def flush(self) -> None: ...
 
@@ -57,12 +67,13 @@ class Endpoint:
         authenticate: Callable[[Request], None] | None = None,
         browser_access: BrowserAccess | None = None,
     ) -> None:
-        self._execute = engine.execute
+        self._check = engine.check
+        self._begin = engine.begin
         self._authenticate = authenticate
         self._check_access = (browser_access or BrowserAccess()).check
 
-    def respond(self, request: Request) -> tuple[bytes, Commit | None]:
-        """The rendered response, and the commit it has to wait for. Does not raise."""
+    def respond(self, request: Request) -> Reply | LongRequest:
+        """The rendered response, and the commit it has to wait for; or what is left to do. Does not raise."""
         try:
             self._check_access(request)
         except ForbiddenRequest as error:
@@ -79,21 +90,42 @@ class Endpoint:
                 if request.body:
                     return render(request, 404, _NOT_FOUND), None
                 content_type = JSON
+        if len(request.body) > LARGE_BODY or b"content-encoding" in headers:
+            # With a body of its own: the connection does not keep it.
+            held = copy(request)
+            return LongRequest(lambda: self._staged(held, content_type, lambda: self._prepared(held)), len(held.body))
+        return self._staged(request, content_type, lambda: self._begin(*self._checked(request)))
+
+    def _checked(self, request: Request) -> tuple[str, Any]:
+        """The operation and its input, once signature and shape are checked."""
+        if self._authenticate is None:
+            document = _parse(request)
+            operation = _operation(request)
+            check_complete(request)
+        else:
+            operation = _operation(request)
+            self._authenticate(request)
+            document = _parse(request)
+        if not request.body:
+            raise SerializationException
+        return operation, self._check(operation, document)
+
+    def _prepared(self, request: Request) -> _Work:
+        operation, checked = self._checked(request)
+        return lambda: self._begin(operation, checked)
+
+    def _staged(self, request: Request, content_type: bytes, work: _Work) -> Reply | LongRequest:
+        """Do some of the work for a request: gives the reply, or the request with the work that is left."""
+        headers = request.headers
         try:
-            if self._authenticate is None:
-                document = _parse(request)
-                operation = _operation(request)
-                check_complete(request)
-            else:
-                operation = _operation(request)
-                self._authenticate(request)
-                document = _parse(request)
-            if not request.body:
-                raise SerializationException
-            body, commit = self._execute(operation, document)
-            if operation in WITHOUT_OUTPUT:
-                body = b""
-            return render(request, 200, body, content_type), commit
+            outcome = work()
+            if isinstance(outcome, tuple):
+                body, commit = outcome
+                if body == _NOTHING and _operation(request) in WITHOUT_OUTPUT:
+                    body = b""
+                return render(request, 200, body, content_type), commit
+            following = outcome.resume if isinstance(outcome, Unfinished) else outcome
+            return LongRequest(lambda: self._staged(request, content_type, following))
         except DynamoError as error:
             return render(request, error.status, orjson.dumps(error.body()), content_type), error.commit
         except BodyTooLarge:

@@ -2,7 +2,8 @@
 
 The engine is called on the event loop itself: a call takes tens of microseconds, less than handing it
 to a thread. Writes become durable together: every request that arrived in the same iteration has been
-executed when the flush that was scheduled by the first of them runs, and one fsync covers them all.
+executed when the flush that was scheduled by the first of them runs, and one fsync covers them all. What takes
+longer is done beside the others (``long_requests``).
 
     run_server      serve until SIGTERM or SIGINT (the command line)
     serve_in_thread a server in a background thread, for tests and embedding programs
@@ -29,6 +30,7 @@ from tablewright.wire.connection import Connection, PendingResponse
 from tablewright.wire.connection_limits import Limits
 from tablewright.wire.connection_registry import ConnectionRegistry
 from tablewright.wire.endpoint import Endpoint, EngineLike
+from tablewright.wire.long_requests import LongRequest, LongRequests, Reply
 from tablewright.wire.messages import Request, render_error, render_unavailable
 
 _log = logging.getLogger("tablewright.wire")
@@ -45,12 +47,38 @@ class EngineConnection(Connection):
 
     def respond(self, request: Request) -> None:
         server = self._server
-        response, commit = server.respond(request)
+        outcome = server.respond(request)
+        if isinstance(outcome, LongRequest):
+            self._respond_later(request, outcome)
+            return
+        response, commit = outcome
         if commit is None:
             self.send(response, request)
             return
         pending = PendingResponse(not request.keep_alive, response)
         self.enqueue(pending)
+        self._complete_when_durable(pending, request, commit)
+
+    def _respond_later(self, request: Request, long: LongRequest) -> None:
+        server = self._server
+        if not server.long_requests.accepts(long):
+            self.send(self.unavailable_response(request), request)
+            return
+        pending = PendingResponse(not request.keep_alive, b"")
+        self.enqueue(pending)
+
+        def replied(reply: Reply) -> None:
+            response, commit = reply
+            if commit is None:
+                self.complete(pending, response)
+            else:
+                self.replace(pending, response)
+                self._complete_when_durable(pending, request, commit)
+
+        server.long_requests.add(long, replied, lambda: not self.is_closed)
+
+    def _complete_when_durable(self, pending: PendingResponse, request: Request, commit: Commit) -> None:
+        server = self._server
 
         def durable(error: BaseException | None) -> None:
             self.complete(pending, None if error is None else server.failure_response(request, error))
@@ -82,6 +110,7 @@ class Server(ConnectionRegistry):
         endpoint = Endpoint(engine, authenticate, self._browser_access)
         self.respond = endpoint.respond
         self.failure_response = endpoint.failure_response
+        self.long_requests = LongRequests()
         self.host = host
         self.port = port
         self._flush_engine = engine.flush
@@ -120,6 +149,7 @@ class Server(ConnectionRegistry):
             except TimeoutError:
                 self.abort_all()
         self._flush()
+        self.long_requests.close()
         if self._timer is not None:
             self._timer.cancel()
         for connection in list(self._rejected):

@@ -1,0 +1,175 @@
+"""A request that takes long: others are answered meanwhile, its own connection keeps its order, and it ends with its
+client."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from tablewright.dynamo import InternalServerError, ValidationException
+from tablewright.engine import Commit, Engine, Outcome, Unfinished
+from tablewright.wire import long_requests
+from tablewright.wire.long_requests import LARGE_BODY
+from tablewright.wire.server import serve_in_thread
+from tests.wire.fakes import FakeEngine
+from tests.wire.http import Client, request
+
+SCAN = b"DynamoDB_20120810.Scan"
+PUT = b"DynamoDB_20120810.PutItem"
+GET = b"DynamoDB_20120810.GetItem"
+
+
+class Scanning(Unfinished):
+    """A scan that goes on, slice by slice, until the test lets it end."""
+
+    def __init__(self, end: Callable[[], Outcome]) -> None:
+        self.slices = 0
+        self.released = threading.Event()
+        self.end = end
+
+    def resume(self) -> Outcome | Unfinished:
+        self.slices += 1
+        return self.end() if self.released.is_set() else self
+
+
+class SlicingEngine(FakeEngine):
+    """Every scan of it is a ``Scanning``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scans: list[Scanning] = []
+        self.end: Callable[[], Outcome] = lambda: (b'{"Count":1}', None)
+
+    def begin(self, operation: str, checked: Any, /) -> Outcome | Unfinished:  # type: ignore[override]
+        if operation != "Scan":
+            return super().begin(operation, checked)
+        self.scans.append(Scanning(self.end))
+        return self.scans[-1]
+
+    def scan(self, number: int = 0) -> Scanning:
+        wait_for(lambda: len(self.scans) > number)
+        return self.scans[number]
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.005)
+    pytest.fail("it did not come about within five seconds")
+
+
+def test_others_are_answered_meanwhile() -> None:
+    engine = SlicingEngine()
+    with serve_in_thread(engine) as url, Client(url) as scanning, Client(url) as other, Client(url) as third:
+        scanning.send(request(b"{}", SCAN))
+        engine.scan().slices = 0
+        for _ in range(5):
+            assert other.ask(request(b'{"n":1}', GET)).body == b'{"n":1}'
+        third.send(request(b"{}", SCAN))
+        wait_for(lambda: engine.scan(1).slices > 3 and engine.scan().slices > 3)
+        engine.scan(1).released.set()
+        assert third.receive().body == b'{"Count":1}'
+        engine.scan().released.set()
+        assert scanning.receive().body == b'{"Count":1}'
+
+
+def test_requests_behind_it_on_its_connection_keep_their_order() -> None:
+    engine = SlicingEngine()
+    with serve_in_thread(engine) as url, Client(url) as client:
+        client.send(request(b"{}", SCAN) + request(b'{"n":2}', GET))
+        engine.scan().released.set()
+        assert client.receive().body == b'{"Count":1}'
+        assert client.receive().body == b'{"n":2}'
+
+
+def test_it_ends_when_its_client_leaves() -> None:
+    engine = SlicingEngine()
+    with serve_in_thread(engine) as url, Client(url) as other:
+        with Client(url) as client:
+            client.send(request(b"{}", SCAN))
+            wait_for(lambda: engine.scan().slices > 0)
+        assert other.ask(request(b"{}", GET)).status == 200
+
+        def is_at_rest() -> bool:
+            before = engine.scan().slices
+            time.sleep(0.05)
+            return engine.scan().slices == before
+
+        wait_for(is_at_rest)
+
+
+def test_its_error_is_a_response() -> None:
+    def refused() -> Outcome:
+        raise ValidationException("not this way")
+
+    engine = SlicingEngine()
+    engine.end = refused
+    with serve_in_thread(engine) as url, Client(url) as client:
+        client.send(request(b"{}", SCAN))
+        engine.scan().released.set()
+        response = client.receive()
+        assert response.status == 400
+        assert orjson.loads(response.body)["message"] == "not this way"
+
+
+@pytest.mark.parametrize("error", [None, InternalServerError("the disk is full")])
+def test_its_response_waits_for_the_commit(error: InternalServerError | None) -> None:
+    commit = Commit()
+    engine = SlicingEngine()
+    engine.end = lambda: (b'{"Count":1}', commit)
+    engine.open_commit = commit
+    engine.flush_error = error
+    with serve_in_thread(engine) as url, Client(url) as client:
+        client.send(request(b"{}", SCAN))
+        engine.scan().released.set()
+        assert client.receive().status == (200 if error is None else 500)
+        engine.flush_error = None
+
+
+def large(number: int) -> bytes:
+    return orjson.dumps({"n": number, "text": "x" * LARGE_BODY})
+
+
+def test_a_large_body_is_read_beside_the_others_and_answered_in_order() -> None:
+    engine = FakeEngine()
+    with serve_in_thread(engine) as url, Client(url) as client:
+        client.send(request(large(1), GET) + request(b'{"n":2}', GET) + request(large(3), PUT))
+        assert client.receive().body == large(1)
+        assert client.receive().body == b'{"n":2}'
+        assert client.receive().body == large(3)
+        squeezed = gzip.compress(large(4))
+        assert client.ask(request(squeezed, GET, content_encoding=b"gzip")).body == large(4)
+        assert client.ask(request(b"[" * LARGE_BODY + b"]", GET)).status == 400
+
+
+def test_large_bodies_beyond_the_bound_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_requests, "_MAX_WAITING_BYTES", LARGE_BODY)
+    with serve_in_thread(FakeEngine()) as url, Client(url) as client:
+        assert client.ask(request(large(1), GET)).status == 503
+        assert client.ask(request(b'{"n":2}', GET)).status == 200
+
+
+def test_a_large_item_is_stored_and_a_wrong_one_refused() -> None:
+    table = {
+        "TableName": "rows",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    item = {"pk": {"S": "a"}, "text": {"S": "x" * 300_000}}
+    with Engine.open() as engine, serve_in_thread(engine) as url, Client(url) as client:
+        engine.call("CreateTable", table)
+        put = request(orjson.dumps({"TableName": "rows", "Item": item}), PUT)
+        assert client.ask(put).status == 200
+        assert engine.call("GetItem", {"TableName": "rows", "Key": {"pk": {"S": "a"}}})["Item"] == item
+        wrong = request(orjson.dumps({"TableName": "rows", "Item": {**item, "n": {"N": "x"}}}), PUT)
+        assert client.ask(wrong).status == 400
+        missing = request(orjson.dumps({"TableName": "row", "Item": item}), PUT)
+        assert orjson.loads(client.ask(missing).body)["__type"].endswith("ResourceNotFoundException")
