@@ -6,13 +6,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tablewright.engine import Engine, background_work
+from tablewright.engine.background_work import BackgroundWork
 from tablewright.engine.database import Database
 from tests.engine.table_requests import on_demand
 
@@ -124,8 +128,9 @@ def test_a_step_that_fails_is_logged_and_tried_again(
     monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
     with caplog.at_level(logging.ERROR, "tablewright.engine"):
         wake(engine)
-        wait_until(lambda: len(calls) == 3)
-    assert calls == ["one", "other", "one"]
+        wait_until(lambda: len(calls) == 4)
+    # The next look is at everything, as all of them are.
+    assert calls == ["one", "other", "one", "other"]
     assert "no luck" in caplog.text
 
 
@@ -161,7 +166,7 @@ def test_the_thread_is_woken_only_for_what_is_sooner(engine: Engine, monkeypatch
     wake(engine)
     wait_until(lambda: looks)
     # The look is over when the next one has a time.
-    wait_until(lambda: engine._background._next_look < float("inf"))
+    wait_until(lambda: engine._background._look_at < float("inf"))
     wake(engine, 600.0)
     time.sleep(0.05)
     assert len(looks) == 1
@@ -218,3 +223,130 @@ def test_work_is_durable_when_a_sweep_returns(tmp_path: Path) -> None:
         remember_token(engine, "old", now - 1000)
         engine.sweep()
         assert engine._storage.open_commit is None
+
+
+def test_no_wake_up_is_lost_while_other_work_is_due(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    def often(db: Database) -> float | None:
+        return 0.0005
+
+    def only_when_woken(db: Database) -> float | None:
+        nonlocal looks
+        looks += 1
+        return None
+
+    monkeypatch.setattr(background_work, "_STEPS", (often, only_when_woken))
+    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
+    for number in range(300):
+        before = looks
+        wake(engine)
+        wait_until(lambda before=before: looks > before, 5.0)  # type: ignore[misc]
+        time.sleep(number % 7 * 0.0002)
+
+
+class Simulation:
+    """Background work without its thread, on a clock of its own; changes come at any point, also in a look.
+
+    There are three kinds of work. A change adds some that is due later, and wakes as operations do.
+    """
+
+    def __init__(self, engine: Engine, in_between: Iterator[tuple[int, float]]) -> None:
+        self.now = 1000.0
+        self.todo: list[list[float]] = [[], [], []]
+        self._in_between = in_between
+        self._database = engine._database
+        self.work = BackgroundWork(self._database)
+        self.work._thread = threading.Thread()  # never started: the test looks when it is time
+
+    def change(self, kind: int, seconds: float) -> None:
+        with self._database.storage.turn():
+            self.todo[kind].append(self.now + seconds)
+            self.work.wake(seconds)
+
+    def step(self, kind: int, db: Database) -> float | None:
+        self._maybe_change()
+        self.todo[kind] = [due for due in self.todo[kind] if due > self.now]
+        pause = min(self.todo[kind], default=None)
+        self._maybe_change()
+        return None if pause is None else pause - self.now
+
+    def _maybe_change(self) -> None:
+        kind, seconds = next(self._in_between, (0, -1.0))
+        if seconds >= 0:
+            self.change(kind, seconds)
+
+    def check(self) -> None:
+        for due in (due for kind in self.todo for due in kind):
+            assert self.work._look_at <= max(due, self.now), "there is work that nobody will look at in time"
+
+
+changes = st.tuples(st.integers(0, 2), st.sampled_from([0.0, 0.5, 1.0, 2.0, 5.0]))
+
+
+@given(st.data(), st.lists(changes), st.lists(changes | st.just((0, -1.0))))
+def test_whatever_changes_when_it_is_looked_at_in_time(
+    data: st.DataObject, outside: list[tuple[int, float]], in_between: list[tuple[int, float]]
+) -> None:
+    with Engine.open() as engine, pytest.MonkeyPatch.context() as patch:
+        simulation = Simulation(engine, iter(in_between))
+        patch.setattr(background_work, "_STEPS", tuple(partial(simulation.step, kind) for kind in range(3)))
+        patch.setattr(background_work, "_is_needed", lambda db: True)
+        patch.setattr("tablewright.engine.background_work.time.monotonic", lambda: simulation.now)
+        for kind, seconds in [*outside, (0, 0.0)]:
+            simulation.change(kind, seconds)
+            simulation.check()
+            simulation.now += data.draw(st.sampled_from([0.0, 0.5, 1.0, 3.0]))
+            # The thread may be late for its look, but not miss it.
+            if simulation.work._look_at <= simulation.now and data.draw(st.booleans()):
+                simulation.work._look()
+                simulation.check()
+
+
+def test_a_restored_table_becomes_active_however_often_others_are_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way it was found: the last step is always due, and a table waits for the first one."""
+    steps = (*background_work._STEPS, lambda db: 0.0005)
+    monkeypatch.setattr(background_work, "_STEPS", steps)
+    with Engine.open() as engine:
+        create(engine)
+        enable_ttl(engine)
+        engine.call("PutItem", {"TableName": "things", "Item": {"pk": {"S": "a"}}})
+        arn = engine.call("CreateBackup", {"TableName": "things", "BackupName": "one"})["BackupDetails"]["BackupArn"]
+        for number in range(30):
+            name = f"restored-{number}"
+            engine.call("RestoreTableFromBackup", {"BackupArn": arn, "TargetTableName": name})
+            wait_until(
+                lambda name=name: (  # type: ignore[misc]
+                    engine.call("DescribeTable", {"TableName": name})["Table"]["TableStatus"] == "ACTIVE"
+                )
+            )
+
+
+def test_what_fails_is_told_until_it_works_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = True
+
+    def step(db: Database) -> float | None:
+        if broken:
+            raise RuntimeError("no luck")
+        return None
+
+    monkeypatch.setattr(background_work, "_STEPS", (step,))
+    monkeypatch.setattr(background_work, "_FIRST_BACK_OFF", 0.01)
+    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
+    assert engine._background.problems() == []
+    wake(engine)
+    wait_until(engine._background.problems)
+    assert engine._background.problems() == ["background work fails: RuntimeError('no luck')"]
+    broken = False
+    wait_until(lambda: not engine._background.problems())
+
+
+def test_a_thread_that_dies_is_told(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def step(db: Database) -> float | None:
+        raise SystemExit("out")
+
+    monkeypatch.setattr(background_work, "_STEPS", (step,))
+    monkeypatch.setattr(background_work, "_is_needed", lambda db: True)
+    wake(engine)
+    wait_until(engine._background.problems)
+    assert engine._background.problems() == ["background work has stopped: SystemExit('out')"]

@@ -6,7 +6,12 @@ how many seconds there is more (0: now; None: not until something changes). One 
 started when there is first something to do, so that an engine without background work has no thread, and after each
 step it sleeps for as long as the step took, so that callers are not held up.
 
-    on_schedule ──▶ thread: backfill · expiry · streams · ... ──▶ sleep until the earliest time that a step returned
+    on_schedule ──▶ look: backfill · expiry · streams · ... ──▶ sleep until the earliest time that a step returned
+
+Every look looks at everything, and there is one time for the next of them: a wake-up moves it forward, whatever it is
+for. When a look begins, that time is cleared; what changes from then on gets a look of its own. So whoever finds a look
+set for the time that they have in mind, or before, need not do anything. A step that fails waits longer from time to
+time, and ``problems`` tells of it until it works again.
 
 ``run_due`` does the same without the thread: everything that is due by the engine's clock, before it returns.
 """
@@ -16,6 +21,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +44,27 @@ _log = logging.getLogger("tablewright.engine")
 Step = Callable[[Database], float | None]
 
 
+class _Retry:
+    """When a step that has failed may be tried again, and why it failed."""
+
+    __slots__ = ("_failures", "at", "error")
+
+    def __init__(self) -> None:
+        self.succeed()
+
+    def succeed(self) -> None:
+        self._failures = 0
+        self.at = 0.0
+        self.error = ""
+
+    def fail(self, error: Exception) -> None:
+        pause = min(_FIRST_BACK_OFF * 2.0**self._failures, _MAX_BACK_OFF)
+        self._failures = min(self._failures + 1, 10)
+        self.at = time.monotonic() + pause
+        self.error = repr(error)  # as text: the error itself would keep alive what the step was working on
+        _log.error("background work failed; the next attempt is in %.0f s", pause, exc_info=error)
+
+
 class BackgroundWork:
     """The background work of one engine."""
 
@@ -47,10 +74,10 @@ class BackgroundWork:
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        # When all steps have to run again, because something has changed (monotonic time, as below).
-        self._requested = _NEVER
-        # When the thread will run steps by itself; never while it is running them.
-        self._next_look = _NEVER
+        # When the thread has to look next (monotonic time); never, while it looks.
+        self._look_at = _NEVER
+        self._retries: defaultdict[Step, _Retry] = defaultdict(_Retry)
+        self._death = ""
         database.on_schedule = self.wake
 
     def start(self) -> None:
@@ -61,15 +88,15 @@ class BackgroundWork:
     def wake(self, seconds: float = 0.0) -> None:
         """There will be something to do in so many seconds. Called inside a turn of the storage.
 
-        Cheap when the thread will run by then anyway, so that it can be called for every idempotency token.
+        Cheap when the thread will look by then anyway, so that it can be called for every idempotency token.
         """
         moment = time.monotonic() + seconds
-        if self._next_look <= moment or self._stopping.is_set():
+        if self._look_at <= moment or self._stopping.is_set():
             return
         with self._lock:
             if self._thread is None and not _is_needed(self._database):
                 return
-            self._requested = self._next_look = min(self._requested, moment)
+            self._look_at = min(self._look_at, moment)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="tablewright-background", daemon=True)
                 self._thread.start()
@@ -90,35 +117,49 @@ class BackgroundWork:
             while self._take(step)[0] == 0.0:
                 pass
 
+    def problems(self) -> list[str]:
+        """What does not work at the moment, in words."""
+        if self._death:
+            return [f"background work has stopped: {self._death}"]
+        return [f"background work fails: {retry.error}" for retry in list(self._retries.values()) if retry.error]
+
     def _run(self) -> None:
-        due = [_NEVER] * len(_STEPS)
-        failures = [0] * len(_STEPS)
-        while not self._stopping.is_set():
-            self._woken.clear()
-            now = time.monotonic()
-            with self._lock:
-                if self._requested <= now:
-                    self._requested = _NEVER
-                    due = [now] * len(_STEPS)
-                next_look = min(self._requested, *due)
-                self._next_look = next_look if next_look > now else _NEVER
-            if next_look > now:
-                self._woken.wait(min(next_look - now, threading.TIMEOUT_MAX))
-                continue
-            for number, step in enumerate(_STEPS):
-                if due[number] > now:
-                    continue
-                try:
-                    pause, busy = self._take(step)
-                    failures[number] = 0
-                except Exception:
-                    pause = min(_FIRST_BACK_OFF * 2.0 ** failures[number], _MAX_BACK_OFF)
-                    busy = 0.0
-                    failures[number] = min(failures[number] + 1, 10)
-                    _log.exception("background work failed; the next attempt is in %.0f s", pause)
-                due[number] = _NEVER if pause is None else time.monotonic() + pause
-                if self._stopping.wait(busy):
-                    return
+        try:
+            while not self._stopping.is_set():
+                self._woken.clear()
+                wait = self._look_at - time.monotonic()
+                if wait > 0:
+                    self._woken.wait(min(wait, threading.TIMEOUT_MAX))
+                else:
+                    self._look()
+        except BaseException as error:
+            self._death = repr(error)
+            _log.critical("background work has stopped", exc_info=True)
+
+    def _look(self) -> None:
+        """Run every step that does not wait for another attempt, and set the time of the next look."""
+        with self._lock:
+            self._look_at = _NEVER
+        next_look = _NEVER
+        for step in _STEPS:
+            if self._stopping.is_set():
+                return
+            next_look = min(next_look, self._attempt(step, self._retries[step]))
+        with self._lock:
+            self._look_at = min(self._look_at, next_look)
+
+    def _attempt(self, step: Step, retry: _Retry) -> float:
+        """Run a step, unless it has failed a moment ago; gives the time at which it has to run again."""
+        if retry.at > time.monotonic():
+            return retry.at
+        try:
+            pause, busy = self._take(step)
+        except Exception as error:
+            retry.fail(error)
+            return retry.at
+        retry.succeed()
+        self._stopping.wait(busy)
+        return _NEVER if pause is None else time.monotonic() + pause
 
     def _take(self, step: Step) -> tuple[float | None, float]:
         """Run a step and make what it did durable; gives what the step returned, and how long others had to wait."""
