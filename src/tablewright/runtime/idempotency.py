@@ -109,7 +109,7 @@ class Idempotency:
             return responder.load(store.execute_once(self._record, name, request, work))
 
     def _name(self, *scope: str) -> str:
-        """What a key is called in the table: a digest, as caller and key are nobody's business there."""
+        """What a key is called in the table: a digest, so that neither the caller nor the key can be read there."""
         return sha256("\x00".join((self._system, *scope)).encode()).hexdigest()
 
 

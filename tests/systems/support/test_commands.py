@@ -164,7 +164,7 @@ def test_an_export_is_made_and_gone_on_with(data: Path, tmp_path: Path, capsys: 
 
 
 def test_an_export_says_how_much_it_left_out(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the whole table, tickets; of what has changed since, changes, which are put aside."""
+    """Of the whole table, tickets; of what has changed since, changes, which become dead letters."""
     out = tmp_path / "export"
     command = ["support", "export", "--data", str(data), "--out", str(out)]
 
@@ -185,8 +185,8 @@ def test_an_export_says_how_much_it_left_out(data: Path, tmp_path: Path, capsys:
     assert capsys.readouterr().out == f"3 tickets were written to {out}; {left_out}\n"
     spoil("t-2", "SOMEWHAT")
     assert main(command) == 0
-    put_aside = "1 change cannot be read and was put aside; repair it in the table, and export with --full"
-    assert capsys.readouterr().out == f"0 tickets were written to {out}; {put_aside}\n"
+    problem = "1 change cannot be read and became a dead letter; repair it in the table, and export with --full"
+    assert capsys.readouterr().out == f"0 tickets were written to {out}; {problem}\n"
     for number in (1, 2, 3):
         spoil(f"t-{number}", "LOW")
     assert main([*command, "--full"]) == 0

@@ -5,7 +5,7 @@ one was made of (its version, or else every field of it), so that nothing that o
 version goes on counting, the guards of unique values are handed over to the new key, and large values are taken along
 in new blobs. A new key is free if there is no item, or one that has expired.
 
-Moves are planned by updates that change the key, and by repairs of items that lie under another key than their own.
+Moves are planned by updates that change the key, and by repairs of items that are stored under a wrong key.
 """
 
 from __future__ import annotations

@@ -302,7 +302,7 @@ async def unreadable(service: Service, _: Admin) -> UnreadableList:
 
 
 def _owner(caller: Caller) -> str | None:
-    """Whose calls somebody is bound to; None for staff, who are bound to nobody's."""
+    """The user to whose calls the caller is limited; None for staff, who are not."""
     return None if caller.is_in(MEMBERS, SERVICES, ADMINS) else caller.user_id
 
 

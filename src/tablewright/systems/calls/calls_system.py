@@ -13,7 +13,7 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 __all__ = ["system"]
 
-# Who calls whom, in how many hours from now; what lies behind has taken place.
+# Who calls whom, in how many hours from now; those in the past have taken place.
 _CALLS = (
     ("ada", "p-garcia", -72),
     ("ada", "p-okafor", -24),

@@ -70,7 +70,7 @@ def _background(runtime: Runtime, platform: Platform) -> Sequence[Background]:
 
 
 async def _demo(runtime: Runtime, platform: Platform, on_progress: OnProgress) -> None:
-    """What is there already, after a fill that was cut short, is finished."""
+    """Demo data that was interrupted is completed."""
     file = platform.sources.folder / _FILE
     if not file.exists():
         await asyncio.to_thread(demo_customers.write_customers, file, _CUSTOMERS)

@@ -103,7 +103,7 @@ class Platform:
         return self.runner.launch(self.runs.resume(run))
 
     def unfinished(self, program: Program) -> Run | None:
-        """The latest run of a program, if it can be taken up."""
+        """The latest run of a program, if it can be resumed."""
         page = TolerantReader(self._store, self.unreadable_log.add).page(
             Run.of_program(program_id=program.program_id, marketplace_id=program.marketplace_id), limit=1
         )

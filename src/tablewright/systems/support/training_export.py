@@ -138,7 +138,7 @@ class Export:
         # Tickets that an export of the whole table has left out, as they, or something of theirs, cannot be read.
         self.unreadable: set[str] = set()
         # Changes that an export of what has changed since could not read; they are dead letters.
-        self.put_aside = 0
+        self.dead_letters = 0
         self._is_whole = False
         self._filter = ReadableFilter(EXPORTED, self._unreadable_log)
         self._now = now
@@ -206,7 +206,7 @@ class Export:
             try:
                 done = consumer.run_once()
                 consumer.release()
-                self.put_aside += done.dead_letters
+                self.dead_letters += done.dead_letters
                 if done.busy:
                     raise ExportError(f"another process is exporting to {self._folder}; let it do so, or stop it")
                 return self.written - before
@@ -219,12 +219,13 @@ class Export:
     @property
     def left_out(self) -> str:
         """What could not be exported, and what to do, in a sentence; none if there is nothing."""
-        number = len(self.unreadable) or self.put_aside
+        number = len(self.unreadable) or self.dead_letters
         were, them = ("was", "it") if number == 1 else ("were", "them")
         if self.unreadable:
             problem = f"{number} cannot be read and {were} left out, such as {min(self.unreadable)}"
-        elif self.put_aside:
-            problem = f"{number} {'change' if number == 1 else 'changes'} cannot be read and {were} put aside"
+        elif self.dead_letters:
+            change, letter = ("change", "a dead letter") if number == 1 else ("changes", "dead letters")
+            problem = f"{number} {change} cannot be read and became {letter}"
         else:
             return ""
         return f"{problem}; repair {them} in the table, and export with --full"

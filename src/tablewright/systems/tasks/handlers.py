@@ -6,7 +6,7 @@ TaskCreated         taskId, createdBy, title, priority
 TaskAssigned        taskId, userId, assignedBy
 TaskStatusUpdated   taskId, oldStatus, newStatus, updatedBy
 
-A change of an item that cannot be read is put aside as a dead letter. So is an event whose mail needs such an item,
+A change of an item that cannot be read becomes a dead letter. So is an event whose mail needs such an item,
 once everybody else has got theirs; when it is handled again, after the item was repaired, the others get nothing twice.
 """
 

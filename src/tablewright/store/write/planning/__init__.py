@@ -1,1 +1,1 @@
-"""How writes are carried out: operations, plans, preconditions, commits."""
+"""How writes are executed: operations, plans, preconditions, commits."""

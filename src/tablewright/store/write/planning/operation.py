@@ -100,7 +100,7 @@ Planning = Generator[Request | Sleep | Draws, Any, WritePlan]
 
 
 class Operation(ABC):
-    """A write of one entity, as a value: it can be carried out any number of times."""
+    """A write of one entity, as a value: it can be executed any number of times."""
 
     __slots__ = ()
 

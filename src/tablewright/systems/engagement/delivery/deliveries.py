@@ -187,7 +187,7 @@ class Deliveries:
         except Unreadable as error:
             self._unreadable_log.add(error)
             if error.entity == Quota.__name__:
-                # That is nobody's candidate's alone.
+                # That is not about one candidate.
                 raise Unavailable(describe(error)) from None
             return _Outcome.UNREADABLE
 

@@ -37,7 +37,7 @@ class Address:
 
 
 def parsed(text: str) -> Address:
-    """An address of the web; ValueError, which says what is wrong with it, if it is none."""
+    """An address of the web; ValueError, which says what is wrong with it, if it is invalid."""
     if not _PRINTABLE(text):
         raise ValueError(
             "use plain ASCII without spaces: write an international host name as xn--..., and other characters as %.."

@@ -150,7 +150,7 @@ def _looked_up_by(end: float, clock: Callable[[], float], host: str, port: int) 
 
 
 def _left(end: float, clock: Callable[[], float], late: type[Exception]) -> float:
-    """The seconds until a deadline; ``late`` is raised behind it."""
+    """The seconds until a deadline; ``late`` is raised after it."""
     left = end - clock()
     if left <= 0:
         raise late("its time is over")

@@ -116,7 +116,7 @@ class Score(Entity, table=scores, naming=camel_case):
     customer_id: CustomerId
     subject_id: str
     model_id: str
-    # The key has no room for it; a score of another type's subject with this id is none of this one.
+    # The key has no room for it; a score for a subject of another type with this id is not for this one.
     subject_type: str
     score: ModelScore
     ttl: ExpiresAt = None

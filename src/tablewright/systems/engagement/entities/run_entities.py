@@ -60,7 +60,7 @@ class Run(Entity, table=programs, naming=camel_case):
     run_id: str
     state: RunState = RunState.RUNNING
     trigger: Literal["manual", "schedule"] = "manual"
-    # A person's wish that whoever carries it out has yet to notice.
+    # A request to stop or cancel that the executing process has yet to notice.
     requested: Literal["stop", "cancel"] | None = None
     program_version: int
     started: datetime
@@ -82,7 +82,7 @@ class Run(Entity, table=programs, naming=camel_case):
 
 
 class Slot(Entity, table=programs, naming=camel_case):
-    """The right to carry out a program's run, for a while; every write of a run depends on it."""
+    """The lease on a program's run; every write of a run depends on it."""
 
     program_id: str
     marketplace_id: str

@@ -47,7 +47,7 @@ class Runner:
     def __init__(
         self, store: Store, runs: Runs, deliveries: Deliveries, clock: Callable[[], datetime], *, alone: bool = False
     ) -> None:
-        """``alone`` says that no other process has this data: what it finds begun is nobody's."""
+        """``alone`` says that no other process has this data: a run that it finds unfinished has no owner."""
         self._alone = alone
         self._store = store
         self._runs = runs
@@ -68,7 +68,7 @@ class Runner:
         self._schedule.start()
 
     def stop(self) -> None:
-        """Let every run finish its transaction; it is taken up after the next start."""
+        """Let every run finish its transaction; it is resumed after the next start."""
         self._leaving.set()
         end = time.monotonic() + _STOP_WITHIN
         with self._lock:
@@ -117,7 +117,7 @@ class Runner:
                 _log.error("the schedule failed", exc_info=error, extra={"system": "engagement"})
 
     def tick(self) -> None:
-        """Begin what is due, and take up what was cut short."""
+        """Start what is due, and resume what was interrupted."""
         now = self._clock()
         for slot in self._reader.page(Slot.held_until(until=now), limit=_MAX_DUE).items:
             try:
@@ -130,7 +130,7 @@ class Runner:
             except StoreError:
                 raise
             except Exception as error:
-                _log.error("a run could not be taken up", exc_info=error, extra={"system": "engagement"})
+                _log.error("a run could not be resumed", exc_info=error, extra={"system": "engagement"})
         for schedule in self._reader.page(Schedule.due_until(until=now), limit=_MAX_DUE).items:
             try:
                 self._due(schedule, now)
