@@ -6,14 +6,41 @@ again; so many short ones are cached, a few long ones, and none that came with k
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+
+from tablewright.dynamo.expressions.parser import check_size
 
 _T = TypeVar("_T", bound=Callable[..., Any])
+_P_co = TypeVar("_P_co", covariant=True)
 
 _SHORT, _SHORT_KEPT = 256, 2048
 _LONG, _LONG_KEPT = 16 * 1024, 64
+
+
+class Compiler(Protocol[_P_co]):
+    """Compiles the text of an expression, with its names."""
+
+    def __call__(self, text: str, names: Mapping[str, str] | None = None, /) -> _P_co: ...
+
+
+def compiler(kind: str) -> Callable[[Callable[[str, Mapping[str, str]], _P_co]], Compiler[_P_co]]:
+    """Makes a compiler of a function: what is too long is refused, and each text with its names is compiled once."""
+
+    def decorate(compile_text: Callable[[str, Mapping[str, str]], _P_co]) -> Compiler[_P_co]:
+        @cached_program
+        def compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> _P_co:
+            return compile_text(text, dict(pairs))
+
+        @wraps(compile_text)
+        def compile_expression(text: str, names: Mapping[str, str] | None = None, /) -> _P_co:
+            check_size(kind, text)
+            return compiled(text, tuple(names.items()) if names else ())
+
+        return compile_expression
+
+    return decorate
 
 
 def cached_program(compile_text: _T) -> _T:

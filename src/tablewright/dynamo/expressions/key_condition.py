@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from tablewright.dynamo.attribute_values import AttributeValue
 from tablewright.dynamo.errors import ValidationException
-from tablewright.dynamo.expressions.compile_cache import cached_program
+from tablewright.dynamo.expressions.compile_cache import compiler
 from tablewright.dynamo.expressions.condition_checks import Values
 from tablewright.dynamo.expressions.conditions import ConditionProgram, compile_condition
 from tablewright.dynamo.expressions.nodes import (
@@ -33,7 +33,6 @@ from tablewright.dynamo.expressions.nodes import (
     Path,
     Placeholder,
 )
-from tablewright.dynamo.expressions.parser import check_size
 from tablewright.dynamo.expressions.path_checks import resolved
 
 _KIND = "KeyConditionExpression"
@@ -207,13 +206,7 @@ def _missed(attribute: str) -> ValidationException:
     return ValidationException(f"Query condition missed key schema element: {attribute}")
 
 
-def compile_key_condition(text: str, names: Mapping[str, str] | None = None) -> KeyConditionProgram:
+@compiler(_KIND)
+def compile_key_condition(text: str, names: Mapping[str, str]) -> KeyConditionProgram:
     """The program of a key condition expression; raises what is wrong with its text."""
-    check_size(_KIND, text)
-    return _compiled(text, tuple(names.items()) if names else ())
-
-
-@cached_program
-def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> KeyConditionProgram:
-    names = dict(pairs)
     return KeyConditionProgram(compile_condition(text, names, _KIND), names)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item
-from tablewright.dynamo.expressions.compile_cache import cached_program
+from tablewright.dynamo.expressions.compile_cache import compiler
 from tablewright.dynamo.expressions.nodes import NameRef, Path, PathPart
-from tablewright.dynamo.expressions.parser import InvalidExpression, Parser, check_size
+from tablewright.dynamo.expressions.parser import InvalidExpression, Parser
 from tablewright.dynamo.expressions.path_checks import (
     clash,
     name_problem,
@@ -52,14 +52,8 @@ class ProjectionProgram:
         return result
 
 
-def compile_projection(text: str, names: Mapping[str, str] | None = None) -> ProjectionProgram:
-    check_size(_KIND, text)
-    return _compiled(text, tuple(names.items()) if names else ())
-
-
-@cached_program
-def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> ProjectionProgram:
-    names = dict(pairs)
+@compiler(_KIND)
+def compile_projection(text: str, names: Mapping[str, str]) -> ProjectionProgram:
     written = Parser(_KIND, text).projection()
     problems = [word_problem(path) for path in written]
     problems += [name_problem(path, names) for path in written]

@@ -21,7 +21,7 @@ from tablewright.dynamo.attribute_values import AttributeValue, Item, set_order
 from tablewright.dynamo.document_paths import getter, lookup
 from tablewright.dynamo.errors import ValidationException
 from tablewright.dynamo.expressions import condition_checks
-from tablewright.dynamo.expressions.compile_cache import cached_program
+from tablewright.dynamo.expressions.compile_cache import compiler
 from tablewright.dynamo.expressions.condition_checks import Test, Values
 from tablewright.dynamo.expressions.nodes import (
     Action,
@@ -38,7 +38,7 @@ from tablewright.dynamo.expressions.nodes import (
     RemoveAction,
     SetAction,
 )
-from tablewright.dynamo.expressions.parser import InvalidExpression, Parser, Section, check_size
+from tablewright.dynamo.expressions.parser import InvalidExpression, Parser, Section
 from tablewright.dynamo.expressions.path_checks import (
     clash,
     name_problem,
@@ -190,15 +190,9 @@ def _applied(
     return draft.finish()
 
 
-def compile_update(text: str, names: Mapping[str, str] | None = None) -> UpdateProgram:
+@compiler(_KIND)
+def compile_update(text: str, names: Mapping[str, str]) -> UpdateProgram:
     """The program of an update expression; raises what is wrong with its text and names."""
-    check_size(_KIND, text)
-    return _compiled(text, tuple(names.items()) if names else ())
-
-
-@cached_program
-def _compiled(text: str, pairs: tuple[tuple[str, str], ...]) -> UpdateProgram:
-    names = dict(pairs)
     sections = Parser(_KIND, text).update()
     actions = [action for section in sections for action in section.actions]
     for problem in _text_problems(sections, actions, names):

@@ -73,7 +73,11 @@ def check_definition(request: Definition) -> None:
     check_projected_total(indexes)
     for index in global_ or ():
         _check_index_capacity(index, billing)
-    check_new_stream(request.get("StreamSpecification"))
+    check_stream(
+        request.get("StreamSpecification"),
+        required="Table is being created with a stream enabled, UpdateViewType is required",
+        refused="Table is being created with a stream disabled, UpdateViewType should not be specified",
+    )
     check_on_demand_throughput(request.get("OnDemandThroughput"), billing)
     check_new_warm_throughput(request, billing)
     for index in global_ or ():
@@ -369,14 +373,10 @@ def check_projected_total(indexes: Iterable[Definition]) -> None:
 # -- the rest ------------------------------------------------------------------------------------------------
 
 
-def check_new_stream(specification: Definition | None) -> None:
-    if specification is None:
-        return
-    if specification["StreamEnabled"]:
-        if "StreamViewType" not in specification:
-            raise invalid("Table is being created with a stream enabled, UpdateViewType is required")
-    elif "StreamViewType" in specification:
-        raise invalid("Table is being created with a stream disabled, UpdateViewType should not be specified")
+def check_stream(specification: Definition | None, *, required: str, refused: str) -> None:
+    """A stream that is enabled has a view type, and one that is disabled has none."""
+    if specification is not None and specification["StreamEnabled"] != ("StreamViewType" in specification):
+        raise invalid(required if specification["StreamEnabled"] else refused)
 
 
 def check_encryption(specification: Definition | None) -> None:

@@ -20,6 +20,7 @@ from tablewright.engine.tables.table_checks import (
     check_defined,
     check_encryption,
     check_global_index,
+    check_stream,
     invalid,
     key_names,
 )
@@ -92,7 +93,11 @@ def check_update(request: Definition) -> None:
     deletes = [update["Delete"] for update in updates or () if "Delete" in update]
     _check_combination(changes, request, bool(creates), bool(deletes))
     _check_billing(request)
-    _check_stream(request.get("StreamSpecification"))
+    check_stream(
+        request.get("StreamSpecification"),
+        required="If stream is being enabled then UpdateViewType is required",
+        refused="If stream is being disabled, then UpdateViewType must not be specified",
+    )
     check_encryption(request.get("SSESpecification"))
     for index in creates:
         _check_created_index(index, request.get("AttributeDefinitions"))
@@ -151,16 +156,6 @@ def _check_billing(request: Definition) -> None:
         raise invalid(f"ProvisionedThroughput must be specified when BillingMode is {PROVISIONED}")
     if throughput is not None:
         check_capacity_bounds(throughput)
-
-
-def _check_stream(specification: Definition | None) -> None:
-    if specification is None:
-        return
-    if specification["StreamEnabled"]:
-        if "StreamViewType" not in specification:
-            raise invalid("If stream is being enabled then UpdateViewType is required")
-    elif "StreamViewType" in specification:
-        raise invalid("If stream is being disabled, then UpdateViewType must not be specified")
 
 
 def _check_created_index(index: Definition, definitions: Iterable[Definition] | None) -> None:

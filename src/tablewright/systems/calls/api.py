@@ -38,8 +38,9 @@ from tablewright.systems.calls.model import MAX_VERSIONS, Call, Status
 from tablewright.systems.calls.service import Bounds, Calls
 from tablewright.systems.json_numbers import Whole
 from tablewright.systems.key_times import EPOCH, LAST_MILLIS
+from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
-from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
+from tablewright.systems.unreadable_log import UnreadableItem
 
 router = SystemRouter("service")
 
@@ -327,4 +328,4 @@ def _view(call: Call) -> CallView:
 
 def _page(page: TolerantPage[Call]) -> CallPage:
     found = [_view(call) for call in page.items]
-    return {"calls": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
+    return {"calls": found, **page_end(page)}

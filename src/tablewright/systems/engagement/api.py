@@ -27,9 +27,10 @@ from tablewright.runtime import (
 )
 from tablewright.systems.engagement import views
 from tablewright.systems.engagement.configuration import Name
-from tablewright.systems.engagement.model import Program, Subject
+from tablewright.systems.engagement.model import Program, Run, Subject
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.reactive import Event, Reaction
+from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.unreadable_log import describe, unreadable_items
 
@@ -90,8 +91,7 @@ async def programs(
     page = await here.engagement.programs(marketplace_id, limit=limit, cursor=cursor)
     return views.ProgramPage(
         programs=[views.ProgramView.of(each) for each in page.items],
-        cursor=page.cursor,
-        unreadable=unreadable_items(page.unreadable),
+        **page_end(page),
     )
 
 
@@ -117,8 +117,7 @@ async def versions(
     page = await here.engagement.versions(program_id, marketplace_id, limit=limit, cursor=cursor)
     return views.VersionPage(
         versions=[views.VersionView.of(each) for each in page.items],
-        cursor=page.cursor,
-        unreadable=unreadable_items(page.unreadable),
+        **page_end(page),
     )
 
 
@@ -133,8 +132,7 @@ async def top(
     page = await here.engagement.top(program_id, channel_id, limit=limit, cursor=cursor)
     return views.EntryPage(
         candidates=[views.EntryView.of(each) for each in page.items],
-        cursor=page.cursor,
-        unreadable=unreadable_items(page.unreadable),
+        **page_end(page),
     )
 
 
@@ -150,7 +148,7 @@ async def of_day(
     """Candidates of a program that were made on a day, in that order."""
     page = await here.engagement.of_day(program_id, day, limit=limit, cursor=cursor)
     found = [views.CandidateView.of(each) for each in page.items]
-    return views.CandidatePage(candidates=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
+    return views.CandidatePage(candidates=found, **page_end(page))
 
 
 @router.get(_CANDIDATE, tags=["candidates"], responses=documented(404))
@@ -277,7 +275,9 @@ async def begin_run(
 ) -> views.RunView:
     """Start a batch run; a program has one at a time."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
-    responder = Responder(views.RunView.of, caller.user_id, idempotency_key, views.RunView.model_validate)
+    responder: Responder[Run, views.RunView] = Responder(
+        views.RunView.of, caller.user_id, idempotency_key, views.RunView.model_validate
+    )
     return await asyncio.to_thread(here.begin_run, program, responder)
 
 
@@ -289,8 +289,7 @@ async def runs(
     page = await here.engagement.runs(program_id, marketplace_id, limit=limit, cursor=cursor)
     return views.RunPage(
         runs=[views.RunView.of(each) for each in page.items],
-        cursor=page.cursor,
-        unreadable=unreadable_items(page.unreadable),
+        **page_end(page),
     )
 
 
@@ -352,7 +351,7 @@ async def deliveries(
     """What a program has sent on a day, in that order."""
     page = await here.engagement.deliveries(program_id, day, limit=limit, cursor=cursor)
     found = [views.DeliveryView.of(each) for each in page.items]
-    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
+    return views.DeliveryPage(deliveries=found, **page_end(page))
 
 
 @router.get(_PROGRAM + "/customers/{customer_id}/deliveries", tags=["deliveries"], responses=documented(400))
@@ -368,7 +367,7 @@ async def deliveries_to(
     """What a program has sent to a customer."""
     page = await here.engagement.deliveries_to(customer_id, program_id, marketplace_id, limit=limit, cursor=cursor)
     found = [views.DeliveryView.of(each) for each in page.items]
-    return views.DeliveryPage(deliveries=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
+    return views.DeliveryPage(deliveries=found, **page_end(page))
 
 
 # -- what cannot be read ------------------------------------------------------------------------------------------

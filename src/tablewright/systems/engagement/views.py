@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -13,19 +13,15 @@ from pydantic.alias_generators import to_camel
 from tablewright.runtime.http import path_ids
 from tablewright.runtime.http.json_values import Shown
 from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings, TimeZone
-from tablewright.systems.engagement.delivery.deliveries import Summary
 from tablewright.systems.engagement.model import (
     Candidate,
     ChannelEntry,
     Checkpoint,
     Counts,
-    Delivery,
     DeliveryState,
     Preferences,
     Program,
-    ProgramVersion,
     QuietHours,
-    Run,
     RunState,
     Sample,
     Score,
@@ -33,6 +29,7 @@ from tablewright.systems.engagement.model import (
 )
 from tablewright.systems.engagement.reactive import Reaction
 from tablewright.systems.json_numbers import Whole
+from tablewright.systems.response_views import LEFT_OUT, EntityView
 from tablewright.systems.unreadable_log import UnreadableItem
 
 # Customers and subjects are named by others.
@@ -40,7 +37,6 @@ Id = Annotated[path_ids.Id, Field(examples=["12345"])]
 SubjectType = Annotated[path_ids.Step, Field(min_length=1, max_length=50, examples=["product"])]
 SubjectId = Annotated[path_ids.Step, Field(min_length=1, max_length=150, examples=["ABC"])]
 MAX_CONTEXT_BYTES = 2_000
-LEFT_OUT: Any = Field(default_factory=list, description="items of the list that cannot be read, and are left out")
 
 
 class View(BaseModel):
@@ -140,15 +136,11 @@ class ProgramPage(View):
     unreadable: list[UnreadableItem] = LEFT_OUT
 
 
-class VersionView(View):
+class VersionView(View, EntityView):
     number: int
     changed_by: str
     at: datetime
     configuration: Configuration
-
-    @classmethod
-    def of(cls, version: ProgramVersion) -> VersionView:
-        return cls(**{name: getattr(version, name) for name in cls.model_fields})
 
 
 class VersionPage(View):
@@ -250,19 +242,15 @@ class ScoreList(View):
     unreadable: list[UnreadableItem] = LEFT_OUT
 
 
-class PreferencesView(View):
+class PreferencesView(View, EntityView):
     customer_id: str
     opted_out: bool
     channels_off: list[str]
     programs_off: list[str]
     quiet_hours: QuietHours | None
 
-    @classmethod
-    def of(cls, preferences: Preferences) -> PreferencesView:
-        return cls(**{name: getattr(preferences, name) for name in cls.model_fields})
 
-
-class RunView(View):
+class RunView(View, EntityView):
     program_id: str
     marketplace_id: str
     run_id: str
@@ -279,10 +267,6 @@ class RunView(View):
     errors: dict[str, int] = Field(description="how often each thing went wrong")
     samples: list[Sample]
     failure: str | None
-
-    @classmethod
-    def of(cls, run: Run) -> RunView:
-        return cls(**{name: getattr(run, name) for name in cls.model_fields})
 
 
 class RunPage(View):
@@ -307,7 +291,7 @@ class ReactionList(View):
     reactions: list[ReactionView]
 
 
-class DeliveryView(View):
+class DeliveryView(View, EntityView):
     delivery_id: str
     customer_id: str
     program_id: str
@@ -319,10 +303,6 @@ class DeliveryView(View):
     at: datetime
     day: date
 
-    @classmethod
-    def of(cls, delivery: Delivery) -> DeliveryView:
-        return cls(**{name: getattr(delivery, name) for name in cls.model_fields})
-
 
 class DeliveryPage(View):
     deliveries: list[DeliveryView]
@@ -330,7 +310,7 @@ class DeliveryPage(View):
     unreadable: list[UnreadableItem] = LEFT_OUT
 
 
-class SummaryView(View):
+class SummaryView(View, EntityView):
     sent: int
     refused: int
     waiting: int = Field(description="quiet hours, reached too often, or being sent elsewhere")
@@ -338,7 +318,3 @@ class SummaryView(View):
     unreadable: int = Field(description="items that are needed for them cannot be read; Admins see them at /unreadable")
     held_up: dict[str, str] = Field(description="channels that accepted nothing more, and why")
     more: bool = Field(description="whether it ended before all candidates were looked at")
-
-    @classmethod
-    def of(cls, summary: Summary) -> SummaryView:
-        return cls(**{name: getattr(summary, name) for name in cls.model_fields})

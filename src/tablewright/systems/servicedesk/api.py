@@ -26,10 +26,11 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.runtime.http.json_values import SEEN
+from tablewright.systems.response_views import page_end
 from tablewright.systems.servicedesk.model import Comment, Status, Ticket
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
 from tablewright.systems.system_router import SystemRouter, UnreadableList
-from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
+from tablewright.systems.unreadable_log import UnreadableItem
 
 router = SystemRouter("desk")
 
@@ -142,7 +143,7 @@ async def list_tickets(
         caller = f"+{caller[1:]}"
     page = await desk.of_caller(caller, open_only=open_only, limit=limit, cursor=cursor)
     found = [_view(ticket) for ticket in page.items]
-    return {"tickets": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
+    return {"tickets": found, **page_end(page)}
 
 
 @router.patch("/tickets/{ticket_id}", responses=documented(404, 409), tags=["tickets"])

@@ -38,12 +38,12 @@ from tablewright.runtime import (
 from tablewright.runtime.http.json_values import Shown
 from tablewright.runtime.http.path_ids import Id, is_id
 from tablewright.store import Unreadable
+from tablewright.systems.response_views import page_end
 from tablewright.systems.support import views
 from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.model import Feedback, Status, Ticket
 from tablewright.systems.support.service import Support
 from tablewright.systems.system_router import SystemRouter, UnreadableList
-from tablewright.systems.unreadable_log import unreadable_items
 
 OPERATORS = "Operators"
 ENGINEERS = "Engineers"
@@ -210,7 +210,7 @@ async def escalations(
     """Tickets that are escalated, newest first: all of them, or an engineer's."""
     page = await here.support.escalations(engineer=engineer, limit=limit, cursor=cursor)
     found = [views.EscalationView.of(each) for each in page.items]
-    return views.EscalationPage(escalations=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
+    return views.EscalationPage(escalations=found, **page_end(page))
 
 
 # -- events and feedback ------------------------------------------------------------------------------------------
@@ -238,8 +238,7 @@ async def events(
     page = await here.support.events(ticket_id, since=since, until=until, limit=limit, cursor=cursor)
     return views.EventPage(
         events=[views.EventView.of(each) for each in page.items],
-        cursor=page.cursor,
-        unreadable=unreadable_items(page.unreadable),
+        **page_end(page),
     )
 
 
@@ -271,7 +270,7 @@ async def feedback(
     await _visible(here.support, ticket_id, caller)
     page = await here.support.feedback(ticket_id, limit=limit, cursor=cursor, wanted=partial(_may_see, caller))
     found = [views.FeedbackView.of(each) for each in page.items]
-    return views.FeedbackPage(feedback=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
+    return views.FeedbackPage(feedback=found, **page_end(page))
 
 
 @router.get("/operators/{operator_id}/feedback", tags=["feedback"], responses=documented(400))
@@ -288,7 +287,7 @@ async def operator_feedback(
         )
         for each in page.items
     ]
-    return views.OperatorFeedbackPage(feedback=found, cursor=page.cursor, unreadable=unreadable_items(page.unreadable))
+    return views.OperatorFeedbackPage(feedback=found, **page_end(page))
 
 
 # -- sessions and cache -------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -163,14 +164,16 @@ class Job:
         self._state = JobState(running=True, done=done, total=total)
 
 
-class OrphanCollector:
-    """Collects orphans in the background, now and then: items that expire leave theirs, and so does a crash."""
+class Stopped(Exception):
+    """The process is stopping; what is not done is begun again by the next one."""
 
-    def __init__(self, store: Store, *, first: float = _FIRST_COLLECTION, every: float = _COLLECT_EVERY) -> None:
-        self._store = store
-        self._waits = (first, every)
+
+class BackgroundThread(ABC):
+    """Work in a thread of its own; when the process stops, it ends where it reports how far it is."""
+
+    def __init__(self, name: str) -> None:
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="support.orphans", daemon=True)
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -180,23 +183,31 @@ class OrphanCollector:
         if self._thread.ident is not None:
             self._thread.join(_STOP_WITHIN)
 
+    @abstractmethod
+    def _work(self) -> None: ...
+
+    def _report(self, done: int, total: int | None) -> None:
+        if self._stop.is_set():
+            raise Stopped
+
+
+class OrphanCollector(BackgroundThread):
+    """Collects orphans in the background, now and then: items that expire leave theirs, and so does a crash."""
+
+    def __init__(self, store: Store, *, first: float = _FIRST_COLLECTION, every: float = _COLLECT_EVERY) -> None:
+        super().__init__("support.orphans")
+        self._store = store
+        self._waits = (first, every)
+
     def _work(self) -> None:
         wait, every = self._waits
         while not self._stop.wait(wait):
             wait = every
             try:
                 outcome = collect_orphans(self._store, self._report)
-            except _Stopped:
+            except Stopped:
                 return
             except Exception as error:
                 _log.error("orphans could not be collected", exc_info=error)
             else:
                 _log.info("orphans were collected", extra={"outcome": outcome})
-
-    def _report(self, done: int, total: int | None) -> None:
-        if self._stop.is_set():
-            raise _Stopped
-
-
-class _Stopped(Exception):
-    """The process is stopping."""

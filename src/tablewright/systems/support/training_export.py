@@ -21,7 +21,6 @@ import json
 import logging
 import os
 import tempfile
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -50,7 +49,7 @@ from tablewright.store import (
     entity_filter,
 )
 from tablewright.store import offloaded_sizes as outside
-from tablewright.systems.support.maintenance_jobs import ReportProgress
+from tablewright.systems.support.maintenance_jobs import BackgroundThread, ReportProgress, Stopped
 from tablewright.systems.support.model import Case, Event, Feedback, Ticket, tickets
 from tablewright.systems.support.readable_filter import ReadableFilter
 from tablewright.systems.unreadable_log import UnreadableLog
@@ -70,7 +69,6 @@ BATCH_SIZE = 1000
 EXPORTED = entity_filter(Ticket, Event, Feedback)
 # Longer than others wait, as every batch is a file.
 WINDOW = timedelta(minutes=1)
-_STOP_WITHIN = 20.0
 _AGAIN_AFTER = 10.0
 _NOTE = "export.json"
 # The largest line that is read back: a ticket with all its events.
@@ -370,29 +368,23 @@ class Export:
             raise ExportError(f"{self._folder} cannot be written: {error.strerror}") from None
 
 
-class FirstExport:
+class FirstExport(BackgroundThread):
     """Exports the whole table in the background, where that has not been done yet; the consumer goes on from there."""
 
     def __init__(self, export: Export, *, settle: float = 0) -> None:
+        super().__init__("support.export")
         self._export = export
         self._settle = settle
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="support.export", daemon=True)
 
     def start(self) -> None:
         if not self._export.is_begun:
-            self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join(_STOP_WITHIN)
+            super().start()
 
     def _work(self) -> None:
         while not self._stop.is_set():
             try:
                 self._export.export_all(self._export.consumer(), self._report, settle=self._settle)
-            except _Stopped:
+            except Stopped:
                 return
             except Exception as error:
                 _log.error("the first training export failed", exc_info=error)
@@ -402,14 +394,6 @@ class FirstExport:
                     left_out = len(self._export.unreadable)
                     _log.warning("the first training export leaves tickets out", extra={"count": left_out})
                 return
-
-    def _report(self, done: int, total: int | None) -> None:
-        if self._stop.is_set():
-            raise _Stopped
-
-
-class _Stopped(Exception):
-    """The process is stopping; the export is begun again by the next one."""
 
 
 def _write_parquet(lines: bytes, path: Path) -> None:

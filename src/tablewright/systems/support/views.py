@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import date, datetime
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
@@ -14,12 +13,9 @@ from tablewright.runtime.http.json_values import JsonObject, Shown, Text
 from tablewright.runtime.http.path_ids import Id
 from tablewright.store import Unreadable, offloaded_sizes
 from tablewright.systems.json_numbers import Whole
-from tablewright.systems.support.maintenance_jobs import JobState
-from tablewright.systems.support.model import Case, Event, Feedback, Priority, Status, Ticket
-from tablewright.systems.support.service import Dashboard
+from tablewright.systems.response_views import LEFT_OUT, EntityView
+from tablewright.systems.support.model import Case, Feedback, Priority, Status, Ticket
 from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
-
-LEFT_OUT: Any = Field(default_factory=list, description="items of the list that cannot be read, and are left out")
 
 
 class Strict(BaseModel):
@@ -143,7 +139,7 @@ class EscalationPage(BaseModel):
     unreadable: list[UnreadableItem] = LEFT_OUT
 
 
-class EventView(BaseModel):
+class EventView(EntityView):
     number: int = Field(description="1, 2, 3, ... for each ticket")
     day: date
     timestamp: datetime
@@ -152,10 +148,6 @@ class EventView(BaseModel):
     new_status: Status | None
     details: Shown
 
-    @classmethod
-    def of(cls, event: Event) -> EventView:
-        return cls(**event.model_dump(include=set(cls.model_fields)))
-
 
 class EventPage(BaseModel):
     events: list[EventView]
@@ -163,7 +155,7 @@ class EventPage(BaseModel):
     unreadable: list[UnreadableItem] = LEFT_OUT
 
 
-class FeedbackView(BaseModel):
+class FeedbackView(EntityView):
     feedback_id: str
     ticket_id: str
     operator_id: str
@@ -171,10 +163,6 @@ class FeedbackView(BaseModel):
     rating: int
     was_helpful: bool | None
     comment: str | None
-
-    @classmethod
-    def of(cls, feedback: Feedback) -> FeedbackView:
-        return cls(**feedback.model_dump(include=set(cls.model_fields)))
 
 
 class FeedbackPage(BaseModel):
@@ -219,31 +207,17 @@ class SessionView(BaseModel):
     expires_at: datetime
 
 
-class Metrics(BaseModel):
+class Metrics(EntityView):
     tickets_by_status: dict[Status, int]
     average_resolution_seconds: float | None
     resolved: int
     average_rating: float | None
     ratings: int
 
-    @classmethod
-    def of(cls, dashboard: Dashboard) -> Metrics:
-        return cls(
-            tickets_by_status=dashboard.tickets_by_status,
-            average_resolution_seconds=dashboard.average_resolution_seconds,
-            resolved=dashboard.resolved,
-            average_rating=dashboard.average_rating,
-            ratings=dashboard.ratings,
-        )
 
-
-class JobView(BaseModel):
+class JobView(EntityView):
     running: bool
     done: int = Field(description="how much is done")
     total: int | None = Field(description="of how much, as far as that is known")
     outcome: str | None = Field(description="the result, once it has ended")
     failed: str | None = Field(description="the error that it ended with")
-
-    @classmethod
-    def of(cls, state: JobState) -> JobView:
-        return cls(**asdict(state))

@@ -25,6 +25,7 @@ from tablewright.runtime import (
 from tablewright.runtime.http.json_values import SEEN
 from tablewright.runtime.http.path_ids import not_dots
 from tablewright.runtime.mail.event_mail import ADDRESS, MAX_ADDRESS_LENGTH
+from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
 from tablewright.systems.tasks.service import Tasks
@@ -233,7 +234,7 @@ async def list_tasks(
     """The tasks of a status, in the order of their creation."""
     page = await tasks.by_status(status, newest_first=newest_first, limit=limit, cursor=cursor)
     found = [_task(task) for task in page.items]
-    return {"tasks": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
+    return {"tasks": found, **page_end(page)}
 
 
 @tasks_router.get("/tasks/{taskId}", responses=documented(404, 409))
@@ -295,7 +296,7 @@ async def list_assignments(
     """The assignments of a task."""
     page = await tasks.assignments(task_id, limit=limit, cursor=cursor)
     found = [_assignment(each) for each in page.items]
-    return {"assignments": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
+    return {"assignments": found, **page_end(page)}
 
 
 @tasks_router.delete("/tasks/{taskId}/assignments/{userId}", status_code=204, responses=documented(404))
@@ -342,7 +343,7 @@ async def list_users(
     """The users, by their ids. Admins only."""
     page = await tasks.users(status, limit=limit, cursor=cursor)
     found = [_user(user) for user in page.items]
-    return {"users": found, "cursor": page.cursor, "unreadable": unreadable_items(page.unreadable)}
+    return {"users": found, **page_end(page)}
 
 
 @users_router.get("/users/{userId}", responses=documented(404, 409))

@@ -30,6 +30,7 @@ from tablewright.store import Store
 from tablewright.systems.engagement.configuration import FilterChain
 from tablewright.systems.engagement.model import CONTACT_DAYS, MAX_CONTACTS, Contacts, Preferences, QuietHours
 from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.registry import Registry
 from tablewright.systems.engagement.scoring.rule_conditions import compiled
 
 FREQUENCY = "frequency"
@@ -51,21 +52,12 @@ class FilterContext:
 Filter = Callable[[Sequence[Prospect], FilterContext], Sequence[str | None]]
 Factory = Callable[[dict[str, Any]], Filter]
 
-_factories: dict[str, Factory] = {}
+_factories: Registry[Factory] = Registry()
 
 
 def filter_(name: str) -> Callable[[Factory], Factory]:
     """Register a filter under a name."""
-
-    def register(factory: Factory) -> Factory:
-        _factories[name] = factory
-        return factory
-
-    return register
-
-
-def registered() -> list[str]:
-    return sorted(_factories)
+    return _factories.register(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +74,10 @@ class Chain:
     def __init__(self, chain: FilterChain) -> None:
         self._filters: list[tuple[str, Filter]] = []
         for name in chain.filters:
-            if name not in _factories:
-                raise Invalid(f"unknown filter {name}; the filters are {', '.join(registered())}", field="filterChain")
-            self._filters.append((name, _factories[name](chain.settings.get(name, {}))))
+            factory = _factories.get(name)
+            if factory is None:
+                raise Invalid(f"unknown filter {name}; the filters are {_factories.names()}", field="filterChain")
+            self._filters.append((name, factory(chain.settings.get(name, {}))))
 
     def apply(self, prospects: Sequence[Prospect], context: FilterContext) -> list[LeftOut | None]:
         """For each prospect the first filter that leaves it out, or None."""

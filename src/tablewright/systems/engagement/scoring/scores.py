@@ -27,6 +27,7 @@ from tablewright.store import Store, TolerantReader
 from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.model import ModelScore, Score
 from tablewright.systems.engagement.scoring.prospects import Prospect
+from tablewright.systems.engagement.scoring.registry import Registry
 from tablewright.systems.engagement.sources.row_chunks import Halted
 from tablewright.systems.unreadable_log import UnreadableLog
 
@@ -47,21 +48,12 @@ class Scored:
 
 Function = Callable[[Sequence[Prospect]], Sequence[Any]]
 
-_functions: dict[str, Function] = {}
+_functions: Registry[Function] = Registry()
 
 
 def model(name: str) -> Callable[[Function], Function]:
     """Register a function as the model of a name."""
-
-    def register(function: Function) -> Function:
-        _functions[name] = function
-        return function
-
-    return register
-
-
-def registered() -> list[str]:
-    return sorted(_functions)
+    return _functions.register(name)
 
 
 class ModelFailed(Exception):
@@ -102,8 +94,8 @@ class Scorer:
 
     def check(self, model: ScoringModel) -> None:
         """Invalid, if there is no such model."""
-        if model.endpoint is None and model.model_id not in _functions:
-            known = ", ".join(registered())
+        if model.endpoint is None and _functions.get(model.model_id) is None:
+            known = _functions.names()
             raise Invalid(f"unknown model {model.model_id}: register it, or give an endpoint; registered are {known}")
 
     def score(
