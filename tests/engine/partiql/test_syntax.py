@@ -51,6 +51,42 @@ def _refuse(text: str) -> None:
             "Expected identifier or an expression but found unexpected keyword 'set' in a select list.",
         ),
         ("SELECT offset FROM music", "Unexpected keyword"),
+        # Keywords that begin something else than a name.
+        (
+            "SELECT * FROM music WHERE date = '2026-01-01'",
+            "Expected date string followed by the keyword DATE, found SYMBOL",
+        ),
+        ("SELECT * FROM music WHERE song = DATE 'today'", "Expected DATE string to be of the format yyyy-MM-dd"),
+        (
+            "SELECT * FROM music WHERE time > 5",
+            "Expected time string followed by the keyword TIME OR TIME WITH TIME ZONE, found SYMBOL",
+        ),
+        ("SELECT time FROM music", "Expected WITH keyword"),
+        ("SELECT time(a) FROM music", "Expected integer value between 0 and 9 for precision"),
+        ("SELECT case FROM music", "Expected data manipulation"),
+        ("SELECT CASE song END FROM music", "Expected a WHEN clause in CASE"),
+        ("SELECT CASE WHEN song END FROM music", "Expected THEN keyword"),
+        ("SELECT cast FROM music", "Missing left parenthesis after cast"),
+        ("SELECT CAST(a) FROM music", "Expected AS"),
+        ("SELECT NULLIF(a) FROM music", "Expected COMMA"),
+        ("SELECT trim FROM music", "Expected LEFT_PAREN"),
+        ("SELECT SUBSTRING(a) FROM music", "Expected KEYWORD 'from' OR COMMA"),
+        (
+            "SELECT EXTRACT(a FROM b) FROM music",
+            "Expected one of: [year, month, day, hour, minute, second, timezone_hour, timezone_minute]",
+        ),
+        ("SELECT desc FROM music", "Unexpected term"),
+        ("DROP music", "Unexpected token following DROP"),
+        ("SELECT COUNT(DISTINCT *) FROM music", "COUNT(DISTINCT *) is not supported"),
+        ("SELECT a FROM music GROUP BY 1", "Literals (including ordinals) not supported in GROUP BY"),
+        ("SELECT * FROM music WHERE a = ``", ""),
+        # Statements inside of others.
+        ("SELECT * FROM music WHERE (DELETE FROM music)", "Keyword delete only expected at the top level in the query"),
+        (
+            "UPDATE music SET a = (INSERT INTO music VALUE 1)",
+            "Keyword insert_into only expected at the top level in the query",
+        ),
+        ("a + UPDATE music SET b = 1", "Keyword null only expected at the top level in the query"),
         ("SELECT * FROM music WHERE year = 1e2147483648", ""),
         ("SELECT * FROM music WHERE year = 1.5e-2147483647", ""),
         ("SELECT * FROM music WHERE year = 1 # note", ""),
@@ -106,7 +142,7 @@ def test_what_cannot_be_parsed_says_why(text: str, reason: str) -> None:
         "SELECT /* FROM",
         "SELECT 1e FROM music",
         "SELECT # FROM music",
-        "SELECT `1`",
+        "SELECT `1",
     ],
 )
 def test_what_cannot_even_be_read_gives_no_reason(text: str) -> None:

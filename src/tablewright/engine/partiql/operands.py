@@ -94,6 +94,8 @@ def literal(node: syntax_tree.Node, place: str = "root", depth: int = 0) -> Attr
             return {"BOOL": node.text == "true"}
         case syntax_tree.Constant(kind="null"):
             return {"NULL": True}
+        case syntax_tree.Constant(kind=statement_lexer.ION):
+            raise refused(f"Ion Literals are not supported: {node.text} under key {place}", node.at)
         case syntax_tree.Sequence(is_bag=True):
             return _set(node.members, place, depth)
         case syntax_tree.Sequence():

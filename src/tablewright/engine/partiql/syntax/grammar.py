@@ -42,11 +42,9 @@ FUNCTION_KEYWORDS = AGGREGATES | {
     "bit_length",
     "char_length",
     "character_length",
-    "coalesce",
     "exists",
     "list",
     "lower",
-    "nullif",
     "octet_length",
     "sexp",
     "size",
@@ -78,6 +76,8 @@ TYPE_ALIASES = {
     "integer2": "smallint",
     "varchar": "character varying",
 }
+PARTICLES = frozenset({"as", "asc", "at", "by", "desc", "for"})
+"""Keywords that stand between other things only."""
 # What no element of a SELECT list may begin with.
 STATEMENT_KEYWORDS = frozenset({"delete", "from", "insert into", "remove", "select", "set", "update", "where"})
 JOINS = frozenset({"join", "cross join", "inner join", "left join", "right join", "full join", "outer join"})

@@ -17,6 +17,7 @@ QUOTED_NAME = "quoted name"
 STRING = "string"
 NUMBER = "number"
 BOOLEAN = "boolean"
+ION = "ion"
 PARAMETER = "?"
 KEYWORD = "keyword"
 OPERATOR = "operator"
@@ -28,6 +29,7 @@ _TOKEN = re.compile(
       | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
       | (?P<string>'[^']*(?:''[^']*)*')
       | (?P<quoted>"[^"]*(?:""[^"]*)*")
+      | (?P<ion>`[^`]*`)
       | (?P<operator>!=|<=|<>|>=|\|\||<(?!<)|>(?!>)|/(?!\*)|[%=@+-])
       | (?P<symbol><<|>>|[()\[\]{}:,*;?.])
     """,
@@ -85,6 +87,25 @@ _PAIRS = {
 _NUMBER = re.compile(r"\d*(?:\.(?P<fraction>\d*))?(?:[eE](?P<exponent>[+-]?\d+))?", re.ASCII)
 
 
+_ION_TYPES = [
+    (re.compile(begin), name)
+    for begin, name in (
+        (r'\{\{\s*["\']', "CLOB"),
+        (r"\{\{", "BLOB"),
+        (r"\{", "STRUCT"),
+        (r"\[", "LIST"),
+        (r"\(", "SEXP"),
+        (r'"|\'\'\'', "STRING"),
+        (r"(?:true|false)\b", "BOOL"),
+        (r"null\b", "NULL"),
+        (r"\d{4}(?:T|-)", "TIMESTAMP"),
+        (r"[+-]?(?:\d+(?:\.\d*)?[eE]|inf\b|nan\b)", "FLOAT"),
+        (r"-?\d+[.dD]", "DECIMAL"),
+        (r"-?\d", "INT"),
+    )
+]
+
+
 class Unreadable(Exception):
     """A character that starts nothing, or a lexeme that does not end."""
 
@@ -133,6 +154,8 @@ def tokenize(statement: str) -> list[Token]:
             kind, text = STRING, text[1:-1].replace("''", "'")
         elif group == "quoted":
             kind, text = QUOTED_NAME, text[1:-1].replace('""', '"')
+        elif group == "ion":
+            kind, text = ION, _ion_type(text[1:-1].strip())
         elif group == "operator":
             kind, text = OPERATOR, "<>" if text == "!=" else text
         elif text == "?":
@@ -150,6 +173,13 @@ def _is_decimal(text: str) -> bool:
     assert match is not None
     exponent = match["exponent"] or "0"
     return len(exponent.lstrip("+-0")) <= 10 and is_big_decimal(len(match["fraction"] or ""), int(exponent))
+
+
+def _ion_type(text: str) -> str:
+    """The type of a literal in Ion, told from how it begins."""
+    if not text:
+        raise Unreadable
+    return next((name for begin, name in _ION_TYPES if begin.match(text)), "SYMBOL")
 
 
 def _word(text: str) -> tuple[str, str]:

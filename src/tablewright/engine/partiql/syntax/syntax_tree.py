@@ -106,6 +106,15 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """What a keyword begins that DynamoDB never runs, with the names that messages have for it."""
+
+    at: Token
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Star:
     """A ``*`` in a projection, alone or at the end of a path."""
 
@@ -200,6 +209,7 @@ Node = (
     | Operation
     | TypeName
     | Call
+    | Form
     | Star
     | Select
     | Insert
@@ -234,6 +244,8 @@ def kind(node: Node) -> str:
     match node:
         case Constant():
             return "Missing" if node.kind == "missing" else "Lit"
+        case Form():
+            return node.kind
         case Sequence():
             return "Bag" if node.is_bag else "List"
         case Operation(_, "+", (_,)):
@@ -250,7 +262,7 @@ def kind(node: Node) -> str:
 def written(node: Node) -> str:
     """What stands for a node in messages about the value of an attribute."""
     match node:
-        case Name():
+        case Name() | Form():
             return node.text
         case Call():
             return node.name
