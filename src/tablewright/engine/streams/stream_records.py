@@ -22,6 +22,7 @@ from tablewright.dynamo import (
     ValidationException,
     item_size,
 )
+from tablewright.dynamo.limits import MAX_PAGE_BYTES, MAX_STREAM_RECORDS
 from tablewright.engine.database import Database
 from tablewright.engine.streams.shards import (
     Shard,
@@ -36,8 +37,6 @@ from tablewright.engine.streams.shards import (
 
 ITERATOR_LIFETIME = 15 * 60.0
 
-_MAX_RECORDS = 1000
-_MAX_PAGE_BYTES = 1024 * 1024
 # The largest integer that SQLite has.
 _LAST_SEQUENCE = 2**63 - 1
 
@@ -68,7 +67,7 @@ def get_shard_iterator(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def get_records(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    limit = checked_limit(request, _MAX_RECORDS)
+    limit = checked_limit(request, MAX_STREAM_RECORDS)
     iterator = _Iterator.decoded(request["ShardIterator"])
     stream = find_stream(db, iterator.arn)
     now = db.clock()
@@ -95,7 +94,7 @@ def get_records(db: Database, request: dict[str, Any]) -> dict[str, Any]:
             break
         record = _record(db, stream, row)
         page += record["dynamodb"]["SizeBytes"]
-        if records and page > _MAX_PAGE_BYTES:
+        if records and page > MAX_PAGE_BYTES:
             exhausted = False
             break
         records.append(record)
