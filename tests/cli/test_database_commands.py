@@ -10,8 +10,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,24 +21,9 @@ from botocore.exceptions import ClientError
 from tablewright import Engine, __version__
 from tablewright.cli import main
 from tests.wire.http import Client, request
+from tests.wire.server_process import server_process
 
 KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
-
-
-@contextmanager
-def serving(*arguments: str, cwd: Path | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server in a process of its own, and its URL."""
-    command = [sys.executable, "-m", "tablewright", "serve", "--port", "0", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd)
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        found = re.search(r"http://\S+:\d+", line)
-        assert found, f"{line!r}, {process.stderr and process.stderr.read()}"
-        yield process, found[0]
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def client(url: str, secret: str = SECRET, token: str | None = None) -> Any:
@@ -81,19 +64,19 @@ def error_line(*arguments: str, cwd: Path | None = None, status: int = 2) -> str
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_data_survives_a_stop_and_a_start(tmp_path: Path, number: signal.Signals) -> None:
     data = str(tmp_path / "data")
-    with serving("--data", data) as (process, url):
+    with server_process("--data", data) as (process, url):
         create_table(url)
         client(url).put_item(TableName="music", Item={"pk": {"S": "a"}})
         process.send_signal(number)
         assert process.wait(10) == 0
         assert process.stderr is not None
         assert process.stderr.read() == ""
-    with serving("--data", data) as (_, url):
+    with server_process("--data", data) as (_, url):
         assert client(url).scan(TableName="music")["Items"] == [{"pk": {"S": "a"}}]
 
 
 def test_a_request_under_way_is_answered_before_the_process_ends(tmp_path: Path) -> None:
-    with serving("--memory") as (process, url), Client(url) as connection:
+    with server_process("--memory") as (process, url), Client(url) as connection:
         data = request()
         connection.send(data[:-1])
         assert Client(url).ask(request()).status == 200
@@ -105,7 +88,7 @@ def test_a_request_under_way_is_answered_before_the_process_ends(tmp_path: Path)
 
 
 def test_a_second_signal_ends_it_at_once() -> None:
-    with serving("--memory") as (process, url), Client(url) as connection:
+    with server_process("--memory") as (process, url), Client(url) as connection:
         connection.send(request()[:-1])
         assert Client(url).ask(request()).status == 200
         process.send_signal(signal.SIGTERM)
@@ -118,7 +101,7 @@ def test_a_second_signal_ends_it_at_once() -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_after_it_has_stopped_is_no_failure(number: signal.Signals) -> None:
     """Ctrl-C twice, where the first was enough."""
-    with serving("--memory") as (process, _):
+    with server_process("--memory") as (process, _):
         process.send_signal(signal.SIGINT)
         assert process.stdout is not None
         assert any("stopped" in line for line in process.stdout)
@@ -127,7 +110,7 @@ def test_a_signal_after_it_has_stopped_is_no_failure(number: signal.Signals) -> 
 
 
 def test_the_default_is_a_folder_here_on_loopback(tmp_path: Path) -> None:
-    with serving(cwd=tmp_path) as (_, url):
+    with server_process(cwd=tmp_path) as (_, url):
         assert url.startswith("http://127.0.0.1:")
     assert (tmp_path / "data").is_dir()
 
@@ -175,7 +158,7 @@ def test_an_address_that_stands_for_all_is_not_suggested() -> None:
 
 
 def test_it_serves_on_when_nobody_reads_what_it_says() -> None:
-    with serving("--memory") as (process, url):
+    with server_process("--memory") as (process, url):
         assert process.stdout is not None
         process.stdout.close()
         assert client(url).list_tables()["TableNames"] == []
@@ -197,7 +180,7 @@ def test_an_interruption_while_it_starts_is_quiet(
 
 
 def test_memory_leaves_nothing_behind(tmp_path: Path) -> None:
-    with serving("--memory", cwd=tmp_path) as (process, url):
+    with server_process("--memory", cwd=tmp_path) as (process, url):
         create_table(url)
         process.terminate()
         process.wait(10)
@@ -207,7 +190,7 @@ def test_memory_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_credentials_are_verified_when_they_are_given(tmp_path: Path) -> None:
     file = tmp_path / "credentials"
     file.write_text(f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
-    with serving("--memory", "--credentials", str(file)) as (_, url):
+    with server_process("--memory", "--credentials", str(file)) as (_, url):
         assert client(url).list_tables()["TableNames"] == []
         with pytest.raises(ClientError, match="InvalidSignatureException"):
             client(url, "wrong").list_tables()
@@ -219,14 +202,14 @@ def test_a_session_token_of_the_file_is_accepted(tmp_path: Path) -> None:
         "[company]\nsso_session = company\n\n"
         f"[session]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\naws_session_token = to/ken==\n"
     )
-    with serving("--memory", "--credentials", str(file)) as (_, url):
+    with server_process("--memory", "--credentials", str(file)) as (_, url):
         assert client(url, token="to/ken==").list_tables()["TableNames"] == []
         with pytest.raises(ClientError, match="UnrecognizedClientException"):
             client(url).list_tables()
 
 
 def test_web_pages_are_let_in_by_their_origin() -> None:
-    with serving("--memory", "--cors", "http://localhost:3000", "--cors", "https://app.example/") as (_, url):
+    with server_process("--memory", "--cors", "http://localhost:3000", "--cors", "https://app.example/") as (_, url):
         for origin, status in ((b"http://localhost:3000", 200), (b"https://app.example", 200), (b"null", 403)):
             with Client(url) as connection:
                 assert connection.ask(request(origin=origin)).status == status
@@ -237,7 +220,7 @@ def test_web_pages_are_let_in_by_their_origin() -> None:
 
 
 def test_listening_beyond_this_machine_without_credentials_is_warned_about(tmp_path: Path) -> None:
-    with serving("--memory", "--host", "0.0.0.0") as (process, _):
+    with server_process("--memory", "--host", "0.0.0.0") as (process, _):
         process.terminate()
         _, errors = process.communicate(timeout=10)
     assert errors.startswith("tablewright: warning: listening on 0.0.0.0 with any credentials accepted")
@@ -266,14 +249,14 @@ def test_an_address_that_is_not_ours_is_one_line() -> None:
 
 def test_a_folder_in_use_is_one_line(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
-    with serving("--data", data) as _:
+    with server_process("--data", data) as _:
         for command in (["serve", "--port", "0", "--data", data], ["verify", data]):
             assert "is in use" in error_line(*command)
 
 
 def test_a_newer_storage_format_is_one_line(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with serving("--data", str(data)) as (process, _):
+    with server_process("--data", str(data)) as (process, _):
         process.terminate()
         process.wait(10)
     with sqlite3.connect(data / "tablewright.db") as database:
@@ -344,7 +327,7 @@ def test_wrong_usage_is_one_line(arguments: list[str], line: str, capsys: pytest
 
 def test_verify_reports_what_it_proved(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
-    with serving("--data", data) as (process, url):
+    with server_process("--data", data) as (process, url):
         create_table(url)
         client(url).put_item(TableName="music", Item={"pk": {"S": "a"}})
         process.terminate()
@@ -398,7 +381,7 @@ def test_the_curl_line_of_the_documentation_works() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     found = re.search(r"^\$ (curl (?:.*\\\n)*.*)$", readme, re.MULTILINE)
     assert found
-    with serving("--memory") as (_, url):
+    with server_process("--memory") as (_, url):
         command = found[1].replace("http://127.0.0.1:8000", url)
         result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=30, check=True)
     assert result.stdout == '{"TableNames":[]}'

@@ -21,6 +21,7 @@ from tests.systems import raw
 from tests.systems.calls.planner import changed
 from tests.systems.harness import Served, at_once
 from tests.systems.keyed_posts import MakePost
+from tests.systems.mortal import Died
 from tests.systems.servicedesk.desk import open_ticket
 
 SYSTEMS = ("servicedesk", "support", "engagement", "calls", "tasks")
@@ -63,10 +64,6 @@ POSTS = [
 ]
 
 every_post = pytest.mark.parametrize("make", POSTS)
-
-
-class Died(BaseException):
-    """The process ends here."""
 
 
 def dying(monkeypatch: pytest.MonkeyPatch, *, committed: bool) -> None:

@@ -13,10 +13,10 @@ MB = 1024 * 1024
 
 
 @contextmanager
-def server_process(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def server_process(*arguments: str, cwd: Path | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process of ``tablewright serve`` on a free port, and its URL."""
     command = [sys.executable, "-m", "tablewright", "serve", "--port", "0", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

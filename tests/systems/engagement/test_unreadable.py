@@ -15,7 +15,7 @@ import pytest
 from tablewright.model import Table
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store.flow.driver import Request
-from tablewright.systems.engagement.delivery.deliveries import Deliveries
+from tablewright.systems.engagement.delivery.deliveries import Deliveries, Summary
 from tablewright.systems.engagement.model import (
     Preferences,
     Program,
@@ -450,18 +450,29 @@ def test_a_candidate_that_was_rejected_by_nobody_is_refreshed(workshop: Workshop
     assert (run.state, run.counts.failed, run.counts.candidates) == (RunState.COMPLETED, 0, 6)
 
 
+def mailed(workshop: Workshop) -> Program:
+    """A program of one channel that has been run."""
+    made = workshop.put(program(channels=[{"channelId": "email", "priority": 1}]))
+    workshop.run(made)
+    return made
+
+
+def delivered(workshop: Workshop, made: Program) -> tuple[Post, Summary]:
+    """What a pass has sent, and what it says of itself."""
+    post = Post()
+    return post, Deliveries(workshop.store, {"email": post}, workshop.clock).deliver(made)
+
+
 @pytest.mark.requirement("CE10")
 def test_a_customer_whose_time_zone_has_gone_gets_nothing_and_the_others_do(workshop: Workshop) -> None:
     customers(workshop, 3)
-    made = workshop.put(program(channels=[{"channelId": "email", "priority": 1}]))
-    workshop.run(made)
+    made = mailed(workshop)
     hours = QuietHours(start="22:00", end="07:00", time_zone="UTC")
     workshop.store.put(Preferences(customer_id="c-2", quiet_hours=hours))
     gone = {"start": {"S": "22:00"}, "end": {"S": "07:00"}, "timeZone": {"S": "Mars/Base"}}
     key = {"PK": {"S": "CUSTOMER#c-2"}, "SK": {"S": "PREFERENCES"}}
     change(workshop, candidates, key, "quietHours", {"M": gone})
-    post = Post()
-    summary = Deliveries(workshop.store, {"email": post}, workshop.clock).deliver(made)
+    post, summary = delivered(workshop, made)
     assert [customer for _, customer in post.customers] == ["c-3", "c-1"]
     assert (summary.sent, summary.unreadable) == (2, 1)
 
@@ -469,16 +480,14 @@ def test_a_customer_whose_time_zone_has_gone_gets_nothing_and_the_others_do(work
 @pytest.mark.requirement("CE10")
 def test_a_pass_delivers_the_others_and_counts_what_it_cannot_read(workshop: Workshop) -> None:
     customers(workshop)
-    made = workshop.put(program(channels=[{"channelId": "email", "priority": 1}]))
-    workshop.run(made)
+    made = mailed(workshop)
     change(workshop, candidates, place("c-1"), "metadata", {"S": "x"})
     change(
         workshop, candidates, {**place("c-2"), "SK": {"S": "CHANNEL#email#SUBJECT#program#p"}}, "created", {"S": "x"}
     )
     change(workshop, candidates, {"PK": {"S": "CUSTOMER#c-3"}, "SK": {"S": "PREFERENCES"}}, "optedOut", {"S": "x"})
     change(workshop, candidates, {"PK": {"S": "CUSTOMER#c-4"}, "SK": {"S": "CONTACTS"}}, "times", {"S": "x"})
-    post = Post()
-    summary = Deliveries(workshop.store, {"email": post}, workshop.clock).deliver(made)
+    post, summary = delivered(workshop, made)
     assert [customer for _, customer in post.customers] == ["c-6", "c-5"]
     assert (summary.sent, summary.unreadable) == (2, 4)
 
@@ -486,8 +495,7 @@ def test_a_pass_delivers_the_others_and_counts_what_it_cannot_read(workshop: Wor
 @pytest.mark.requirement("CE10")
 def test_what_may_have_been_sent_is_not_sent_again_when_its_record_cannot_be_read(workshop: Workshop) -> None:
     customers(workshop, 2)
-    made = workshop.put(program(channels=[{"channelId": "email", "priority": 1}]))
-    workshop.run(made)
+    made = mailed(workshop)
     post = Post()
     deliveries = Deliveries(workshop.store, {"email": post}, workshop.clock)
     deliveries.deliver(made)
@@ -515,7 +523,6 @@ def test_a_channel_whose_count_cannot_be_read_waits(workshop: Workshop) -> None:
     day = workshop.now.date().isoformat()
     key = {"PK": {"S": "QUOTA#PROGRAM#p#MARKETPLACE#US"}, "SK": {"S": f"CHANNEL#email#{day}"}}
     change(workshop, candidates, key, "sent", {"S": "many"})
-    post = Post()
-    summary = Deliveries(workshop.store, {"email": post}, workshop.clock).deliver(made)
+    post, summary = delivered(workshop, made)
     assert {channel for channel, _ in post.customers} == {"mail"}
     assert "cannot be read" in summary.held_up["email"]

@@ -16,7 +16,7 @@ from tablewright.engine import Engine
 from tablewright.model import Entity
 from tablewright.store import Create, Store
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
-from tablewright.store.flow.driver import Backend, Request, Response
+from tablewright.store.flow.driver import Backend
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.delivery.outbound_http import Outbound
 from tablewright.systems.engagement.model import (
@@ -36,6 +36,7 @@ from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import Scorer, model
 from tablewright.systems.engagement.sources.connectors import Sources
 from tests.systems.harness import Served, wait_for
+from tests.systems.mortal import Mortal
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HEADER = ("customer_id", "age", "country", "points")
@@ -150,6 +151,10 @@ class Workshop:
     def clock(self) -> datetime:
         return self.now
 
+    def mortal(self) -> Mortal:
+        """The backend of a process that can be made to die."""
+        return Mortal(self.store.backend)
+
     def store_on(self, backend: Backend) -> Store:
         return Store(backend, clock=self.seconds)
 
@@ -184,28 +189,3 @@ class Workshop:
         for item in found:
             item.get("metadata", {"M": {}})["M"].pop("runId", None)
         return {f"{item['PK']['S']} {item['SK']['S']}": item for item in found}
-
-
-class Died(BaseException):
-    """The process is gone: nothing catches it."""
-
-
-class Mortal(EmbeddedBackend):
-    """A backend whose process dies at one of its requests, before it or right after it took effect."""
-
-    def __init__(self, workshop: Workshop) -> None:
-        super().__init__(workshop.engine, owned=False)
-        self.left: int | None = None
-        self.after = False
-        self.calls = 0
-
-    def call(self, request: Request) -> Response:
-        self.calls += 1
-        if self.left is not None:
-            self.left -= 1
-            if self.left < 0:
-                raise Died
-            if self.left == 0 and self.after:
-                super().call(request)
-                raise Died
-        return super().call(request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # With {} where the secret is.
-PASSWORDS = (
+LINKED_PASSWORDS = (
     "my password is {}",
     "My password is {}.",
     "MY PASSWORD IS {}",
@@ -16,7 +16,6 @@ PASSWORDS = (
     "passwords: {}",
     "pwd={}",
     "pwd: {}",
-    "passwd {}",
     "pass: {}",
     "pw: {}",
     "password -> {}",
@@ -34,29 +33,34 @@ PASSWORDS = (
     "my password '{}' is refused",
     "password \u201c{}\u201d does not work",
     "I tried password ({}) three times",
-    "user bob password {}",
-    "I log in as bob with password {}",
-    "{} is my password",
-    "{} was my old password",
-    "I used {} as my password",
-    "I have {} as the password",
     '"{}" is my password',
     '{{"user": "bob", "password": "{}"}}',
     "user=bob&password={}",
     "Login: bob\nPassword: {}\nThanks",
     "my credentials are bob {}",
-    "credentials: bob/{}",
     "my login details are bob {}",
     "my PW is {}",
     "my p/w is {} since Monday",
     "my password was changed to {} yesterday",
     "The password has been reset to {} by your colleague",
     "the password for the VPN is set to {}",
-    "my new password, {}, does not work",
     "I typed {} as my password",
     "my password\nis {}",
     "<user>bob</user><password>{}</password>",
 )
+# Those of two words and no link: a word that could be any word stays.
+_UNLINKED_PASSWORDS = (
+    "passwd {}",
+    "user bob password {}",
+    "I log in as bob with password {}",
+    "{} is my password",
+    "{} was my old password",
+    "I used {} as my password",
+    "I have {} as the password",
+    "credentials: bob/{}",
+    "my new password, {}, does not work",
+)
+PASSWORDS = LINKED_PASSWORDS + _UNLINKED_PASSWORDS
 PHRASES = (
     "my passphrase is {}",
     "the pass phrase for the disk is {}, I think",
@@ -72,7 +76,7 @@ PINS = (
     "the passcode for my phone is {}",
     "the PIN for the badge was {}",
 )
-CODES = (
+NAMED_CODES = (
     "the code is {}",
     "The code is {}.",
     "code: {}",
@@ -81,14 +85,11 @@ CODES = (
     "the 2FA code I got is {}",
     "the code I got by SMS is {}",
     "OTP: {}",
-    "OTP {}",
     "otp is {}",
     "the one-time password is {}",
     "one time code {}",
     "verification code {}",
     "the verification code from the app: {}",
-    "the authenticator app shows {}",
-    "the authenticator says {} but it is refused",
     "the token is {}",
     "my security code is {}",
     "SMS code {}",
@@ -96,12 +97,19 @@ CODES = (
     "{} is the code",
     "{} is my verification code",
     "I got {} as my code",
+    "The code\tis\u00a0{}",
+)
+# Those in which nothing but six digits tells that a code is meant.
+_UNNAMED_CODES = (
+    "OTP {}",
+    "the authenticator app shows {}",
+    "the authenticator says {} but it is refused",
     "I typed {} into the MFA prompt",
     "it sent me {} for two-factor",
-    "The code\tis\u00a0{}",
     "The SMS said {}",
     "I got a text with {} and typed it in",
 )
+CODES = NAMED_CODES + _UNNAMED_CODES
 SERIALS = (
     "serial number {}",
     "serial number: {}",

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from tablewright.systems.servicedesk.privacy import mask
 from tablewright.systems.servicedesk.secret_phrases import MASK
-from tests.systems.servicedesk.sentences import CODES, ORDINARY, PASSWORDS, PHRASES, PINS, SERIALS
+from tests.systems.servicedesk.sentences import (
+    CODES,
+    LINKED_PASSWORDS,
+    NAMED_CODES,
+    ORDINARY,
+    PASSWORDS,
+    PHRASES,
+    PINS,
+    SERIALS,
+)
 
 WORDS = ("zero", "oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
@@ -33,28 +42,6 @@ serials = st.tuples(
     st.text(string.digits, min_size=2, max_size=6),
     st.text(string.ascii_uppercase + string.digits, min_size=1, max_size=8),
 ).map("".join)
-# Those of two words and no link: a word that could be any word stays.
-WITHOUT_LINK = (
-    "passwd {}",
-    "user bob password {}",
-    "I log in as bob with password {}",
-    "{} is my password",
-    "{} was my old password",
-    "I used {} as my password",
-    "I have {} as the password",
-    "credentials: bob/{}",
-    "my new password, {}, does not work",
-)
-# Those in which nothing but six digits tells that a code is meant.
-DIGITS_ONLY = (
-    "OTP {}",
-    "the authenticator app shows {}",
-    "the authenticator says {} but it is refused",
-    "I typed {} into the MFA prompt",
-    "it sent me {} for two-factor",
-    "The SMS said {}",
-    "I got a text with {} and typed it in",
-)
 
 
 def hidden(template: str, secret: str, kind: str) -> None:
@@ -74,7 +61,7 @@ def test_a_password_is_taken_out_however_it_is_said(template: str, secret: str) 
 
 @pytest.mark.requirement("SD6")
 @pytest.mark.parametrize("secret", ["hunter", "letmein", "dragonfly", "Sunflower"])
-@pytest.mark.parametrize("template", [each for each in PASSWORDS if each not in WITHOUT_LINK])
+@pytest.mark.parametrize("template", LINKED_PASSWORDS)
 def test_a_password_that_is_a_word_is_taken_out_where_it_is_named(template: str, secret: str) -> None:
     hidden(template, secret, "password")
 
@@ -103,7 +90,7 @@ def test_a_code_is_taken_out_however_it_is_said(template: str, secret: str) -> N
 
 @pytest.mark.requirement("SD6")
 @given(
-    st.sampled_from([each for each in CODES if each not in DIGITS_ONLY]),
+    st.sampled_from(NAMED_CODES),
     st.one_of(spoken, spoken.map(lambda text: text.replace(" ", ", ")), digits.map(" ".join)),
 )
 def test_a_code_that_is_spelled_is_taken_out(template: str, secret: str) -> None:

@@ -1,35 +1,11 @@
-"""Backends and blob stores whose process dies in the middle of its work."""
+"""A folder of blobs whose process dies in the middle of its work."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from tablewright.store import FolderBlobStore
-from tablewright.store.flow.driver import Backend, Request, Response
-
-
-class Died(BaseException):
-    """The end of a process."""
-
-
-class Mortal:
-    """A backend that dies at a request, before it takes effect or after."""
-
-    def __init__(self, backend: Backend, last: int, *, after: bool) -> None:
-        self._backend, self._left, self._after = backend, last, after
-
-    def call(self, request: Request) -> Response:
-        self._left -= 1
-        if self._left < 0:
-            if self._after and self._left == -1:
-                self._backend.call(request)
-            raise Died
-        return self._backend.call(request)
-
-    async def call_async(self, request: Request) -> Response:
-        raise NotImplementedError
-
-    def close(self) -> None: ...
+from tests.systems.mortal import Died
 
 
 class MortalBlobs(FolderBlobStore):

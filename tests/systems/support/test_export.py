@@ -14,11 +14,11 @@ import pytest
 
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import Create, Store, Unavailable
-from tablewright.store.flow.driver import Request, Response
 from tablewright.systems import load
 from tablewright.systems.support.model import Event, Feedback, Status, Ticket, design
 from tablewright.systems.support.training_export import Export, ExportError
 from tests.systems.harness import Clock, serving, wait_for
+from tests.systems.mortal import Died, Mortal
 from tests.systems.support.tickets import moved, opened
 
 SECRET = b"s" * 32
@@ -140,30 +140,6 @@ def test_parquet_says_the_same(store: Store, tmp_path: Path) -> None:
     ]
 
 
-class Died(BaseException):
-    """The end of a process."""
-
-
-class Mortal:
-    """A backend that dies at a request, before it takes effect or after."""
-
-    def __init__(self, store: Store, left: int, *, after: bool) -> None:
-        self._backend, self.left, self._after = store.backend, left, after
-
-    def call(self, request: Request) -> Response:
-        self.left -= 1
-        if self.left < 0:
-            if self._after and self.left == -1:
-                self._backend.call(request)
-            raise Died
-        return self._backend.call(request)
-
-    async def call_async(self, request: Request) -> Response:
-        raise NotImplementedError
-
-    def close(self) -> None: ...
-
-
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_a_death_at_any_moment_loses_no_ticket(clock: Clock, tmp_path: Path, after: bool) -> None:
     """The first export dies, then the one after it, at each request in turn."""
@@ -176,7 +152,7 @@ def test_a_death_at_any_moment_loses_no_ticket(clock: Clock, tmp_path: Path, aft
             make(store, "t-2")
             lives = [False, False]
             for turn in range(2):
-                mortal = Mortal(store, left, after=after)
+                mortal = Mortal(store.backend, left, after=after)
                 try:
                     exported(Store(mortal, clock=clock), folder)
                     lives[turn] = True

@@ -17,11 +17,6 @@ from tests.systems.harness import Served, wait_for
 from tests.systems.support.tickets import helped, moved, opened
 
 
-@pytest.fixture
-def staff(served: Served) -> httpx.Client:
-    return served.client("op_1", "Operators", path="/support")
-
-
 def metrics(client: httpx.Client) -> Any:
     return client.get("/metrics").json()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -12,24 +11,11 @@ import pytest
 
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime
-from tablewright.systems import load
 from tablewright.systems.support.model import Feedback, tickets
 from tablewright.systems.support.support_system import system
-from tests.systems.harness import Served, at_once, serving, wait_for
+from tests.systems.harness import Served, at_once, wait_for
 from tests.systems.raw import ask
 from tests.systems.support.tickets import moved, opened
-
-
-@pytest.fixture
-def staff(served: Served) -> httpx.Client:
-    return served.client("op_1", "Operators", path="/support")
-
-
-@pytest.fixture
-def quiet() -> Iterator[Served]:
-    """Support alone, used by nobody else."""
-    with serving(load("support"), batch_window=0) as served:
-        yield served
 
 
 @pytest.mark.requirement("SU13")

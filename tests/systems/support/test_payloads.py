@@ -18,7 +18,8 @@ from tablewright.systems import load
 from tablewright.systems.support.maintenance_jobs import OrphanCollector, collect_orphans
 from tablewright.systems.support.model import Ticket, design
 from tests.systems.harness import Clock, Served, serving, wait_for
-from tests.systems.support.crashes import Died, Mortal, MortalBlobs
+from tests.systems.mortal import Died, Mortal
+from tests.systems.support.crashes import MortalBlobs
 from tests.systems.support.tickets import moved, opened
 
 LARGE = "a line of a log, with text that is not ASCII: ü\n" * 8_000
@@ -41,11 +42,6 @@ class Counting:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._blobs, name)
-
-
-@pytest.fixture
-def staff(served: Served) -> httpx.Client:
-    return served.client("op_1", "Operators", path="/support")
 
 
 @pytest.mark.requirement("SU15")

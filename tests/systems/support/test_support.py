@@ -14,16 +14,6 @@ from tests.systems.harness import Served, at_once
 from tests.systems.support.tickets import helped, moved, opened
 
 
-@pytest.fixture
-def staff(served: Served) -> httpx.Client:
-    return served.client("op_1", "Operators", path="/support")
-
-
-@pytest.fixture
-def machine(served: Served) -> httpx.Client:
-    return served.client("backend", "Services", path="/support")
-
-
 @pytest.mark.requirement("SU1")
 def test_a_ticket_is_created_and_found(staff: httpx.Client) -> None:
     ticket = opened(staff, "cust_456", priority="HIGH")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,29 +14,11 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tablewright.systems import load
 from tablewright.systems.support.model import Metric, metrics, tickets
 from tablewright.systems.support.training_export import Export
-from tests.systems.harness import Served, serving, wait_for
+from tests.systems.harness import Served, wait_for
 from tests.systems.raw import Item, ask, items
 from tests.systems.support.tickets import moved, opened
-
-
-@pytest.fixture
-def staff(served: Served) -> httpx.Client:
-    return served.client("op_1", "Operators", path="/support")
-
-
-@pytest.fixture
-def admin(served: Served) -> httpx.Client:
-    return served.client("admin", "Admins", path="/support")
-
-
-@pytest.fixture
-def quiet() -> Iterator[Served]:
-    """Support alone, used by nobody else."""
-    with serving(load("support"), batch_window=0) as served:
-        yield served
 
 
 def spoil(served: Served, key: Item, attribute: str, value: dict[str, Any]) -> None:

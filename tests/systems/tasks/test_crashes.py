@@ -29,34 +29,7 @@ from tablewright.systems.tasks.model import Assignment, Group, Priority, Status,
 from tablewright.systems.tasks.tasks_system import system
 from tests.runtime.mail_server import MailServer
 from tests.systems.harness import Clock
-
-
-class Died(BaseException):
-    """The end of a process."""
-
-
-class Mortal:
-    """A backend that stops for good at a request, before it takes effect or after."""
-
-    def __init__(self, backend: Backend, last: int | None = None, *, after: bool = False) -> None:
-        self._backend = backend
-        self._last = last
-        self._after = after
-        self.requests: list[Request] = []
-
-    def call(self, request: Request) -> Response:
-        self.requests.append(request)
-        if self._last is None or len(self.requests) <= self._last:
-            return self._backend.call(request)
-        if self._after and len(self.requests) == self._last + 1:
-            self._backend.call(request)
-        raise Died
-
-    async def call_async(self, request: Request) -> Response:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        self._backend.close()
+from tests.systems.mortal import Died, Mortal
 
 
 @contextmanager
@@ -102,6 +75,22 @@ def consumer(runtime: Runtime, clock: Clock, mail: MailServer, name: str, backen
     return Consumer(store, table, each.handler, name=name, checkpoints=internal_table, **settings)
 
 
+def run_through(runtime: Runtime, clock: Clock, mail: MailServer, name: str, last: int | None, after: bool) -> Mortal:
+    """Run a consumer that dies at a request (None: at none), and the one that takes over; gives what the first had."""
+    mortal = Mortal(runtime.sync_store.backend, last, after=after)
+    first = consumer(runtime, clock, mail, name, mortal)
+    if last is None:
+        first.run_once()
+    else:
+        with pytest.raises(Died):
+            first.run_once()
+        clock.advance(120)
+        second = consumer(runtime, clock, mail, name)
+        second.run_once()
+        assert second.dead_letters() == []
+    return mortal
+
+
 def every_moment(work: Callable[[int | None, bool], int]) -> None:
     """Have work done with an end at each of its requests, before and after it; without an end it says how many."""
     for last in range(work(None, False)):
@@ -123,15 +112,7 @@ def test_a_publisher_that_dies_loses_no_event_and_makes_none_twice() -> None:
     def publish(last: int | None, after: bool) -> int:
         with office(mail) as (runtime, clock):
             some_work(runtime.sync_store)
-            mortal = Mortal(runtime.sync_store.backend, last, after=after)
-            first = consumer(runtime, clock, mail, "tasks.events", mortal)
-            if last is None:
-                first.run_once()
-            else:
-                with pytest.raises(Died):
-                    first.run_once()
-                clock.advance(120)
-                consumer(runtime, clock, mail, "tasks.events").run_once()
+            mortal = run_through(runtime, clock, mail, "tasks.events", last, after)
             found = events(runtime.sync_store)
             assert [event.type for event in found] == TYPES, mortal.requests[-1]
             # Nothing was made twice and put over itself: a subscriber would have seen that.
@@ -165,17 +146,7 @@ def test_a_mailer_that_dies_loses_no_letter_and_repeats_one_only_in_the_gap() ->
             with office(mail) as (runtime, clock):
                 some_work(runtime.sync_store)
                 consumer(runtime, clock, mail, "tasks.events").run_once()
-                mortal = Mortal(runtime.sync_store.backend, last, after=after)
-                first = consumer(runtime, clock, mail, "tasks.mail", mortal)
-                if last is None:
-                    first.run_once()
-                else:
-                    with pytest.raises(Died):
-                        first.run_once()
-                    clock.advance(120)
-                    second = consumer(runtime, clock, mail, "tasks.mail")
-                    second.run_once()
-                    assert second.dead_letters() == []
+                mortal = run_through(runtime, clock, mail, "tasks.mail", last, after)
                 by_id = {each.message_id: each for each in mail.received}
                 told = sorted(
                     f"{each.message['Subject']} {each.recipient.partition('@')[0]}" for each in by_id.values()

@@ -30,8 +30,9 @@ from tablewright.systems.engagement.model import (
 from tests.runtime.mail_server import MailServer
 from tests.systems.engagement.recording_channel import Post
 from tests.systems.engagement.web import Asked, Reply, Web
-from tests.systems.engagement.workshop import Died, Mortal, Programme, Workshop, program, write
+from tests.systems.engagement.workshop import Programme, Workshop, program, write
 from tests.systems.harness import Served, at_once, serving
+from tests.systems.mortal import Died
 
 SECRET = "a secret of the test"
 
@@ -203,18 +204,17 @@ def test_wherever_a_pass_dies_nothing_is_lost_and_everything_is_counted_once(
     channels = [{"channelId": "email", "priority": 1, "limitPerDay": 50}, {"channelId": "webhook", "priority": 2}]
     made = ready(workshop, 1, 2, 3, 4, 5, channels=channels, filterChain={"filters": ["frequency"]})
     post.instead = lambda message: "never" if message.candidate.customer_id == "c-3" else None
-    backend = Mortal(workshop)
+    backend = workshop.mortal()
     deaths = 0
     while True:
-        backend.left = entropy.randrange(1, 60) if deaths < 6 else None
-        backend.after = entropy.random() < 0.5
+        backend.live_for(entropy.randrange(1, 60) if deaths < 6 else None, after=entropy.random() < 0.5)
         try:
             Deliveries(workshop.store_on(backend), {"email": post, "webhook": post}, workshop.clock).deliver(made)
             break
         except Died:
             deaths += 1
             workshop.now += timedelta(minutes=5)
-    backend.left = None
+    backend.live_for(None)
     assert deaths > 0
     # Twice only what was sent and not yet recorded when it died, and then with the same id.
     pairs = {(message.channel.channel_id, message.candidate.customer_id): message.delivery_id for message in post.sent}

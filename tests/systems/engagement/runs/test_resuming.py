@@ -20,8 +20,9 @@ from tablewright.systems.engagement.runs.run_records import LEASE, Held
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.scores import model
 from tablewright.systems.engagement.sources.connectors import Sources
-from tests.systems.engagement.workshop import Died, Mortal, Workshop, program, write
+from tests.systems.engagement.workshop import Workshop, program, write
 from tests.systems.harness import wait_for
+from tests.systems.mortal import Died
 
 PEOPLE = 130
 
@@ -61,11 +62,11 @@ def prepared(folder: Path) -> Iterator[Workshop]:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Run, int]:
     """What is there after a run that nothing happened to, its record, and how many requests it took."""
     with prepared(tmp_path_factory.mktemp("undisturbed")) as workshop:
-        backend = Mortal(workshop)
+        backend = workshop.mortal()
         runs = workshop.runs(workshop.store_on(backend), chunk=20)
         run = runs.execute(runs.begin(workshop.put(CONFIGURATION)))
         assert run.state is RunState.COMPLETED
-        return workshop.everything(), run, backend.calls
+        return workshop.everything(), run, len(backend.requests)
 
 
 @pytest.mark.requirement("CE8")
@@ -77,21 +78,21 @@ def test_a_run_that_dies_repeatedly_ends_with_the_same_result(
     entropy = random.Random(seed)
     with prepared(tmp_path) as workshop:
         made = workshop.put(CONFIGURATION)
-        backend = Mortal(workshop)
+        backend = workshop.mortal()
         store = workshop.store_on(backend)
         runs = workshop.runs(store, chunk=20)
         held: Held | None = runs.begin(made)
         deaths = 0
         while held is not None:
-            backend.left = entropy.randrange(1, calls // 2) if deaths < 6 else None
-            backend.after = entropy.random() < 0.5
+            last = entropy.randrange(1, calls // 2) if deaths < 6 else None
+            backend.live_for(last, after=entropy.random() < 0.5)
             try:
                 runs.execute(held)
                 held = None
             except Died:
                 deaths += 1
                 # Another process, which knows nothing but what is stored.
-                backend.left = None
+                backend.live_for(None)
                 runs = workshop.runs(workshop.store_on(backend), chunk=20)
                 runs.free_slots()
                 (slot,) = workshop.store.query(Slot.held_until()).items or (None,)

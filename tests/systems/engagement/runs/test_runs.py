@@ -154,14 +154,20 @@ def test_a_run_is_stopped_and_resumed_where_it_was(served: Served, admin: httpx.
     assert admin.post(f"{made.path}/runs/{run_id}/resume").status_code == 409
 
 
-@pytest.mark.requirement("CE8")
-def test_a_run_of_a_disabled_program_is_not_resumed(served: Served, admin: httpx.Client, gate: Gate) -> None:
+def stopped(served: Served, admin: httpx.Client, gate: Gate) -> tuple[Programme, str]:
+    """A program for three customers, and a run of it that was stopped before the first."""
     made = Programme(served, admin, people(3), scoringModels=GATED)
     run_id = admin.post(f"{made.path}/runs").json()["runId"]
     wait_for(lambda: gate.asked)
     admin.post(f"{made.path}/runs/{run_id}/stop")
     gate.open.set()
     made.ended(run_id)
+    return made, run_id
+
+
+@pytest.mark.requirement("CE8")
+def test_a_run_of_a_disabled_program_is_not_resumed(served: Served, admin: httpx.Client, gate: Gate) -> None:
+    made, run_id = stopped(served, admin, gate)
     admin.post(f"{made.path}/disable")
     refused = admin.post(f"{made.path}/runs/{run_id}/resume")
     assert (refused.status_code, refused.json()["type"]) == (409, "/problems/conflict")
@@ -227,12 +233,7 @@ def test_a_source_that_cannot_be_read_fails_the_run_and_says_why(served: Served,
 
 @pytest.mark.requirement("CE8")
 def test_a_run_is_resumed_with_the_version_that_it_began_with(served: Served, admin: httpx.Client, gate: Gate) -> None:
-    made = Programme(served, admin, people(3), scoringModels=GATED)
-    run_id = admin.post(f"{made.path}/runs").json()["runId"]
-    wait_for(lambda: gate.asked)
-    admin.post(f"{made.path}/runs/{run_id}/stop")
-    gate.open.set()
-    made.ended(run_id)
+    made, run_id = stopped(served, admin, gate)
     admin.put(made.path, json={**made.body, "channels": [{"channelId": "fax", "priority": 1}]})
     admin.post(f"{made.path}/runs/{run_id}/resume")
     assert made.ended(run_id)["programVersion"] == 1
