@@ -247,8 +247,9 @@ def test_an_index_key_has_its_type(db: TableClient) -> None:
     assert db.refusal("PutItem", Item={**key, "h": {"M": {}}}) == (
         INVALID + "Type mismatch for Index Key h Expected: S Actual: M IndexName: aaa"
     )
-    assert db.refusal("PutItem", Item={**key, "h": {"S": ""}}) == EMPTY_KEY.format(
-        "string", "IndexName: aaa, IndexKey: h"
+    assert db.refusal("PutItem", Item={**key, "h": {"S": ""}}) == (
+        "One or more parameter values are not valid. A value specified for a secondary index key is not supported. "
+        "The AttributeValue for a key attribute cannot contain an empty string value. IndexName: aaa, IndexKey: h"
     )
     assert db.refusal("PutItem", Item={**key, "h": {"S": "x" * 1025}}) == (
         INVALID + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes"

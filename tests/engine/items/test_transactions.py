@@ -145,12 +145,13 @@ def test_an_action_that_does_not_fit_its_table_is_a_reason(db: TableClient) -> N
 def test_an_empty_key_refuses_the_request(db: TableClient) -> None:
     db.create(global_indexes={"gsi": "g"})
     fails = check("attribute_exists(pk)", pk=B)
-    empty = "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain"
+    invalid = "One or more parameter values are not valid."
+    empty = "The AttributeValue for a key attribute cannot contain an empty string value."
     for action in (put(pk={"S": ""}), delete(pk={"S": ""}), update("REMOVE v", pk={"S": ""})):
         message = db.refusal("TransactWriteItems", TransactItems=[fails, action])
-        assert message == f"{empty} an empty string value. Key: pk"
+        assert message == f"{invalid} {empty} Key: pk"
     assert db.refusal("TransactWriteItems", TransactItems=[fails, put(pk=A, g={"S": ""})]) == (
-        f"{empty} an empty string value. IndexName: gsi, IndexKey: g"
+        f"{invalid} A value specified for a secondary index key is not supported. {empty} IndexName: gsi, IndexKey: g"
     )
     assert str(
         db.refusal("TransactWriteItems", TransactItems=[fails, update("SET g = :g", {":g": {"S": ""}}, pk=A)])

@@ -61,7 +61,10 @@ class Key:
         tag = self.types[name]
         content = value[tag]
         if content == "":
-            raise _empty_key(_EMPTY[tag], f"Key: {name}")
+            raise EmptyKeyException(
+                f"{_NOT_VALID}The AttributeValue for a key attribute cannot contain an empty {_EMPTY[tag]} value. "
+                f"Key: {name}"
+            )
         if len(content) > _SURELY_FITS:
             self.check_size(name, content)
 
@@ -146,13 +149,16 @@ class Index:
         content = value[expected]
         if content == "":
             kind = _EMPTY[expected]
+            reason = f"The AttributeValue for a key attribute cannot contain an empty {kind} value."
             if updated:
                 raise EmptyKeyException(
                     f"{_NOT_VALID}The update expression attempted to update a secondary index key to a value "
-                    "that is not supported. The AttributeValue for a key attribute cannot contain an empty "
-                    f"{kind} value."
+                    f"that is not supported. {reason}"
                 )
-            raise _empty_key(kind, f"IndexName: {self.name}, IndexKey: {name}")
+            raise EmptyKeyException(
+                f"{_NOT_VALID}A value specified for a secondary index key is not supported. {reason} "
+                f"IndexName: {self.name}, IndexKey: {name}"
+            )
         if len(content) > _SURELY_FITS:
             self.key.check_size(name, content)
 
@@ -363,9 +369,3 @@ def _key(elements: Iterable[Mapping[str, str]], types: Mapping[str, str]) -> Key
     partition = tuple(e["AttributeName"] for e in schema if e["KeyType"] == "HASH")
     sort = tuple(e["AttributeName"] for e in schema if e["KeyType"] == "RANGE")
     return Key(partition, sort, {name: types[name] for name in partition + sort})
-
-
-def _empty_key(kind: str, place: str) -> EmptyKeyException:
-    return EmptyKeyException(
-        f"{_NOT_VALID}The AttributeValue for a key attribute cannot contain an empty {kind} value. {place}"
-    )
