@@ -14,9 +14,10 @@ from benchmarks import (
     startup,
     store,
     support,
+    waits,
 )
 
-MODULES = (in_process, over_http, store, services, services_postgres, support, engagement, scale, startup)
+MODULES = (in_process, over_http, waits, store, services, services_postgres, support, engagement, scale, startup)
 PARTS = {module.PART: module.measure for module in MODULES}
 
 

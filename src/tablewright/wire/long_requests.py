@@ -2,7 +2,8 @@
 
 A request that the engine does not finish in its first slice waits in a queue; one slice is done in each iteration of
 the event loop, for the requests in the queue in turn. A large body is verified, parsed and checked in a thread
-first, since that needs neither the loop nor the engine.
+first, since that needs neither the loop nor the engine. Meanwhile there is no garbage collection: it would go through
+the millions of values that a body can have, which are not garbage, again and again, and nobody could do anything else.
 
     large body ──▶ thread: verify, parse, check ──▶ first slice ──▶ queue: slice, slice, ... ──▶ response
     small body ───────────────────────────────────▶ first slice ─┴─▶ response
@@ -13,6 +14,7 @@ first, since that needs neither the loop nor the engine.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -63,6 +65,8 @@ class LongRequests:
             return
         if self._executor is None:
             self._executor = ThreadPoolExecutor(1, thread_name_prefix="tablewright-large-bodies")
+        if not self._waiting_bytes:
+            gc.disable()
         self._waiting_bytes += request.body_size
         loop = asyncio.get_running_loop()
 
@@ -75,6 +79,8 @@ class LongRequests:
         self, future: Future[Reply | LongRequest], size: int, callback: Callback, is_wanted: Callable[[], bool]
     ) -> None:
         self._waiting_bytes -= size
+        if not self._waiting_bytes:
+            gc.enable()
         self._go_on(future.result(), callback, is_wanted)
 
     def _do_slice(self) -> None:
@@ -97,3 +103,4 @@ class LongRequests:
         """Stop the thread; what it has not begun is not done."""
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
+            gc.enable()

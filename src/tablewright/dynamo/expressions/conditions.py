@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item, same_value
@@ -166,9 +167,17 @@ class _Evaluation(dict[str, AttributeValue]):
     def scalars(self, content: list[Any]) -> frozenset[str | tuple[str, Any]]:
         """The elements of a set, or those of a list that are not lists, maps or sets themselves, with their types."""
         members = self._members.get(id(content))
+        if members is None and not content:
+            return frozenset()
         if members is None:
-            elements = (element if type(element) is str else next(iter(element.items())) for element in content)
-            members = frozenset(element for element in elements if type(element[-1]) not in (list, dict))
+            try:
+                members = frozenset(
+                    content if type(content[0]) is str else chain.from_iterable(map(dict.items, content))
+                )
+            except TypeError:
+                # A list that has lists, maps or sets among its elements.
+                pairs = (next(iter(element.items())) for element in content)
+                members = frozenset(pair for pair in pairs if pair[0] not in _COMPOSITE_TYPES)
             self._members[id(content)] = members
         return members
 

@@ -6,7 +6,7 @@ projection are not parsed, unless there are so many of them that the page may en
 response.
 
 A page that takes long is read in slices (``slices``): each goes on behind the item that the last one ended with. A few
-items are always read together.
+items are always read together, unless they are large.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tablewright.dynamo.expressions import ConditionProgram, ProjectionProgram
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.page_limits import PageFill
-from tablewright.engine.slices import Sliced, slice_end
+from tablewright.engine.slices import SLICE_BYTES, Sliced, slice_end
 from tablewright.engine.tables.table_schema import Index, Key, Table
 
 # The rows that are fetched together: enough for most pages, and few enough where each has 400 KB.
@@ -168,7 +168,8 @@ def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
         if condition is None or condition.evaluate(item, read.values):
             page.items.append(item if projection is None else projection.apply(item))
         page.is_full = fill.add(size, item) or page.scanned == read.limit
-        if page.is_full or (page.scanned % _FETCHED_AT_ONCE == 0 and perf_counter() > until):
+        together = size < SLICE_BYTES and page.scanned % _FETCHED_AT_ONCE
+        if page.is_full or (not together and perf_counter() > until):
             return data  # type: ignore[no-any-return]
     return None
 
