@@ -250,7 +250,7 @@ def test_a_transaction_of_long_expressions_is_read_soon(db: TableClient) -> None
             for number in range(10)
         ]
         with counted_lines() as count:
-            assert db.error("TransactWriteItems", TransactItems=actions).code == "TransactionCanceledException"
+            assert db("TransactWriteItems", TransactItems=actions) == {}
         return count()
 
     # Four times as many if each were compared with each.
