@@ -71,6 +71,7 @@ def test_what_does_not_fit_the_table_cancels(run: Session) -> None:
         "UPDATE plain SET n = 1 WHERE id = 5",
         "DELETE FROM music WHERE artist = 'A'",
         "UPDATE plain SET id = 'x' WHERE id = 'a'",
+        "EXISTS(SELECT * FROM plain WHERE id = 5 AND n = 1)",
     )
     assert [(reason["Code"], reason["Message"]) for reason in reasons] == [
         ("ValidationError", "One or more parameter values were invalid: Missing the key id in the item"),
@@ -80,6 +81,7 @@ def test_what_does_not_fit_the_table_cancels(run: Session) -> None:
             "ValidationError",
             "One or more parameter values were invalid: Cannot update attribute id. This attribute is part of the key",
         ),
+        ("ValidationError", "The provided key element does not match the schema"),
     ]
 
 
@@ -131,6 +133,18 @@ def test_reads(songs: Session) -> None:
             "EXISTS() must contain a single item read with additional condition",
         ),
         ("UPDATE music.by_year SET a = 1 WHERE artist = 'A'", "This operation is not supported on an index"),
+        (
+            "UPDATE plain SET n = 1 WHERE id = true",
+            "Key value must be of type S, N, or B. Key name: id, Key type: BOOL",
+        ),
+        (
+            "EXISTS(SELECT * FROM plain WHERE id = [1] AND n = 1)",
+            "Key value must be of type S, N, or B. Key name: id, Key type: L",
+        ),
+        (
+            "DELETE FROM plain WHERE id = 'a' AND id.x = 1",
+            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key id",
+        ),
         (
             "UPDATE plain SET n = 1 WHERE id = ?",
             "Number of parameters in request and statement don't match.",
@@ -225,3 +239,18 @@ def test_exists_takes_a_second_value_for_a_key_as_its_condition(run: Session, co
         assert run.transaction(statement) == {"Responses": []}
     else:
         assert [reason["Code"] for reason in cancellation(run, statement)] == ["ConditionalCheckFailed"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO plain VALUE {'id': ''}",
+        "UPDATE plain SET n = 1 WHERE id = ''",
+        "DELETE FROM plain WHERE id = ''",
+    ],
+)
+def test_an_empty_key_refuses_the_request(run: Session, statement: str) -> None:
+    assert refusal(run, "INSERT INTO plain VALUE {'id': 'a'}", statement) == (
+        "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty "
+        "string value. Key: id"
+    )

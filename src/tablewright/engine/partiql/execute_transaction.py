@@ -16,6 +16,7 @@ from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.transactions import Member, cancel_if_any, record_token, replayed, write_all
 from tablewright.engine.partiql.execute_statement import item_on_failure, prepared_write
+from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.select import check_source
 from tablewright.engine.partiql.statements import (
     Delete,
@@ -29,8 +30,8 @@ from tablewright.engine.partiql.statements import (
 )
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import single_read_key
-from tablewright.engine.partiql.write_statements import KeyMismatch, TooLarge
-from tablewright.engine.tables.table_schema import Table
+from tablewright.engine.partiql.write_statements import KeyMismatch
+from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
 _REPEATED = "Transaction request cannot include multiple operations on one item"
 _FACTOR = 2
@@ -100,13 +101,11 @@ def _member(
     """A member of a write transaction, or why the transaction is cancelled on its account."""
     try:
         write, key = prepared_write(db, statement, values, item_on_failure(request), in_transaction=True)
-    except TooLarge:
+    except (StatementRefused, EmptyKeyException):
         raise
     except KeyMismatch:
         return None, ValidationException("The provided key element does not match the schema")
     except ValidationException as error:
-        if isinstance(statement, Exists):
-            raise
         return None, error
     return Member(write.table, key, write, is_check=isinstance(statement, Exists)), None
 
@@ -165,7 +164,7 @@ class _Located:
         return
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ValidationException):
+        if isinstance(error, ValidationException) and not isinstance(error, EmptyKeyException):
             raise ValidationException(
                 f"Validation failed in TransactStatements[{self._number}]: {error.message}"
             ) from None

@@ -145,7 +145,7 @@ def _map(node: syntax_tree.Struct, place: str, depth: int) -> dict[str, Attribut
 def _key(node: syntax_tree.Node, place: str) -> str:
     match node:
         case syntax_tree.Constant(_, statement_lexer.STRING, text):
-            return text
+            return _name(text)
         case syntax_tree.Constant(_, statement_lexer.NUMBER, text):
             actual = "INT" if text.lstrip("-").isdigit() else "DECIMAL"
         case syntax_tree.Constant(_, statement_lexer.BOOLEAN):

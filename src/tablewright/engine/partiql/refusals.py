@@ -21,6 +21,14 @@ class NotWellFormed(ValidationException):
         return "ValidationException"
 
 
+class StatementRefused(ValidationException):
+    """What is wrong with a write whatever its table holds; a transaction is refused for it, and not cancelled."""
+
+    @property
+    def code(self) -> str:
+        return "ValidationException"
+
+
 def refused(message: str, at: Token | None = None) -> ValidationException:
     """PartiQL that DynamoDB does not run."""
     return ValidationException(message if at is None else f"{message} at {at.place}")

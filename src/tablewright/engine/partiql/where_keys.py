@@ -31,6 +31,7 @@ from tablewright.dynamo.expressions import (
 )
 from tablewright.engine.items.key_conditions import key_range
 from tablewright.engine.items.page_reader import Source
+from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.statements import Values
 from tablewright.engine.storage.key_encoding import scalar_bytes
 from tablewright.engine.tables.table_schema import Key, Table
@@ -96,14 +97,24 @@ def item_key(table: Table, where: ConditionProgram | None, values: Values) -> It
 
 def key_and_conditions(table: Table, where: ConditionProgram | None, values: Values) -> tuple[Item, list[Condition]]:
     """Key attributes that are set equal to a value, and the conditions beside those; a key's second value is one."""
+    if where is not None:
+        for name in table.key.names:
+            if name in where.nested_attributes:
+                raise StatementRefused(
+                    "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: "
+                    f"Key {name}"
+                )
     key: Item = {}
     conditions: list[Condition] = []
     for part in () if where is None else _conjuncts(where.node):
         equality = _equality(part, table.key, values)
         if equality is None or equality[0] in key:
             conditions.append(part)
-        else:
-            key[equality[0]] = equality[1]
+            continue
+        name, value = equality
+        if not value.keys() & ORDERED_TYPES:
+            raise StatementRefused(_not_a_key(name, value))
+        key[name] = value
     return {name: key[name] for name in table.key.names if name in key}, conditions
 
 
@@ -282,9 +293,7 @@ def _check_types(key: Key, node: Condition, values: Values) -> None:
         for operand in term.operands:
             ((tag, content),) = operand.items()
             if tag not in ORDERED_TYPES:
-                raise ValidationException(
-                    f"Key value must be of type S, N, or B. Key name: {term.name}, Key type: {tag}"
-                )
+                raise ValidationException(_not_a_key(term.name, operand))
             if tag != expected:
                 raise ValidationException(
                     f"Key attribute's data type should match its data type in table's schema: Key {term.name}"
@@ -295,6 +304,10 @@ def _check_types(key: Key, node: Condition, values: Values) -> None:
                     "One or more parameter values are not valid. The AttributeValue for a key attribute "
                     f"cannot contain an empty {kind} value. Key: {term.name}"
                 )
+
+
+def _not_a_key(name: str, value: AttributeValue) -> str:
+    return f"Key value must be of type S, N, or B. Key name: {name}, Key type: {next(iter(value))}"
 
 
 def filter_attributes(filters: tuple[Condition, ...]) -> set[str]:

@@ -20,21 +20,14 @@ from tablewright.dynamo.expressions import And, condition_from_node
 from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items.item_operations import Write, check_changes, check_key_paths, updated_item
+from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.statements import Delete, Exists, Insert, UpdateStatement, Values
 from tablewright.engine.partiql.where_keys import item_key, key_and_conditions
-from tablewright.engine.tables.table_schema import Table
+from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
 
 class KeyMismatch(ValidationException):
     """The WHERE clause of a write does not name one item of the table."""
-
-    @property
-    def code(self) -> str:
-        return "ValidationException"
-
-
-class TooLarge(ValidationException):
-    """An INSERT of more than 400 KB, which needs no look at the table."""
 
     @property
     def code(self) -> str:
@@ -79,7 +72,7 @@ def insertion(db: Database, statement: Insert, values: Values) -> tuple[Write, I
     except RequestValidationException as error:
         raise ValidationException(WRITTEN_TOO_DEEPLY if error.message == NESTED_TOO_DEEPLY else error.message) from None
     if size > MAX_ITEM_SIZE:
-        raise TooLarge("Item size has exceeded the maximum allowed size")
+        raise StatementRefused("Item size has exceeded the maximum allowed size")
     table = db.table(statement.table)
     table.check_item(item)
     return _Insertion(table, table.row_key(item), lambda _: (item, size)), table.key_of(item)
@@ -105,11 +98,11 @@ def existence(db: Database, statement: Exists, values: Values, item_on_failure: 
     """A condition check: the item stays as it is."""
     table = db.table(statement.table)
     if statement.select.index is not None:
-        raise ValidationException("Operations on indices are not supported in transactions")
+        raise StatementRefused("Operations on indices are not supported in transactions")
     key, conditions = key_and_conditions(table, statement.where, values)
     if len(key) < len(table.key.names) or not conditions:
-        raise ValidationException("EXISTS() must contain a single item read with additional condition")
-    table.check_key(key)
+        raise StatementRefused("EXISTS() must contain a single item read with additional condition")
+    _check_key(table, key)
 
     def same(old: Row | None) -> tuple[Item | None, int]:
         return (None, 0) if old is None else (old.item, old.size)
@@ -121,12 +114,23 @@ def existence(db: Database, statement: Exists, values: Values, item_on_failure: 
 def _key(table: Table, statement: UpdateStatement | Delete, values: Values) -> Item:
     try:
         key = item_key(table, statement.where, values)
-        table.check_key(key)
+    except StatementRefused:
+        raise
     except ValidationException as error:
         raise KeyMismatch(error.message) from None
+    _check_key(table, key)
     assert statement.where is not None
     check_key_paths(table, statement.where)
     return key
+
+
+def _check_key(table: Table, key: Item) -> None:
+    try:
+        table.check_key(key)
+    except EmptyKeyException:
+        raise
+    except ValidationException as error:
+        raise KeyMismatch(error.message) from None
 
 
 def returned(statement: UpdateStatement | Delete, old: Row | None, new: Item | None) -> list[Any]:
