@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import zlib
 from dataclasses import dataclass
 from typing import Self
@@ -88,6 +89,11 @@ class Client:
                 self._more()
             body, self._buffer = self._buffer[:length], self._buffer[length:]
         return Response(int(status_line.split()[1]), headers, body)
+
+    def reset(self) -> None:
+        """Leaves at once, as a process that is killed does; what only closes may still want its responses."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
 
     def closed(self) -> bool:
         """Waits for the server to close; False where it sends something instead."""

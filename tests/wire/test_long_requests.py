@@ -7,6 +7,7 @@ import gzip
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import orjson
@@ -150,10 +151,43 @@ def test_a_large_body_is_read_beside_the_others_and_answered_in_order() -> None:
 
 
 def test_large_bodies_beyond_the_bound_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_requests, "_MAX_WAITING_BYTES", LARGE_BODY)
+    monkeypatch.setattr(long_requests, "MAX_WAITING_BYTES", LARGE_BODY)
     with serve_in_thread(FakeEngine()) as url, Client(url) as client:
         assert client.ask(request(large(1), GET)).status == 503
         assert client.ask(request(b'{"n":2}', GET)).status == 200
+
+
+def test_few_bodies_are_parsed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_requests, "_MAX_PARSED_BYTES", 2 * LARGE_BODY + 100)
+    engine = SlicingEngine()
+    with serve_in_thread(engine) as url, ExitStack() as clients:
+        scanning = [clients.enter_context(Client(url)) for _ in range(5)]
+        for client in scanning:
+            client.send(request(large(0), SCAN))
+        engine.scan(1)
+        time.sleep(0.1)
+        assert len(engine.scans) == 2
+        # The first one is done, and another one leaves: there is room for the next ones.
+        engine.scan().released.set()
+        engine.scan(2)
+        for client in scanning[1:]:
+            client.reset()
+        assert Client(url).ask(request(large(7), GET)).body == large(7)
+
+
+def test_slices_are_done_for_few_requests_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_requests, "_MAX_IN_TURN", 2)
+    engine = SlicingEngine()
+    with serve_in_thread(engine) as url, ExitStack() as clients:
+        scanning = [clients.enter_context(Client(url)) for _ in range(4)]
+        for number, client in enumerate(scanning):
+            client.send(request(b"{}", SCAN))
+            engine.scan(number)
+        wait_for(lambda: engine.scan().slices > 5 and engine.scan(1).slices > 5)
+        assert (engine.scan(2).slices, engine.scan(3).slices) == (0, 0)
+        for scan in (3, 2, 1, 0):
+            engine.scan(scan).released.set()
+        assert [client.receive().status for client in scanning] == [200] * 4
 
 
 def test_a_large_item_is_stored_and_a_wrong_one_refused() -> None:

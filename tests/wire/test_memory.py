@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tablewright.wire.connection_limits import Limits
+from tablewright.wire.long_requests import MAX_WAITING_BYTES
 from tests.wire.http import Client, request
 from tests.wire.server_process import MB, resident_bytes, server_process
 
@@ -172,6 +173,22 @@ def test_clients_that_leave_in_the_middle() -> None:
         # Those of a round may still be there when the next one comes.
         bound = 2 * 20 * 4 * MB * 9 // 8
         watch(f"{CLIENTS} clients that leave after 4 MB", url, lambda: resident_bytes(process), attack, bound)
+
+
+def test_large_bodies_that_become_many_objects() -> None:
+    numbers = b",".join([b'{"N":"1"}'] * 400_000)
+    body = b'{"TableName":"large","Item":{"pk":{"S":"0"},"n":{"L":[%b]}}}' % numbers
+
+    async def attack(url: str) -> list[Streams]:
+        clients = await all_send(url, 60, request(body, b"DynamoDB_20120810.PutItem"))
+        await asyncio.sleep(2)
+        return clients
+
+    with server_process("--memory") as (process, url):
+        fill_a_page(url)
+        # One of them is parsed at a time; the others wait, or are refused.
+        bound = LIMITS.received_bytes + MAX_WAITING_BYTES + 80 * len(body)
+        watch("60 items of 4 MB with 400,000 numbers", url, lambda: resident_bytes(process), attack, bound)
 
 
 def fill_a_page(url: str) -> None:

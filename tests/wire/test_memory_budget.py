@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import socket
-import struct
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -193,8 +191,7 @@ def test_responses_that_wait_are_counted(engine: FakeEngine, monkeypatch: pytest
         client.send(request(target=b"DynamoDB_20120810.PutItem") * 2)
         wait_for(lambda: server.unsent.used > 2 * MB - 64 * KB)
         # Reset, because a client that only says that it is done still gets its responses.
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        client.socket.close()
+        client.reset()
         wait_for(lambda: server.unsent.used == 0)
         commit = engine.open_commit
         assert commit is not None

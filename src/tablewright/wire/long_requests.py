@@ -9,6 +9,10 @@ the millions of values that a body can have, which are not garbage, again and ag
     small body ───────────────────────────────────▶ first slice ─┴─▶ response
 
 ``LongRequest`` is a request at one of these stages; ``LongRequests`` is what takes it to the next.
+
+What they hold is bounded: a parsed body takes many times its size, and a page is up to 1 MB. So few bodies are parsed
+at a time, slices are done for few requests in turn, and the others wait as they came. Bodies beyond the bound are
+refused.
 """
 
 from __future__ import annotations
@@ -32,8 +36,11 @@ Stage = Callable[[], "Reply | LongRequest"]
 
 # From here on a body takes milliseconds to parse.
 LARGE_BODY = 256 * 1024
-# The bodies that wait for the thread, or are in it.
-_MAX_WAITING_BYTES = 64 * 1024 * 1024
+# The bodies of requests that are not finished; and of those, what may be parsed at a time, unless it is only one.
+MAX_WAITING_BYTES = 64 * 1024 * 1024
+_MAX_PARSED_BYTES = 4 * 1024 * 1024
+# The requests that slices are done for in turn.
+_MAX_IN_TURN = 32
 
 
 @dataclass(slots=True)
@@ -44,63 +51,116 @@ class LongRequest:
     body_size: int = 0
 
 
+@dataclass(slots=True)
+class _Job:
+    """A request on its way; ``size`` is that of its large body, if it has one, until it is finished."""
+
+    next_stage: Stage
+    callback: Callback
+    is_wanted: Callable[[], bool]
+    size: int
+
+
 class LongRequests:
     """The requests of one server that are not finished. All methods are called on its event loop."""
 
     def __init__(self) -> None:
-        self._queue: deque[tuple[LongRequest, Callback, Callable[[], bool]]] = deque()
-        self._waiting_bytes = 0
+        self._bodies: deque[_Job] = deque()
+        self._turns: deque[_Job] = deque()
+        self._later: deque[_Job] = deque()
+        self._waiting_bytes = self._parsed_bytes = self._in_thread = 0
         self._executor: ThreadPoolExecutor | None = None
+
+    def __len__(self) -> int:
+        """How many wait for the thread or for their turn."""
+        return len(self._bodies) + len(self._turns) + len(self._later)
 
     def accepts(self, request: LongRequest) -> bool:
         """Whether there is room for another large body."""
-        return self._waiting_bytes + request.body_size <= _MAX_WAITING_BYTES
+        return self._waiting_bytes + request.body_size <= MAX_WAITING_BYTES
 
     def add(self, request: LongRequest, callback: Callback, is_wanted: Callable[[], bool]) -> None:
         """Finish a request, and call back with the reply, unless nobody waits for it any more."""
-        if not request.body_size:
-            self._queue.append((request, callback, is_wanted))
-            if len(self._queue) == 1:
-                asyncio.get_running_loop().call_soon(self._do_slice)
-            return
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, thread_name_prefix="tablewright-large-bodies")
-        if not self._waiting_bytes:
-            gc.disable()
-        self._waiting_bytes += request.body_size
+        job = _Job(request.next_stage, callback, is_wanted, request.body_size)
+        if job.size:
+            self._waiting_bytes += job.size
+            self._bodies.append(job)
+            self._parse_more()
+        else:
+            self._take_turns(job)
+
+    def _parse_more(self) -> None:
+        """Hands bodies to the thread, as long as there is room for what they become."""
         loop = asyncio.get_running_loop()
+        while self._bodies:
+            job = self._bodies[0]
+            if self._parsed_bytes and self._parsed_bytes + job.size > _MAX_PARSED_BYTES:
+                return
+            self._bodies.popleft()
+            self._parsed_bytes += job.size
+            self._in_thread += 1
+            gc.disable()
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(1, thread_name_prefix="tablewright-large-bodies")
 
-        def prepared(future: Future[Reply | LongRequest]) -> None:
-            loop.call_soon_threadsafe(self._prepared, future, request.body_size, callback, is_wanted)
+            def parsed(future: Future[Reply | LongRequest], job: _Job = job) -> None:
+                loop.call_soon_threadsafe(self._go_on, future, job)
 
-        self._executor.submit(request.next_stage).add_done_callback(prepared)
+            self._executor.submit(job.next_stage if job.is_wanted() else _abandoned).add_done_callback(parsed)
 
-    def _prepared(
-        self, future: Future[Reply | LongRequest], size: int, callback: Callback, is_wanted: Callable[[], bool]
-    ) -> None:
-        self._waiting_bytes -= size
-        if not self._waiting_bytes:
-            gc.enable()
-        self._go_on(future.result(), callback, is_wanted)
+    def _take_turns(self, job: _Job) -> None:
+        if len(self._turns) >= _MAX_IN_TURN:
+            self._later.append(job)
+            return
+        self._turns.append(job)
+        if len(self._turns) == 1:
+            asyncio.get_running_loop().call_soon(self._do_slice)
 
     def _do_slice(self) -> None:
-        request, callback, is_wanted = self._queue.popleft()
-        if self._queue:
+        job = self._turns.popleft()
+        if self._turns:
             asyncio.get_running_loop().call_soon(self._do_slice)
-        if is_wanted():
-            self._go_on(request.next_stage(), callback, is_wanted)
-
-    def _go_on(self, outcome: Reply | LongRequest, callback: Callback, is_wanted: Callable[[], bool]) -> None:
+        outcome = job.next_stage() if job.is_wanted() else _ABANDONED
         if isinstance(outcome, LongRequest):
-            self.add(outcome, callback, is_wanted)
+            job.next_stage = outcome.next_stage
+            self._take_turns(job)
         else:
-            try:
-                callback(outcome)
-            except Exception:
-                _log.exception("a response could not be sent")
+            self._finish(job, outcome)
+            if self._later:
+                self._take_turns(self._later.popleft())
+
+    def _go_on(self, future: Future[Reply | LongRequest], job: _Job) -> None:
+        self._in_thread -= 1
+        if not self._in_thread:
+            gc.enable()
+        outcome = future.result()
+        if isinstance(outcome, LongRequest):
+            job.next_stage = outcome.next_stage
+            self._take_turns(job)
+        else:
+            self._finish(job, outcome)
+
+    def _finish(self, job: _Job, reply: Reply) -> None:
+        self._waiting_bytes -= job.size
+        self._parsed_bytes -= job.size
+        self._parse_more()
+        if reply is _ABANDONED:
+            return
+        try:
+            job.callback(reply)
+        except Exception:
+            _log.exception("a response could not be sent")
 
     def close(self) -> None:
         """Stop the thread; what it has not begun is not done."""
+        self._bodies.clear()
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
             gc.enable()
+
+
+_ABANDONED: Reply = (b"", None)
+
+
+def _abandoned() -> Reply:
+    return _ABANDONED

@@ -44,6 +44,11 @@ class EngineConnection(Connection):
     def __init__(self, server: Server) -> None:
         super().__init__(server)
         self._server = server
+        self._unfinished = 0
+
+    def eof_received(self) -> bool:
+        # Nobody half-closes and then waits for long: this client has left, and what it asked for need not be done.
+        return super().eof_received() and not self._unfinished
 
     def respond(self, request: Request) -> None:
         server = self._server
@@ -66,8 +71,10 @@ class EngineConnection(Connection):
             return
         pending = PendingResponse(not request.keep_alive, b"")
         self.enqueue(pending)
+        self._unfinished += 1
 
         def replied(reply: Reply) -> None:
+            self._unfinished -= 1
             response, commit = reply
             if commit is None:
                 self.complete(pending, response)
