@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from tablewright.dynamo.attribute_values import AttributeValue, Item
@@ -97,10 +98,12 @@ def contains(path: str, member: AttributeValue) -> Condition:
     return Function("contains", (parse_path(path), Literal(member)))
 
 
+@lru_cache(maxsize=4096)
 def exists(path: str) -> Condition:
     return Function("attribute_exists", (parse_path(path),))
 
 
+@lru_cache(maxsize=4096)
 def missing(path: str) -> Condition:
     return Function("attribute_not_exists", (parse_path(path),))
 
@@ -112,7 +115,10 @@ def equals(path: str, value: AttributeValue | None) -> Condition:
 
 def all_equal(attributes: Mapping[str, AttributeValue | None]) -> list[Condition]:
     """The attributes have these values, or are missing where None is given."""
-    return [equals(name, value) for name, value in attributes.items()]
+    return [
+        missing(name) if value is None else Compare("=", parse_path(name), Literal(value))
+        for name, value in attributes.items()
+    ]
 
 
 def all_of(conditions: Sequence[Condition]) -> Condition | None:

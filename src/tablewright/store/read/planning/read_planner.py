@@ -16,6 +16,7 @@ key that holds the day of a time has no hours.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from tablewright.model import CollectionSelection, Entity, Lookup, Query, Schema, Selection, schema_of
@@ -48,10 +49,7 @@ def plan_selection(
     plan = None if template is None else template.fast_plan(context, values)
     if plan is not None:
         return plan
-
-    def access_path() -> AccessPath:
-        return AccessPath(entity, entity, query.name, query.index, query, load_large=query.load_large)
-
+    access_path = partial(AccessPath, entity, entity, query.name, query.index, query, load_large=query.load_large)
     return _plan(context, schema, schema.query_templates, key, access_path, values, bounds, consistent, keys_only)
 
 
@@ -65,10 +63,7 @@ def plan_lookup(context: Context, lookup: Lookup[Any], *, consistent: bool | Non
     plan = None if template is None else template.fast_plan(context, values)
     if plan is not None:
         return plan
-
-    def access_path() -> AccessPath:
-        return AccessPath(entity, entity, name, index, _LOOKUP)
-
+    access_path = partial(AccessPath, entity, entity, name, index, _LOOKUP)
     return _plan(context, schema, schema.query_templates, key, access_path, values, _NO_BOUNDS, consistent)
 
 
@@ -82,10 +77,7 @@ def plan_collection(
     key = (name, index, selection.newest_first, selection.load_large, consistent, *values)
 
     first, *others = [member.schema for member in collection.members_]
-
-    def access_path() -> AccessPath:
-        return AccessPath(collection, first.entity, name, index, query, tuple(others), selection.load_large)
-
+    access_path = partial(AccessPath, collection, first.entity, name, index, query, tuple(others), selection.load_large)
     return _plan(context, first, collection.query_templates_, key, access_path, values, _NO_BOUNDS, consistent)
 
 
