@@ -11,7 +11,7 @@ For each page, in a temporary folder and from top to bottom:
 - a block behind `<!-- not run: REASON -->` is left alone.
 
 Where a block talks to a server on port 8000 (`tablewright serve`) or 8080 (`tablewright up`), one is started for the
-page, on a port of its own.
+page, on a port of its own; for a walkthrough, with the system that it is about.
 """
 
 import json
@@ -63,9 +63,11 @@ def blocks(page: str) -> list[Block]:
 
 def run_page(path: Path, folder: Path) -> None:
     runnable = [block for block in blocks(path.read_text("utf-8")) if block.runs]
+    _, is_walkthrough, system = path.stem.partition("walkthrough-")
+    systems = ("--system", system) if is_walkthrough else ()
     with ExitStack() as servers:
         addresses = {
-            documented: servers.enter_context(server(folder, *command))
+            documented: servers.enter_context(server(folder, *command, *systems))
             for documented, command in SERVERS.items()
             if any(documented in block.text for block in runnable)
         }

@@ -8,12 +8,10 @@ from tools import requirements
 from tools.requirements import Mark, Section
 
 
-def test_the_page_is_up_to_date() -> None:
-    assert requirements.PAGE.read_text("utf-8") == requirements.page(), "run `make requirements`"
-
-
-def test_no_test_names_an_unknown_requirement() -> None:
-    assert requirements.unknown(requirements.read_sections(), requirements.find_marks()) == []
+def test_the_page_is_up_to_date_and_no_test_names_an_unknown_requirement() -> None:
+    sections, marks = requirements.read_sections(), requirements.find_marks()
+    assert requirements.unknown(sections, marks) == []
+    assert requirements.PAGE.read_text("utf-8") == requirements.render(sections, marks), "run `make requirements`"
 
 
 def test_identifiers_are_unique_and_numbered_without_gaps() -> None:

@@ -92,10 +92,6 @@ def render(sections: list[Section], marks: list[Mark]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def page() -> str:
-    return render(read_sections(), find_marks())
-
-
 def main() -> None:
     sections, marks = read_sections(), find_marks()
     if problems := unknown(sections, marks):

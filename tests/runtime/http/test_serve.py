@@ -54,11 +54,11 @@ def test_it_comes_up_with_demo_data_and_finds_it_again(tmp_path: Path) -> None:
 @pytest.mark.requirement("X1")
 def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> None:
     token = run("token", "--user", "sam", "--group", "Members", cwd=tmp_path).stdout.strip()
-    with up(cwd=tmp_path) as (process, url):
+    with up("--system", "servicedesk", cwd=tmp_path) as (process, url):
         assert tickets(url, token) == []
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
-    with up("--demo", cwd=tmp_path) as (process, url):
+    with up("--demo", "--system", "servicedesk", cwd=tmp_path) as (process, url):
         assert tickets(url, token) == []
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=60)
@@ -100,7 +100,8 @@ def test_the_same_systems_run_on_an_endpoint_by_configuration_alone(tmp_path: Pa
             process.communicate(timeout=60)
             assert process.returncode == 0
         # By the environment, and with another process on the same tables.
-        with up(cwd=tmp_path, TABLEWRIGHT_ENDPOINT=endpoint, TABLEWRIGHT_REGION="us-east-1") as (_, url):
+        settings = {"TABLEWRIGHT_ENDPOINT": endpoint, "TABLEWRIGHT_REGION": "us-east-1"}
+        with up("--system", "servicedesk", cwd=tmp_path, **settings) as (_, url):
             assert tickets(url, token) == first
 
 
@@ -125,7 +126,7 @@ def test_one_system_can_run_alone(tmp_path: Path) -> None:
 
 
 def test_tokens_are_shown_to_this_machine_in_development_and_to_nobody_else(tmp_path: Path) -> None:
-    with up("--memory", cwd=tmp_path) as (_, url):
+    with up("--memory", "--system", "servicedesk", cwd=tmp_path) as (_, url):
         shown = httpx.get(f"{url}/tokens.json")
         assert {"voice-agent"} <= {each["user"] for each in shown.json()}
         assert httpx.get(f"{url}/tokens.json", headers={"Host": "evil.example"}).status_code == 404

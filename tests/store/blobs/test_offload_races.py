@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from itertools import combinations_with_replacement, count, permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tablewright.engine import Engine
 from tablewright.store import (
     BlobLost,
     Conflict,
@@ -23,6 +24,7 @@ from tablewright.store import (
     StoreError,
     Update,
 )
+from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.orphan_blobs import collect_orphans
 from tablewright.store.context import Context
 from tablewright.store.flow.driver import Flow
@@ -81,12 +83,14 @@ def stored(shelf: Shelf) -> list[dict[str, Any]]:
     return [each.model_dump() for each in found]
 
 
-def one_after_the_other(bench: Bench, body: str, *writes: Write) -> list[dict[str, Any]]:
-    shelf = shelved(bench, MemoryBlobStore())
-    shelf.store.put(Paper(folder="f", paper_id="1", body=body))
-    for write in writes:
-        interleaved(shelf, [write(shelf.context)], random.Random(0))
-    return stored(shelf)
+@cache
+def one_after_the_other(body: str, *writes: Write) -> list[dict[str, Any]]:
+    with Engine.open() as engine:
+        shelf = shelved(Bench(EmbeddedBackend(engine, owned=False), Clock()), MemoryBlobStore())
+        shelf.store.put(Paper(folder="f", paper_id="1", body=body))
+        for write in writes:
+            interleaved(shelf, [write(shelf.context)], random.Random(0))
+        return stored(shelf)
 
 
 @pytest.mark.requirement("SU15")
@@ -97,8 +101,7 @@ def test_two_writers_at_once_are_as_good_as_one_after_the_other(
 ) -> None:
     one, other = WRITES[first], WRITES[second]
     serial: dict[tuple[Write, ...], list[dict[str, Any]]] = {
-        order: one_after_the_other(embedded, body, *order)
-        for order in ((one, other), (other, one), (one,), (other,), ())
+        order: one_after_the_other(body, *order) for order in ((one, other), (other, one), (one,), (other,), ())
     }
     for seed in range(10):
         shelf = shelved(embedded, MemoryBlobStore())
@@ -145,8 +148,8 @@ READS: list[Callable[[Context], Flow[Any]]] = [
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("read", READS, ids=["get", "query", "query an index"])
 def test_a_reader_gets_what_was_or_what_is(embedded: Bench, read: Callable[[Context], Flow[Any]], write: str) -> None:
-    before = one_after_the_other(embedded, A)
-    after = one_after_the_other(embedded, A, WRITES[write])
+    before = one_after_the_other(A)
+    after = one_after_the_other(A, WRITES[write])
     for seed in range(20):
         shelf = shelved(embedded, MemoryBlobStore())
         shelf.store.put(Paper(folder="f", paper_id="1", body=A))

@@ -9,11 +9,12 @@ import httpx
 import pytest
 
 from tablewright.systems.calls.model import calls
+from tests.examples import examples
 from tests.systems import raw
 from tests.systems.calls.planner import HOUR, NOON, Answer, changed, ids, new_id, put, schedule
 from tests.systems.harness import Served, at_once
 
-MOVES = 60
+MOVES = examples(60)
 
 
 class Readers:
