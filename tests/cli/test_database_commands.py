@@ -208,6 +208,47 @@ def test_a_session_token_of_the_file_is_accepted(tmp_path: Path) -> None:
             client(url).list_tables()
 
 
+FAILING = """
+import signal
+import sys
+from tablewright.cli import main
+from tablewright.engine.storage import data_folder
+
+def fail(descriptor):
+    raise OSError(5, "Input/output error")
+
+def fails_from_now_on(*arguments):
+    data_folder._sync_data = fail
+
+signal.signal(signal.SIGUSR1, fails_from_now_on)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_failed_disk_ends_the_server_with_a_message(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FAILING, "serve", "--port", "0", "--data", str(tmp_path / "data")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://\S+:\d+", process.stdout.readline())
+        assert found
+        create_table(found[0])
+        process.send_signal(signal.SIGUSR1)
+        with pytest.raises(ClientError, match="disk failed to sync"):
+            client(found[0]).put_item(TableName="music", Item={"pk": {"S": "a"}})
+        _, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 1
+    assert errors.splitlines()[-1] == (
+        "tablewright: the disk failed to sync: [Errno 5] Input/output error; what it holds of the last writes is"
+        " unknown, and nobody was told that they were stored: look at the disk, then start again to read what is there"
+    )
+    with server_process("--data", str(tmp_path / "data")) as (_, url):
+        assert client(url).list_tables()["TableNames"] == ["music"]
+
+
 def test_web_pages_are_let_in_by_their_origin() -> None:
     with server_process("--memory", "--cors", "http://localhost:3000", "--cors", "https://app.example/") as (_, url):
         for origin, status in ((b"http://localhost:3000", 200), (b"https://app.example", 200), (b"null", 403)):

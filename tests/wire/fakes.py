@@ -22,6 +22,7 @@ class FakeEngine:
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
         self.flushes = 0
+        self.troubles: list[str] = []
         self.flush_error: InternalServerError | None = None
         self.answers: dict[str, bytes | Exception] = {}
         self.open_commit: Commit | None = None
@@ -43,6 +44,12 @@ class FakeEngine:
         if self.open_commit is None:
             self.open_commit = Commit()
         return body, self.open_commit
+
+    def problems(self) -> list[str]:
+        return self.troubles
+
+    def when_failed(self, callback: Callable[[str], None], /) -> None:
+        pass
 
     def flush(self) -> None:
         self.flushes += 1

@@ -72,6 +72,15 @@ def test_the_health_check_names_the_host_it_was_asked_for(http: Client) -> None:
     response.check_sum()
 
 
+def test_the_health_check_says_what_is_wrong(http: Client, engine: FakeEngine) -> None:
+    engine.troubles = ["the disk is full", "background work fails"]
+    response = http.ask(request(b"", None, method=b"GET", authorization=None))
+    assert response.status == 503
+    assert response.body == b"unhealthy: the disk is full; background work fails"
+    engine.troubles = []
+    assert http.ask(request(b"", None, method=b"GET", authorization=None)).status == 200
+
+
 @pytest.mark.parametrize("method", [b"PUT", b"DELETE", b"PATCH", b"OPTIONS"])
 def test_another_method_is_not_found(http: Client, method: bytes) -> None:
     response = http.ask(request(method=method))

@@ -27,6 +27,12 @@ class DamagedDataError(UsageError):
     status = 1
 
 
+class FailedDiskError(UsageError):
+    """A disk that failed while a command was using it."""
+
+    status = 1
+
+
 class OneLineParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line; argparse prints the whole usage first."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageError, port
+from tablewright.cli.argument_parser import Commands, DamagedDataError, FailedDiskError, UsageError, port
 
 if TYPE_CHECKING:
     from tablewright.engine import Engine
@@ -54,7 +54,7 @@ def register(commands: Commands) -> None:
 def _serve(options: argparse.Namespace) -> int:
     import logging
 
-    from tablewright.wire import CredentialsFileError, Server, Verifier, read_credentials, run_server
+    from tablewright.wire import CredentialsFileError, EngineFailedError, Server, Verifier, read_credentials, run_server
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     folder = None if options.memory else _locate(options.data)
@@ -80,6 +80,11 @@ def _serve(options: argparse.Namespace) -> int:
             )
         except OSError as error:
             raise UsageError(_why_not_listening(options.host, options.port, error)) from None
+        except EngineFailedError as error:
+            raise FailedDiskError(
+                f"{error}; what it holds of the last writes is unknown, and nobody was told that they were stored:"
+                " look at the disk, then start again to read what is there"
+            ) from None
         ignore_stop_signals()
     _say("Tablewright stopped")
     return 0

@@ -203,6 +203,19 @@ class Engine:
         """Make every write durable that is not yet; everyone who waits for it is called back."""
         self._storage.flush()
 
+    # -- health -------------------------------------------------------------------------------------------------------
+
+    def problems(self) -> list[str]:
+        """What does not work as it should at the moment, in words: the disk, background work. Empty if all is well."""
+        return [*self._storage.health.problems(), *self._background.problems()]
+
+    def when_failed(self, callback: Callable[[str], None]) -> None:
+        """Call back, with the reason, when the disk fails in a way that no call can be answered any more.
+
+        From whichever thread finds out; at once if it has happened.
+        """
+        self._storage.health.when_failed(callback)
+
     # -- maintenance --------------------------------------------------------------------------------------------------
 
     def sweep(self) -> None:

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from tablewright.wire import boto
     from tablewright.wire.browser_access import parse_origin
     from tablewright.wire.messages import Request
-    from tablewright.wire.server import Server, run_server, serve_in_thread
+    from tablewright.wire.server import EngineFailedError, Server, run_server, serve_in_thread
     from tablewright.wire.sigv4 import CredentialsFileError, Verifier, read_credentials
 
 __all__ = [
     "CredentialsFileError",
+    "EngineFailedError",
     "Request",
     "Server",
     "Verifier",
@@ -41,6 +42,7 @@ __all__ = [
 
 _MODULES = {
     "CredentialsFileError": "sigv4",
+    "EngineFailedError": "server",
     "Request": "messages",
     "Server": "server",
     "Verifier": "sigv4",

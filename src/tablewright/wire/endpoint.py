@@ -3,7 +3,7 @@
 The checks come in the service's order, and each has its response:
 
 1. a web page that may not use the server gets 403; one that may gets its preflight (``OPTIONS`` with ``Origin``)
-   granted; ``GET /`` is a health check;
+   granted; ``GET /`` is a health check: 200, or 503 and what is wrong;
 2. anything but a JSON ``POST /`` gets 404 and an XML stub;
 3. a body that is not JSON, then a target that names no operation, then a missing or incomplete signature, then
    an empty body, get 400 and the name of the error, the first and last without a message; where signatures are
@@ -27,7 +27,7 @@ from tablewright.dynamo import DynamoError, InternalServerError, SerializationEx
 from tablewright.engine import Outcome, Unfinished
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
 from tablewright.wire.long_requests import LARGE_BODY, LongRequest, Reply
-from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render
+from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render, render_health
 from tablewright.wire.operation_targets import OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tablewright.wire.sigv4 import check_complete
 
@@ -54,6 +54,10 @@ class EngineLike(Protocol):
 
     def flush(self) -> None: ...
 
+    def problems(self) -> list[str]: ...
+
+    def when_failed(self, callback: Callable[[str], None], /) -> None: ...
+
 
 class Endpoint:
     """An engine as DynamoDB's endpoint; ``authenticate`` raises for a request that it refuses.
@@ -69,6 +73,7 @@ class Endpoint:
     ) -> None:
         self._check = engine.check
         self._begin = engine.begin
+        self._problems = engine.problems
         self._authenticate = authenticate
         self._check_access = (browser_access or BrowserAccess()).check
 
@@ -141,8 +146,7 @@ class Endpoint:
         content_type = JSON_1_0 if request.headers.get(b"content-type") == JSON_1_0 else JSON
         return render(request, error.status, orjson.dumps(error.body()), content_type)
 
-    @staticmethod
-    def _respond_outside_api(request: Request) -> bytes | None:
+    def _respond_outside_api(self, request: Request) -> bytes | None:
         """The response to a request that is not a plain ``POST /``, or None where it is an API call after all."""
         if not request.url.startswith(b"/"):
             request.url = _origin_form(request.url)
@@ -151,7 +155,7 @@ class Endpoint:
         if request.method == b"OPTIONS" and b"origin" in headers:
             return render(request, 200, b"", None, preflight_headers(request), checksum=False)
         if path == b"/" and request.method == b"GET":
-            return render(request, 200, b"healthy: " + headers.get(b"host", b"localhost"), b"text/plain")
+            return render_health(request, self._problems())
         if path != b"/" or request.method != b"POST":
             return render(request, 404, _NOT_FOUND)
         return None

@@ -12,6 +12,7 @@ import os
 import re
 import time
 import zlib
+from collections.abc import Sequence
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Final
@@ -141,6 +142,13 @@ def render_error(status: int) -> bytes:
         framing,
         b"0\r\n\r\n" if status == 413 else b"",
     )
+
+
+def render_health(request: Request, problems: Sequence[str]) -> bytes:
+    """The response to a health check, as the service's load balancers send it; or what is wrong."""
+    if problems:
+        return render(request, 503, f"unhealthy: {'; '.join(problems)}".encode(), b"text/plain")
+    return render(request, 200, b"healthy: " + request.headers.get(b"host", b"localhost"), b"text/plain")
 
 
 def render_unavailable(request: Request) -> bytes:

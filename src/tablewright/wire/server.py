@@ -35,6 +35,11 @@ from tablewright.wire.messages import Request, render_error, render_unavailable
 
 _log = logging.getLogger("tablewright.wire")
 
+
+class EngineFailedError(Exception):
+    """The engine can answer nothing any more, because its disk failed; the message says how."""
+
+
 DurableCallback = Callable[[BaseException | None], None]
 
 
@@ -121,6 +126,7 @@ class Server(ConnectionRegistry):
         self.host = host
         self.port = port
         self._flush_engine = engine.flush
+        self.when_failed = engine.when_failed
         self._all_left = asyncio.Event()
         self._flush_scheduled = False
         self._arrivals = self._arrivals_seen = 0
@@ -230,8 +236,10 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 def run_server(server_for: Callable[[], Server], started: Callable[[Server], None]) -> None:
     """Serves until SIGTERM or SIGINT; a second signal does not wait for requests in progress.
 
-    ``started`` is called once the server listens. Raises OSError where it cannot.
+    ``started`` is called once the server listens. Raises OSError where it cannot, and EngineFailedError when the disk
+    fails in a way that nothing can be answered any more.
     """
+    failures: list[str] = []
 
     async def serve() -> None:
         server = server_for()
@@ -246,12 +254,20 @@ def run_server(server_for: Callable[[], Server], started: Callable[[Server], Non
 
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, on_signal)
+
+        def on_failure(reason: str) -> None:
+            failures.append(reason)
+            loop.call_soon_threadsafe(stop.set)
+
+        server.when_failed(on_failure)
         started(server)
         await stop.wait()
         await server.stop()
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(serve())
+    if failures:
+        raise EngineFailedError(failures[0])
 
 
 @contextmanager

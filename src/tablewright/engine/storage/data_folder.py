@@ -74,6 +74,16 @@ class WriteAheadLog:
             sync_path(self._path.parent)
         _sync_data(self._descriptor)
 
+    @property
+    def size(self) -> int:
+        return 0 if self._descriptor is None else os.fstat(self._descriptor).st_size
+
+    @property
+    def checkpoints(self) -> int:
+        """How often the log has started over since it was created, as its header says."""
+        header = b"" if self._descriptor is None else os.pread(self._descriptor, 16, 0)
+        return int.from_bytes(header[12:])
+
     def close(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)

@@ -29,6 +29,7 @@ from types import TracebackType
 from tablewright.dynamo import InternalServerError
 from tablewright.engine.storage import forks
 from tablewright.engine.storage.data_folder import StorageError, WriteAheadLog, connect
+from tablewright.engine.storage.disk_health import DiskHealth
 
 _REFUSED = "The write could not be made durable and was not kept"
 _UNSURE = "The disk failed to sync, and what it holds is unknown; restart to read what was stored"
@@ -115,6 +116,7 @@ class Storage:
         self.lock = threading.RLock()
         # Why every turn is refused: closed, forked, or the disk failed.
         self.refusal: Exception | None = None
+        self.health = DiskHealth()
         # The failed sync after which nothing can become durable any more.
         self._failure: InternalServerError | None = None
         # How many times ``write`` was called, and up to where the writes stay even if the operation fails later.
@@ -202,6 +204,7 @@ class Storage:
             # commit stays open without a transaction, and the next call does all of this again.
             if self.open_commit is commit and not self._connection.in_transaction:
                 if self._log is None:
+                    self.health.durable()
                     commit.finish(None)
                 else:
                     self._unsynced.append(commit)
@@ -221,15 +224,35 @@ class Storage:
                 except OSError as failure:
                     _log.critical("the disk failed to sync: %s", failure)
                     self.refusal = self._failure = InternalServerError(f"{_UNSURE}: {failure}")
+                    self.health.failed(failure)
             if self._failure is None:
                 del self._unsynced[: len(commits)]
+                self.health.durable()
+                if self._log.size > self.health.log_limit:
+                    self._checkpoint(self._log.size)
             # Otherwise they stay, for operations that have seen them and have not ended their turn yet.
             for commit in commits:
                 commit.finish(self._failure)
 
+    def _checkpoint(self, log_size: int) -> None:
+        """Make a checkpoint, since SQLite does not seem to succeed with its own; later, if somebody is at work."""
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            if not self._connection.in_transaction:
+                self.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                self.health.checkpoint_made(log_size)
+        except sqlite3.Error as error:
+            _log.error("a checkpoint failed: %s", error)
+            self.health.checkpoint_failed(error, log_size)
+        finally:
+            self.lock.release()
+
     def abort(self, error: BaseException) -> InternalServerError:
         """Roll the open commit back and refuse it to everyone who waits for it; gives the error they get."""
         refusal = InternalServerError(f"{_REFUSED}: {error}")
+        if isinstance(error, sqlite3.Error):
+            self.health.refused(error)
         commit, self.open_commit = self.open_commit, None
         try:
             if self._connection.in_transaction:

@@ -1,0 +1,60 @@
+"""What the disk has refused, until it works again.
+
+    a call failed on it (full, I/O error)        until a commit is durable
+    a checkpoint failed                          until one succeeds
+    a sync failed                                for good: what the disk holds is unknown
+
+SQLite makes checkpoints by itself and keeps quiet about those that fail; the log just grows. So when it is twice as
+long as it should be, a checkpoint is asked for, and its error is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+CHECKPOINT_BYTES: Final = 64 * 1024 * 1024
+"""About where SQLite makes a checkpoint."""
+
+
+class DiskHealth:
+    """The state of one data folder's disk, as writes found it. Read from any thread."""
+
+    def __init__(self) -> None:
+        self.failure: str | None = None
+        # The size from which on the log is suspicious.
+        self.log_limit = 2 * CHECKPOINT_BYTES
+        self._refused = self._checkpoint = ""
+        self._callbacks: list[Callable[[str], None]] = []
+
+    def problems(self) -> list[str]:
+        """What is wrong at the moment, in words."""
+        if self.failure is not None:
+            return [self.failure]
+        return [problem for problem in (self._refused, self._checkpoint) if problem]
+
+    def refused(self, error: BaseException) -> None:
+        self._refused = f"the database could not be read or written: {error}"
+
+    def durable(self) -> None:
+        self._refused = ""
+
+    def checkpoint_failed(self, error: BaseException, log_size: int) -> None:
+        self._checkpoint = f"the log of {log_size // 1024 // 1024} MB cannot be checkpointed: {error}"
+        self.log_limit = log_size + CHECKPOINT_BYTES // 4
+
+    def checkpoint_made(self, log_size: int) -> None:
+        """The file keeps its size and is written from its beginning again: only if it grows, something is wrong."""
+        self._checkpoint = ""
+        self.log_limit = max(self.log_limit, log_size + CHECKPOINT_BYTES)
+
+    def failed(self, error: BaseException) -> None:
+        self.failure = f"the disk failed to sync: {error}"
+        for callback in self._callbacks:
+            callback(self.failure)
+
+    def when_failed(self, callback: Callable[[str], None]) -> None:
+        """Call back when a sync fails, from whichever thread syncs; at once if one has."""
+        self._callbacks.append(callback)
+        if self.failure is not None:
+            callback(self.failure)
