@@ -16,6 +16,9 @@ NO_ITEM = (
     "Unsupported format in item expression. Please use struct format {...} to express item values for insert statement."
 )
 NO_LITERAL = "The left hand side argument to IS must be a Variable Reference, Literal, or Path"
+CLASH = "Two document paths {} with each other; must remove or rewrite one of these paths; path one: "
+NO_NAME = "Table name should be within the length [3, 255] and only contain 'a-z', 'A-Z', '0-9', '-', '_', '.'."
+NOT_A_PATH = "Statement wasn't well formed, can't be processed: Expected identifier for simple path"
 NO_BAG = "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
 NO_STRING = "Tuple keys must be of type String. Actual type: "
 
@@ -170,6 +173,14 @@ def test_updates(run: Session, value: str, message: str) -> None:
         ("SELECT a FROM plain GROUP BY a LIMIT 1", "Unsupported clause: GROUP BY"),
         ("SELECT a.* FROM plain", "Changing item's hierarchy while reading isn't supported"),
         ("SELECT a, 1 + 1 FROM plain", "Unexpected path component at 1:13:1"),
+        ("SELECT ? FROM plain", "Unexpected path component at 1:8:1"),
+        ("SELECT a, b, a.c FROM plain", f"{CLASH.format('overlap')}[a, c], path two: [a]"),
+        ("SELECT a.b, a[0] FROM plain", f"{CLASH.format('conflict')}[a, [0]], path two: [a, b]"),
+        ("UPDATE plain SET a = 1 REMOVE a.b WHERE id = 'a'", f"{CLASH.format('overlap')}[a, b], path two: [a]"),
+        ("SELECT * FROM ab WHERE f(a)", NO_NAME),
+        ("UPDATE 'plain' SET a = 1 WHERE id = 'a'", NOT_A_PATH),
+        ('DELETE FROM "pl ain" WHERE id = 1', NO_NAME),
+        ('SELECT * FROM plain."i" WHERE id = 1', NO_NAME),
         ("a IS INT4", "Unsupported operation: IsType"),
         ("a IS CHARACTER VARYING", "Unsupported operation: IsType"),
         ("a NOT IN [1]", "Unsupported operation: Not"),

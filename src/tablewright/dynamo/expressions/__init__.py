@@ -50,7 +50,7 @@ from tablewright.dynamo.expressions.nodes import (
     SetAction,
 )
 from tablewright.dynamo.expressions.parser import InvalidExpression
-from tablewright.dynamo.expressions.path_checks import nested_names, top_level_names
+from tablewright.dynamo.expressions.path_checks import clash, nested_names, top_level_names
 from tablewright.dynamo.expressions.placeholders import (
     check_expression_attributes,
     check_parameters,
@@ -101,6 +101,7 @@ __all__ = [
     "check_expression_attributes",
     "check_parameters",
     "check_placeholders",
+    "clash",
     "compare",
     "compile_condition",
     "compile_key_condition",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tablewright.dynamo import Path, ValidationException
@@ -14,7 +15,9 @@ from tablewright.dynamo.expressions import (
     Placeholder,
     UpdateProgram,
     cached_program,
+    clash,
 )
+from tablewright.dynamo.limits import MAX_TABLE_NAME_LENGTH, MIN_TABLE_NAME_LENGTH
 from tablewright.engine.partiql.assignments import Assignments
 from tablewright.engine.partiql.operands import attributes, path
 from tablewright.engine.partiql.refusals import refused
@@ -32,6 +35,8 @@ from tablewright.engine.partiql.statements import (
 from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree
 from tablewright.engine.partiql.syntax.statement_parser import parse
 from tablewright.engine.partiql.where_conditions import condition
+
+_NAME = re.compile(rf"[a-zA-Z0-9_.-]{{{MIN_TABLE_NAME_LENGTH},{MAX_TABLE_NAME_LENGTH}}}")
 
 
 @cached_program
@@ -66,6 +71,15 @@ def _source(source: syntax_tree.Source) -> tuple[str, str | None]:
     return names[0], names[1] if len(names) == 2 else None
 
 
+def _check_names(*names: str | None) -> None:
+    for name in names:
+        if name is not None and not name.startswith("arn:") and not _NAME.fullmatch(name):
+            raise refused(
+                f"Table name should be within the length [{MIN_TABLE_NAME_LENGTH}, {MAX_TABLE_NAME_LENGTH}] and only "
+                "contain 'a-z', 'A-Z', '0-9', '-', '_', '.'."
+            )
+
+
 def _names(node: syntax_tree.Node) -> list[str]:
     names = []
     if isinstance(node, syntax_tree.Name):
@@ -90,10 +104,13 @@ def _select(node: syntax_tree.Select, parameters: int) -> Select:
     if node.unsupported is not None:
         raise refused(node.unsupported)
     table, index = _source(node.source)
+    _check_names(table, index)
     columns, flaw = None, None
     try:
         columns = _columns(node.items)
     except ValidationException as error:
+        if index is None:
+            raise
         flaw = error.message
     where = _where(node.where)
     order = []
@@ -121,7 +138,15 @@ def _columns(items: tuple[syntax_tree.Item, ...]) -> Columns | None:
         if column in labels:
             raise refused(f"Duplicate identifiers in select clause: {column}")
         labels.add(column)
+    _check_paths(paths)
     return Columns(paths)
+
+
+def _check_paths(paths: list[Path]) -> None:
+    """The service collects paths from the last to the first, and names two that clash in that order."""
+    problem = clash(reversed(paths))
+    if problem is not None:
+        raise refused(problem)
 
 
 def _where(node: syntax_tree.Node | None) -> ConditionProgram | None:
@@ -180,11 +205,14 @@ def _change(node: syntax_tree.Change, parameters: int) -> Statement:
                 f"Invalid returning clause: RETURNING {returning} *. "
                 "Only RETURNING ALL OLD * is allowed in DELETE statements."
             )
+        _check_names(table, index)
         return Delete(table, index, where, returning, parameters)
     assignments = Assignments()
     for operation in node.operations:
         if isinstance(operation, syntax_tree.Insert):
             raise refused("Only SET and REMOVE are supported in update expressions at this time")
         assignments.add(operation)
+    _check_paths([action.path for action in assignments.actions])
+    _check_names(table, index)
     update = UpdateProgram(assignments.actions, {})
     return UpdateStatement(table, index, update, tuple(assignments.sets), where, returning, parameters)

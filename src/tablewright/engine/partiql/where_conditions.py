@@ -80,6 +80,8 @@ class _Translation:
 
     def _part(self, operator: str, node: syntax_tree.Node) -> Condition:
         """What AND, OR and NOT connect."""
+        if is_value(node):
+            value(node)
         if is_value(node) or _is_path(node):
             raise refused(
                 "The argument to NOT must be a Type or Expression"
