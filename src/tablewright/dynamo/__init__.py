@@ -47,17 +47,18 @@ from tablewright.dynamo.errors import (
 from tablewright.dynamo.item_size import binary_size, item_size, number_size, text_size, value_size
 from tablewright.dynamo.numbers import NUMBER_OVERFLOW, canonical_number, is_big_decimal
 from tablewright.dynamo.value_checks import (
-    ANY_DEPTH,
+    BESIDE_ITEM,
     NAME_TOO_LARGE,
     NESTED_TOO_DEEPLY,
     WRITTEN_TOO_DEEPLY,
     check_name,
     checked,
     checked_item,
+    levels,
 )
 
 __all__ = [
-    "ANY_DEPTH",
+    "BESIDE_ITEM",
     "NAME_TOO_LARGE",
     "NESTED_TOO_DEEPLY",
     "NUMBER_OVERFLOW",
@@ -101,6 +102,7 @@ __all__ = [
     "checked_item",
     "is_big_decimal",
     "item_size",
+    "levels",
     "lookup",
     "non_null_at",
     "number_size",

@@ -16,8 +16,8 @@ from tablewright.dynamo.item_size import binary_size, number_size, text_size
 from tablewright.dynamo.limits import MAX_NAME_BYTES, MAX_NESTING
 from tablewright.dynamo.numbers import canonical_number
 
-ANY_DEPTH = -1_000_000
-"""A depth to begin at where a value is compared with and not stored: nothing in it is too deep."""
+BESIDE_ITEM = -1
+"""The depth to begin at where a value is not in an item, in which the attribute would be the first level."""
 
 _INVALID = "One or more parameter values were invalid: "
 WRITTEN_TOO_DEEPLY = "Nesting Levels have exceeded supported limits"

@@ -196,7 +196,7 @@ class Engine:
                     unfinished = Unfinished(self._storage, operation, cast(Steps, given))
                     response = unfinished.advance()
         except DynamoError as error:
-            raise refusal(operation, error, turn) from error.__cause__
+            raise refusal(operation, error, turn, request) from error.__cause__
         return unfinished.paused(turn) if response is None else (orjson.dumps(response), turn.commit)
 
     def flush(self) -> None:

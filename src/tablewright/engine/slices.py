@@ -63,9 +63,9 @@ def in_one_go(work: Sliced[_T]) -> _T:
             return result
 
 
-def refusal(operation: str, error: DynamoError, turn: Turn) -> DynamoError:
+def refusal(operation: str, error: DynamoError, turn: Turn, request: dict[str, Any] | None = None) -> DynamoError:
     """An error in the words of its operation, with the commit that must be durable before anyone may see it."""
-    shown = worded(operation, error)
+    shown = worded(operation, error, request)
     shown.commit = turn.commit
     return shown
 

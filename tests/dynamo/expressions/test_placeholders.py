@@ -153,15 +153,14 @@ def test_values_come_back_in_canonical_form() -> None:
     assert check_placeholders({"ExpressionAttributeNames": {"#a": "b"}}) is None
 
 
-def test_the_family_of_a_value_error_is_kept_and_nesting_is_reported_bare() -> None:
-    with pytest.raises(RequestValidationException):
-        check_placeholders({"ExpressionAttributeValues": {":a": {"SS": []}}}, canonical)
+def test_the_newer_words_for_a_value_are_without_its_name() -> None:
     deep: AttributeValue = {"L": []}
     for _ in range(40):
         deep = {"L": [deep]}
-    with pytest.raises(ValidationException) as caught:
+    with pytest.raises(RequestValidationException) as caught:
         check_placeholders({"ExpressionAttributeValues": {":a": deep}}, canonical)
-    assert caught.value.message == NESTED_TOO_DEEPLY
+    named = f"ExpressionAttributeValues contains invalid value: {NESTED_TOO_DEEPLY} for key :a"
+    assert (caught.value.message, caught.value.newer().message) == (named, NESTED_TOO_DEEPLY)
 
 
 def test_everything_given_must_be_used() -> None:

@@ -17,6 +17,8 @@ WHERE_WRITTEN = "Nesting Levels have exceeded supported limits"
 A = {"S": "a"}
 KEY = {"pk": A}
 
+NAMED = f"ExpressionAttributeValues contains invalid value: {WHERE_SENT} for key :v"
+
 
 def nested(levels: int, bottom: dict[str, Any] = A) -> dict[str, Any]:
     """A value that many levels deep; the attribute itself is the first."""
@@ -36,10 +38,11 @@ def test_an_item_may_have_32_levels(db: TableClient) -> None:
     assert db.get(pk=A) == {"pk": A, "v": nested(32)}
 
 
-@pytest.mark.parametrize("levels", [33, 40, 100])
+@pytest.mark.parametrize("levels", [33, 40, 63, 64, 100, 10_000])
 def test_a_deeper_item_is_refused_before_the_table_is_looked_up(db: TableClient, levels: int) -> None:
     item = {"pk": A, "v": nested(levels)}
-    assert db.refusal("PutItem", TableName="missing", Item=item) == COUNTED + WHERE_SENT
+    # The writes of one item read no more than 62 levels, and leave the rest to an older layer of checks.
+    assert db.refusal("PutItem", TableName="missing", Item=item) == (COUNTED if levels <= 63 else "") + WHERE_SENT
     assert db.refusal("BatchWriteItem", RequestItems={"missing": [{"PutRequest": {"Item": item}}]}) == WHERE_SENT
     put = {"Put": {"TableName": "missing", "Item": item}}
     assert db.refusal("TransactWriteItems", TransactItems=[put]) == WHERE_SENT
@@ -52,7 +55,7 @@ def test_a_deeper_value_of_an_expression_is_refused_before_the_table_is_looked_u
     condition = {"TableName": "missing", "ConditionExpression": "v = :v"}
     assert db.refusal("PutItem", **condition, Item=KEY, **values) == COUNTED + WHERE_SENT
     assert db.refusal("DeleteItem", **condition, Key=KEY, **values) == COUNTED + WHERE_SENT
-    assert db.refusal("Scan", TableName="missing", FilterExpression="v = :v", **values) == WHERE_SENT
+    assert db.refusal("Scan", TableName="missing", FilterExpression="v = :v", **values) == NAMED
 
 
 def test_a_path_that_leads_too_deep_is_refused_when_the_item_is_written(db: TableClient) -> None:
@@ -70,13 +73,16 @@ def test_a_transaction_looks_at_the_values_of_an_update_when_the_item_is_written
     assert error.extra["CancellationReasons"] == [{"Code": "ValidationError", "Message": WHERE_WRITTEN}]
 
 
-def test_a_transaction_compares_with_values_of_any_depth(db: TableClient) -> None:
+def test_a_transaction_compares_with_values_of_32_levels_of_their_own(db: TableClient) -> None:
     values = {"ExpressionAttributeValues": {":v": nested(33)}}
     check = {"TableName": "table", "Key": KEY, "ConditionExpression": "v = :v", **values}
     error = db.error("TransactWriteItems", TransactItems=[{"ConditionCheck": check}])
     assert error.extra["CancellationReasons"][0]["Code"] == "ConditionalCheckFailed"
     check["ConditionExpression"] = "v <> :v"
     db("TransactWriteItems", TransactItems=[{"ConditionCheck": check}])
+    for levels in (34, 40, 100):
+        check["ExpressionAttributeValues"] = {":v": nested(levels)}
+        assert db.refusal("TransactWriteItems", TransactItems=[{"ConditionCheck": check}]) == NAMED
 
 
 def execute(db: TableClient, statement: str, parameter: dict[str, Any]) -> dict[str, Any]:

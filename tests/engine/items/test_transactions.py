@@ -13,6 +13,7 @@ from tablewright.dynamo import (
 )
 from tests.engine.table_client import TableClient
 
+KEY_MISMATCH = "The provided key element does not match the schema"
 INVALID = "One or more parameter values were invalid: "
 MISMATCH = "The provided key element does not match the schema"
 A, B, C = ({"S": name} for name in "abc")
@@ -113,33 +114,52 @@ def test_an_item_is_in_a_transaction_once(db: TableClient, second: dict[str, Any
     assert db.get(pk=A) is None
 
 
-def test_an_action_that_does_not_fit_its_table_is_a_reason(db: TableClient) -> None:
+@pytest.mark.parametrize(
+    ("action", "problem"),
+    [
+        (put(v=A), INVALID + "Missing the key pk in the item"),
+        (put(pk={"N": "1"}), INVALID + "Type mismatch for key pk expected: S actual: N"),
+        (
+            put(pk=A, g={"N": "1"}),
+            INVALID + "Type mismatch for Index Key g Expected: S Actual: N IndexName: gsi",
+        ),
+        (delete(v=A), "The provided key element does not match the schema"),
+        (
+            update("SET pk = :v", {":v": A}, pk=B),
+            INVALID + "Cannot update attribute pk. This attribute is part of the key",
+        ),
+        (
+            update("SET g = :v", {":v": {"N": "1"}}, pk=C),
+            INVALID + "Type mismatch for Index Key g Expected: S Actual: N IndexName: gsi",
+        ),
+        (
+            update("SET v = w", pk={"S": "d"}),
+            "The provided expression refers to an attribute that does not exist in the item",
+        ),
+    ],
+)
+def test_an_action_that_is_not_valid_is_a_reason(db: TableClient, action: dict[str, Any], problem: str) -> None:
     db.create(global_indexes={"gsi": "g"})
-
-    def invalid(message: str) -> dict[str, Any]:
-        return {"Code": "ValidationError", "Message": message}
-
-    assert reasons(
-        db,
-        put(v=A),
-        put(pk={"N": "1"}),
-        put(pk=A, g={"N": "1"}),
-        delete(v=A),
-        update("SET pk = :v", {":v": A}, pk=B),
-        update("SET g = :v", {":v": {"N": "1"}}, pk=C),
-        update("SET v = w", pk={"S": "d"}),
-        put(pk={"S": "e"}),
-    ) == [
-        invalid(INVALID + "Missing the key pk in the item"),
-        invalid(INVALID + "Type mismatch for key pk expected: S actual: N"),
-        invalid(INVALID + "Type mismatch for Index Key g Expected: S Actual: N IndexName: gsi"),
-        invalid(MISMATCH),
-        invalid(INVALID + "Cannot update attribute pk. This attribute is part of the key"),
-        invalid(INVALID + "Type mismatch for Index Key g Expected: S Actual: N IndexName: gsi"),
-        invalid("The provided expression refers to an attribute that does not exist in the item"),
-        {"Code": "None"},
-    ]
+    invalid = {"Code": "ValidationError", "Message": problem}
+    assert reasons(db, put(pk={"S": "e"}), action, put(pk={"S": "f"})) == [{"Code": "None"}, invalid, {"Code": "None"}]
     assert db("Scan")["Count"] == 0
+
+
+@pytest.mark.requirement("EN3")
+def test_nothing_is_a_reason_after_the_first_action_that_is_not_valid(db: TableClient) -> None:
+    db.create()
+    none, invalid = {"Code": "None"}, {"Code": "ValidationError", "Message": KEY_MISMATCH}
+    failing = check("attribute_exists(pk)", pk=C)
+    missing = update("SET v = w", pk=B)
+    # What does not fit the table is found before any condition is looked at.
+    assert reasons(db, failing, delete(v=A), delete(w=A), missing) == [none, invalid, none, none]
+    # What is not valid for an item is found in its turn.
+    absent = {
+        "Code": "ValidationError",
+        "Message": "The provided expression refers to an attribute that does not exist in the item",
+    }
+    again = check("attribute_exists(pk)", pk={"S": "d"})
+    assert reasons(db, failing, missing, update("SET v = w", pk=A), again) == [FAILED, absent, none, none]
 
 
 def test_an_empty_key_refuses_the_request(db: TableClient) -> None:
@@ -175,7 +195,13 @@ def test_sizes(db: TableClient) -> None:
     ]
     large = [put(pk={"S": str(number)}, v={"S": "x" * 400_000}) for number in range(11)]
     db("TransactWriteItems", TransactItems=large[:10])
-    assert "exceeding the 4MB limit" in str(db.refusal("TransactWriteItems", TransactItems=large))
+    too_large = "Transaction payload size cannot exceed 4MB. Payload Size: "
+    assert db.refusal("TransactWriteItems", TransactItems=large) == f"{too_large}{11 * 400_004 + 1}"
+    # Expressions, names and values count as well.
+    updates = [update("SET v = :v", {":v": {"S": "x" * 400_000}}, pk={"S": str(number)}) for number in range(11)]
+    updates[0]["Update"] |= {"ConditionExpression": "#n <> :v", "ExpressionAttributeNames": {"#n": "name"}}
+    size = 11 * (400_000 + len("pk0") + len("SET v = :v")) + 1 + len("#n <> :v") + len("name")
+    assert db.refusal("TransactWriteItems", TransactItems=updates) == f"{too_large}{size}"
 
 
 def test_what_is_wrong_with_an_action_alone_refuses_the_request(db: TableClient) -> None:

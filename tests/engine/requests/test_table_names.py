@@ -33,7 +33,7 @@ def test_item_operations_miss_the_table_name_among_the_constraints() -> None:
     )
 
 
-@pytest.mark.parametrize("operation", ["PutItem", "Query", *TABLE_OPERATIONS])
+@pytest.mark.parametrize("operation", ["GetItem", "Query", *TABLE_OPERATIONS])
 def test_a_malformed_table_name_is_reported_alone(operation: str) -> None:
     def error(name: str) -> str:
         return validation_error(operation, {"TableName": name, "ReturnValues": "ALL", "BillingMode": "FREE"})

@@ -21,7 +21,7 @@ from tablewright.dynamo.attribute_values import AttributeValue
 from tablewright.dynamo.errors import RequestValidationException
 from tablewright.dynamo.item_size import text_size
 from tablewright.dynamo.limits import MAX_NAME_BYTES
-from tablewright.dynamo.value_checks import NAME_TOO_LARGE, NESTED_TOO_DEEPLY
+from tablewright.dynamo.value_checks import NAME_TOO_LARGE
 
 _KEY = re.compile(r"[#:][A-Za-z0-9_]+", re.ASCII)
 _MAX_KEY_BYTES = 255
@@ -129,9 +129,6 @@ def _raise_first_invalid(
         try:
             canonical(values[key])
         except RequestValidationException as error:
-            # The one problem of a value that the service reports without the name of the value.
-            if error.message == NESTED_TOO_DEEPLY:
-                raise
             message = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
             # The newer words are without the name as well.
             raise RequestValidationException(message, newer=error.newer().message) from None

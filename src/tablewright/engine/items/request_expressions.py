@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from tablewright.dynamo import ANY_DEPTH, AttributeValue, checked
+from tablewright.dynamo import BESIDE_ITEM, AttributeValue, checked
 from tablewright.dynamo.expressions import (
     ConditionProgram,
     KeyConditionProgram,
@@ -33,14 +33,14 @@ class Parameters:
 
     __slots__ = ("_request", "_used_names", "_used_values", "names", "values")
 
-    def __init__(self, request: Mapping[str, Any], *, any_depth: bool = False) -> None:
+    def __init__(self, request: Mapping[str, Any], *, beside_item: bool = False) -> None:
         self._request = request
         self._used_names: set[str] = set()
         self._used_values: set[str] = set()
         self.names: Mapping[str, str] = request.get("ExpressionAttributeNames", _NONE)
         self.values: Mapping[str, AttributeValue] = _NONE
         if "ExpressionAttributeNames" in request or "ExpressionAttributeValues" in request:
-            self.values = check_placeholders(request, _canonical_at_any_depth if any_depth else _canonical) or _NONE
+            self.values = check_placeholders(request, _canonical_beside_item if beside_item else _canonical) or _NONE
 
     def condition(
         self, parameter: str = "ConditionExpression", *, report_size: bool = False
@@ -85,4 +85,4 @@ def _canonical(value: AttributeValue, depth: int = 0) -> AttributeValue:
     return value if text is not None and len(value) == 1 and text.isascii() else checked(value, depth)[0]
 
 
-_canonical_at_any_depth = partial(_canonical, depth=ANY_DEPTH)
+_canonical_beside_item = partial(_canonical, depth=BESIDE_ITEM)

@@ -17,16 +17,20 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import (
+    NESTED_TOO_DEEPLY,
     ConditionalCheckFailedException,
     DuplicateItemException,
     DynamoError,
     IdempotentParameterMismatchException,
     Item,
+    RequestValidationException,
     TransactionCanceledException,
     ValidationException,
     checked_item,
+    levels,
     read_units,
     text_size,
+    value_size,
     write_units,
 )
 from tablewright.dynamo.limits import MAX_ITEM_SIZE, MAX_TRANSACTION_BYTES
@@ -42,6 +46,7 @@ from tablewright.engine.items.item_operations import (
     updated_item,
 )
 from tablewright.engine.items.request_expressions import Parameters
+from tablewright.engine.requests import MAX_LEVELS_READ
 from tablewright.engine.slices import SLICE_BYTES, Steps
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
@@ -79,8 +84,9 @@ def transact_write_items(db: Database, request: dict[str, Any]) -> Steps:
         if checked > SLICE_BYTES:
             yield
             checked = 0
-    if sum(action.size for action in actions) > MAX_TRANSACTION_BYTES:
-        raise ValidationException(_TOO_LARGE)
+    payload = sum(action.payload for action in actions)
+    if payload > MAX_TRANSACTION_BYTES:
+        raise ValidationException(f"Transaction payload size cannot exceed 4MB. Payload Size: {payload}")
     # From here on all of it is one slice: no other operation comes between the conditions and the writes.
     tables = [db.table(action.request["TableName"]) for action in actions]
     token = request.get("ClientRequestToken")
@@ -157,16 +163,20 @@ def transact_get_items(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> list[tuple[str, int]]:
-    """Apply every write, or cancel; gives the size that each is charged for."""
+    """Apply every write, or cancel; gives the size that each is charged for.
+
+    Nothing is looked at beyond the first write that is not valid; what does not fit its table is found before any
+    condition is.
+    """
     targets = [(m.write.table.number, m.write.key) for m in members if m.write is not None]
     if len(set(targets)) != len(targets):
         raise ValidationException(_REPEATED)
+    refused = next((member for member in members if member.refusal is not None), None)
+    if refused is not None:
+        cancel_if_any([member.refusal if member is refused else None for member in members])
     reasons: list[DynamoError | None] = []
     plans: list[tuple[Write, Row | None, Item | None, int]] = []
     for member in members:
-        if member.refusal is not None:
-            reasons.append(member.refusal)
-            continue
         write = member.write
         assert write is not None
         old = db.fetch(write.table, write.key)
@@ -175,8 +185,12 @@ def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> l
             new, size = write.new(old)
         except EmptyKeyException:
             raise
-        except (ConditionalCheckFailedException, DuplicateItemException, ValidationException) as error:
+        except (ConditionalCheckFailedException, DuplicateItemException) as error:
             reasons.append(error)
+        except ValidationException as error:
+            reasons.append(error)
+            reasons += [None] * (len(members) - len(reasons))
+            break
         else:
             reasons.append(None)
             plans.append((write, old, new, size))
@@ -266,21 +280,39 @@ class _Action:
     update: Any
     item: Item
     size: int
+    # What it counts against the limit of a transaction.
+    payload: int
 
 
 def _checked_action(member: dict[str, Any]) -> _Action:
     if len(member) != 1:
         raise ValidationException("TransactItems can only contain one of Check, Put, Update or Delete")
     ((kind, request),) = member.items()
-    item, size = checked_item(request["Item" if kind == "Put" else "Key"])
+    subject = request["Item" if kind == "Put" else "Key"]
+    try:
+        item, size = checked_item(subject)
+    except RequestValidationException as error:
+        if error.message != NESTED_TOO_DEEPLY or max(map(levels, subject.values())) <= MAX_LEVELS_READ:
+            raise
+        # What goes even deeper is found after the expressions.
+        _checked_expressions(request)
+        raise
     if size > MAX_ITEM_SIZE:
         raise ValidationException("Item size has exceeded the maximum allowed size")
-    # How deep a value goes matters where it is written.
-    parameters = Parameters(request, any_depth=True)
+    parameters, update, condition = _checked_expressions(request)
+    texts = [request[name] for name in ("UpdateExpression", "ConditionExpression") if name in request]
+    payload = size + sum(map(text_size, [*texts, *parameters.names.values()]))
+    payload += sum(map(value_size, parameters.values.values()))
+    return _Action(kind, request, parameters, condition, update, item, size, payload)
+
+
+def _checked_expressions(request: dict[str, Any]) -> tuple[Parameters, Any, Any]:
+    """The values of a transaction have as many levels as an item, of their own; what is written is checked again."""
+    parameters = Parameters(request, beside_item=True)
     update = parameters.update()
     condition = parameters.condition(report_size=True)
     parameters.finish()
-    return _Action(kind, request, parameters, condition, update, item, size)
+    return parameters, update, condition
 
 
 def _member(action: _Action, table: Table) -> Member:

@@ -23,8 +23,10 @@ class Input(NamedTuple):
     """The member whose absence is reported in words of its own, before any constraint."""
     required_entries: str | None = None
     """The map that must not be empty, which is reported after all constraints."""
-    alone: tuple[str, ...] = ()
-    """Members that are looked at before the others, each reported by itself."""
+    first: tuple[tuple[str, ...], ...] = ()
+    """Groups of members that are looked at before the others, each group reported by itself."""
+    older: Struct | None = None
+    """The older words of an operation that has newer ones, for requests that the newer layer of checks cannot read."""
 
 
 def operation_input(name: str, members: dict[str, Shape], required: tuple[str, ...] = ()) -> Input:

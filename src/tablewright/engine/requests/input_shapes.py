@@ -20,6 +20,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+import orjson
+
 from tablewright.dynamo import SerializationException, ValidationException, text_size
 
 Check = Callable[[Any], bool]
@@ -76,6 +78,11 @@ class Violations:
         """For the few constraints that the service reports without the value."""
         if not self.full:
             self._found.append(f"Value at '{path.wire}' failed to satisfy constraint: {message}")
+
+    def add_nameless(self, message: str) -> None:
+        """For the constraints that the service reports without the value and without its place."""
+        if not self.full:
+            self._found.append(message)
 
     def raise_any(self) -> None:
         if self._found:
@@ -197,6 +204,25 @@ class String(Scalar):
         if self.pattern is not None:
             messages.append(_pattern_message(self.pattern))
         return f"[{', '.join(messages)}]"
+
+
+class NamelessEnum(String):
+    """An enumeration that the service reports without the value, and with names that are not quite its own.
+
+    ``alone``: it is reported by itself, and not counted.
+    """
+
+    def __init__(self, *enum: str, shown: str, alone: bool = False) -> None:
+        super().__init__(enum=enum)
+        self._problem = f"Failed to satisfy constraint: Member must satisfy enum value set: [{shown}]"
+        self._alone = alone
+
+    def violations(self, value: Any, path: Path, found: Violations) -> None:
+        if value in self.enum:
+            return
+        if self._alone:
+            raise ValidationException(self._problem)
+        found.add_nameless(self._problem)
 
 
 class Number(Scalar):
@@ -324,8 +350,8 @@ class List(Shape):
 class Map(Shape):
     """A map from strings; the limits of its values, if they are lists, are limits of the map."""
 
-    def __init__(self, value: Shape, *, keys: String | None = None, min: int = 0) -> None:
-        self.value, self.keys, self.min = value, keys, min
+    def __init__(self, value: Shape, *, keys: String | None = None, min: int = 0, shown_as_json: bool = False) -> None:
+        self.value, self.keys, self.min, self.shown_as_json = value, keys, min, shown_as_json
 
     @property
     def java_type(self) -> str:
@@ -385,6 +411,8 @@ class Map(Shape):
                 self.value.violations(entry, path.inside(key), found)
 
     def render(self, value: Any) -> str:
+        if self.shown_as_json:
+            return orjson.dumps(value).decode()
         entries = (f"{key}={self.value.render(entry)}" for key, entry in value.items())
         return f"{{{_shown(entries)}}}"
 

@@ -7,6 +7,9 @@ operation states in words of its own (sizes, key schemas, combinations of member
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from tablewright.dynamo.limits import (
     MAX_BATCH_GET_KEYS,
     MAX_BATCH_STATEMENTS,
@@ -22,7 +25,8 @@ from tablewright.engine.requests.common_shapes import (
     Input,
     operation_input,
 )
-from tablewright.engine.requests.input_shapes import List, Map, Number, Shape, String, Struct
+from tablewright.engine.requests.input_shapes import List, Map, NamelessEnum, Number, Shape, String, Struct
+from tablewright.engine.requests.table_name_shape import TableName
 from tablewright.engine.requests.value_shape import ATTRIBUTE_VALUE, PARAMETER, AttributeMap
 
 _ATTRIBUTE_MAP = AttributeMap()
@@ -84,19 +88,74 @@ _CONDITION_MEMBERS: dict[str, Shape] = {
     "ReturnValuesOnConditionCheckFailure": _RETURN_ON_FAILURE,
 }
 
-_PUT_ITEM = operation_input(
+
+class _Words(NamedTuple):
+    """What the two layers of checks report differently in the writes of one item."""
+
+    table_name: TableName
+    return_values: String
+    conditional_operator: String
+
+
+_OLDER = _Words(TABLE_NAME, _RETURN_VALUES, _CONDITIONAL_OPERATOR)
+_NEWER = _Words(
+    TableName(terse=True),
+    NamelessEnum(*_RETURN_VALUES.enum, shown="ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE"),
+    NamelessEnum(*_CONDITIONAL_OPERATOR.enum, shown="ALL, OR"),
+)
+
+
+def _item_write(
+    name: str, members: Callable[[_Words], dict[str, Shape]], subject: str, first: tuple[tuple[str, ...], ...] = ()
+) -> Input:
+    newer, older = (
+        Struct(f"{name}Input", {**members(words), **_CONDITION_MEMBERS}, ("TableName", subject))
+        for words in (_NEWER, _OLDER)
+    )
+    return Input(newer, first=first, older=older)
+
+
+_PUT_ITEM = _item_write(
     "PutItem",
-    {
+    lambda words: {
         "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
-        "TableName": TABLE_NAME,
+        "TableName": words.table_name,
         "Item": _ATTRIBUTE_MAP,
-        "ConditionalOperator": _CONDITIONAL_OPERATOR,
+        "ConditionalOperator": words.conditional_operator,
         "Expected": _EXPECTED,
-        "ReturnValues": _RETURN_VALUES,
+        "ReturnValues": words.return_values,
         "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
-        **_CONDITION_MEMBERS,
     },
-    ("TableName", "Item"),
+    "Item",
+)
+_UPDATE_ITEM = _item_write(
+    "UpdateItem",
+    lambda words: {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "TableName": words.table_name,
+        "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
+        "ReturnValues": words.return_values,
+        "ConditionalOperator": words.conditional_operator,
+        "Key": _ATTRIBUTE_MAP,
+        "Expected": _EXPECTED,
+        "AttributeUpdates": _ATTRIBUTE_UPDATES,
+        "UpdateExpression": STRING,
+    },
+    "Key",
+    first=(("ReturnValues",), ("ReturnConsumedCapacity",), ("ReturnItemCollectionMetrics",)),
+)
+_DELETE_ITEM = _item_write(
+    "DeleteItem",
+    lambda words: {
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "TableName": words.table_name,
+        "ReturnValues": words.return_values,
+        "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
+        "Key": _ATTRIBUTE_MAP,
+        "ConditionalOperator": words.conditional_operator,
+        "Expected": _EXPECTED,
+    },
+    "Key",
 )
 _GET_ITEM = operation_input(
     "GetItem",
@@ -111,44 +170,10 @@ _GET_ITEM = operation_input(
     },
     ("TableName", "Key"),
 )
-_UPDATE_ITEM = Input(
-    Struct(
-        "UpdateItemInput",
-        {
-            "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
-            "TableName": TABLE_NAME,
-            "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
-            "ReturnValues": _RETURN_VALUES,
-            "Key": _ATTRIBUTE_MAP,
-            "ConditionalOperator": _CONDITIONAL_OPERATOR,
-            "Expected": _EXPECTED,
-            "AttributeUpdates": _ATTRIBUTE_UPDATES,
-            "UpdateExpression": STRING,
-            **_CONDITION_MEMBERS,
-        },
-        ("TableName", "Key"),
-    ),
-    alone=("ReturnValues", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics"),
-)
-_DELETE_ITEM = operation_input(
-    "DeleteItem",
-    {
-        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
-        "TableName": TABLE_NAME,
-        "ReturnValues": _RETURN_VALUES,
-        "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
-        "Key": _ATTRIBUTE_MAP,
-        "ConditionalOperator": _CONDITIONAL_OPERATOR,
-        "Expected": _EXPECTED,
-        **_CONDITION_MEMBERS,
-    },
-    ("TableName", "Key"),
-)
 _BATCH_GET_ITEM = Input(
     Struct(
         "BatchGetItemInput",
         {
-            "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
             "RequestItems": Map(
                 Struct(
                     "KeysAndAttributes",
@@ -163,7 +188,9 @@ _BATCH_GET_ITEM = Input(
                 ),
                 keys=TABLE_NAME,
                 min=1,
+                shown_as_json=True,
             ),
+            "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
         },
         ("RequestItems",),
     ),
@@ -192,29 +219,33 @@ _BATCH_WRITE_ITEM = Input(
         ("RequestItems",),
     ),
     required_entries="RequestItems",
+    first=(("ReturnConsumedCapacity", "ReturnItemCollectionMetrics"),),
 )
-_QUERY = operation_input(
-    "Query",
-    {
-        "Select": _SELECT,
-        "IndexName": INDEX_NAME,
-        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
-        "QueryFilter": _FILTER_CONDITIONS,
-        "TableName": TABLE_NAME,
-        "ConditionalOperator": _CONDITIONAL_OPERATOR,
-        "AttributesToGet": _ATTRIBUTES_TO_GET,
-        "Limit": Number("Integer", min=1, terse=True),
-        "KeyConditions": _KEY_CONDITIONS,
-        "ExclusiveStartKey": _ATTRIBUTE_MAP,
-        "ConsistentRead": BOOLEAN,
-        "ScanIndexForward": BOOLEAN,
-        "KeyConditionExpression": STRING,
-        "FilterExpression": STRING,
-        "ProjectionExpression": STRING,
-        "ExpressionAttributeValues": _ATTRIBUTE_MAP,
-        "ExpressionAttributeNames": _NAME_VARIABLES,
-    },
-    ("TableName",),
+_QUERY = Input(
+    Struct(
+        "QueryInput",
+        {
+            "Select": _SELECT,
+            "IndexName": INDEX_NAME,
+            "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+            "QueryFilter": _FILTER_CONDITIONS,
+            "TableName": TABLE_NAME,
+            "ConditionalOperator": NamelessEnum(*_CONDITIONAL_OPERATOR.enum, shown="ALL, OR", alone=True),
+            "AttributesToGet": _ATTRIBUTES_TO_GET,
+            "Limit": Number("Integer", min=1, terse=True),
+            "KeyConditions": _KEY_CONDITIONS,
+            "ExclusiveStartKey": _ATTRIBUTE_MAP,
+            "ConsistentRead": BOOLEAN,
+            "ScanIndexForward": BOOLEAN,
+            "KeyConditionExpression": STRING,
+            "FilterExpression": STRING,
+            "ProjectionExpression": STRING,
+            "ExpressionAttributeValues": _ATTRIBUTE_MAP,
+            "ExpressionAttributeNames": _NAME_VARIABLES,
+        },
+        ("TableName",),
+    ),
+    first=(("ConditionalOperator",),),
 )
 _SCAN = operation_input(
     "Scan",
@@ -251,8 +282,6 @@ def _write_action(name: str, subject: dict[str, Shape], required: tuple[str, ...
 _TRANSACT_WRITE_ITEMS = operation_input(
     "TransactWriteItems",
     {
-        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
-        "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
         "TransactItems": List(
             Struct(
                 "TransactWriteItem",
@@ -273,6 +302,8 @@ _TRANSACT_WRITE_ITEMS = operation_input(
             max=MAX_TRANSACTION_ACTIONS,
         ),
         "ClientRequestToken": _REQUEST_TOKEN,
+        "ReturnConsumedCapacity": _RETURN_CONSUMED_CAPACITY,
+        "ReturnItemCollectionMetrics": _RETURN_ITEM_COLLECTION_METRICS,
     },
     ("TransactItems",),
 )

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from tablewright.dynamo.limits import MAX_TABLE_NAME_LENGTH, MIN_TABLE_NAME_LENGTH
-from tablewright.engine.requests.input_shapes import Check, String, broken_limits
+from tablewright.engine.requests.input_shapes import Check, Path, String, Violations, broken_limits
 
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 
@@ -24,8 +24,9 @@ def table_name_of(value: str) -> str:
 class TableName(String):
     """A name or an ARN. The parts of an empty or overlong text are not checked as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, terse: bool = False) -> None:
         super().__init__(min=1, max=_MAX_LENGTH)
+        self._terse = terse
 
     def check(self) -> Check:
         # The same few names come with every request. A text that is too long to be one is not cached.
@@ -39,6 +40,13 @@ class TableName(String):
         if not value or _TABLE_ARN.fullmatch(value):
             return broken_limits(len(value), self.min, self.max)
         return _PLAIN_NAME.broken(value)
+
+    def violations(self, value: str, path: Path, found: Violations) -> None:
+        if self._terse and not value:
+            for message in self.broken(value):
+                found.add_terse(path, message)
+        else:
+            super().violations(value, path, found)
 
     def constraint_list(self) -> str:
         return _PLAIN_NAME.constraint_list()

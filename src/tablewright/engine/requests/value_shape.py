@@ -13,11 +13,15 @@ from binascii import a2b_base64, b2a_base64
 from typing import Any
 from zlib import crc32
 
-from tablewright.dynamo import NESTED_TOO_DEEPLY, RequestValidationException, SerializationException
+from tablewright.dynamo import SerializationException
 from tablewright.engine.requests.input_shapes import JAVA_PACKAGE, Boolean, Check, Map, Scalar, Shape, String
 
-# Documents may nest 32 levels deep; what is deeper than this is refused before Python's stack is at risk.
-_MAX_DEPTH = 64
+MAX_LEVELS_READ = 62
+"""The levels of lists and maps in a value that the service reads with the rest of a request."""
+
+# Documents may nest 32 levels deep. What is deeper than this is cut off, before Python's stack is at risk: what is left
+# is too deep all the same, to be refused by the operation in its turn.
+_MAX_DEPTH = MAX_LEVELS_READ + 2
 
 _STRING_TYPES = frozenset({"S", "N"})
 _TRUTH_TYPES = frozenset({"BOOL", "NULL"})
@@ -30,7 +34,7 @@ _BASE64_DIGITS = {
 
 def is_attribute_map(value: Any, depth: int = 0) -> bool:
     """Whether the value is a map of attribute values in which nothing has to change."""
-    if type(value) is not dict or depth > _MAX_DEPTH:
+    if type(value) is not dict or depth > MAX_LEVELS_READ:
         return False
     for attribute in value.values():
         if type(attribute) is not dict or len(attribute) != 1:
@@ -46,7 +50,7 @@ def is_attribute_map(value: Any, depth: int = 0) -> bool:
 
 def is_attribute_value(value: Any, depth: int = 0) -> bool:
     """Whether the value is an attribute value in which nothing has to change."""
-    if type(value) is not dict or len(value) != 1 or depth > _MAX_DEPTH:
+    if type(value) is not dict or len(value) != 1 or depth > MAX_LEVELS_READ:
         return False
     for tag, content in value.items():
         if not (type(content) is str if tag in _STRING_TYPES else _is_content(tag, content, depth)):
@@ -177,7 +181,7 @@ def _cut_content(tag: str, content: Any, depth: int) -> Any:
 
 def _read(value: Any, element: bool, depth: int) -> dict[str, Any]:
     if depth > _MAX_DEPTH:
-        raise RequestValidationException(NESTED_TOO_DEEPLY)
+        return {"NULL": True}
     if isinstance(value, list):
         raise SerializationException(f"Unrecognized collection type class {AttributeValue.java_type}")
     if not isinstance(value, dict):
