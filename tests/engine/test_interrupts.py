@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import linecache
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 import tablewright
 from tablewright.dynamo import DynamoError
 from tablewright.engine import Engine
+from tests.engine.interruptions import Interrupted, interrupting
 from tests.engine.table_requests import NEW_AND_OLD_IMAGES, on_demand, with_index
 
 SOURCES = str(Path(tablewright.__file__).parent)
@@ -23,38 +23,23 @@ PUT: tuple[str, dict[str, Any]] = ("PutItem", {"TableName": "things", "Item": {"
 GET: tuple[str, dict[str, Any]] = ("GetItem", {"TableName": "things", "Key": {"pk": {"S": "a"}}})
 
 
-class Interrupted(BaseException):
-    pass
-
-
 def interrupted(call: Callable[[], object], moment: int) -> bool:
     """Whether the call was still under way when so many steps of it were done, which is when it is broken off."""
-    steps = 0
     lines: dict[FrameType, int] = {}
 
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal steps
+    def is_step(frame: FrameType, event: str) -> bool | None:
         if not frame.f_code.co_filename.startswith(SOURCES):
             return None
         previous, lines[frame] = lines.get(frame, 0), frame.f_lineno
-        if event == "line" and not _may_be_interrupted(frame, previous):
-            return trace
-        steps += 1
-        if steps == moment:
-            sys.settrace(None)
-            raise Interrupted
-        return trace
+        return event != "line" or _may_be_interrupted(frame, previous)
 
-    before = sys.gettrace()
-    sys.settrace(trace)
     try:
-        call()
+        with interrupting(moment, is_step) as steps:
+            call()
     except (Interrupted, DynamoError):
         return True
-    finally:
-        sys.settrace(before)
     # A generator that is being closed swallows what is raised in it, and the call goes on.
-    return steps >= moment
+    return steps() >= moment
 
 
 def _may_be_interrupted(frame: FrameType, previous: int) -> bool:

@@ -108,17 +108,19 @@ def _up(options: argparse.Namespace) -> int:
         # A terminal is for the person in front of it: requests are logged there only on demand.
         log_level="WARNING" if sys.stderr.isatty() and "TABLEWRIGHT_LOG_LEVEL" not in os.environ else None,
     )
-    from tablewright.cli.progress import StepProgress
-    from tablewright.runtime import SettingsError
-    from tablewright.runtime.http.serve import serve
-    from tablewright.runtime.logs import set_up
-    from tablewright.store import StoreError
     from tablewright.systems import NAMES, load
 
     unknown = set(options.system or ()) - set(NAMES)
     if unknown:
         raise UsageError(f"unknown system {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
     check_address(settings.host, settings.port)
+    # What takes a while to import, once it is known that it is needed.
+    from tablewright.cli.progress import StepProgress
+    from tablewright.runtime import SettingsError
+    from tablewright.runtime.http.serve import serve
+    from tablewright.runtime.logs import set_up
+    from tablewright.store import StoreError
+
     set_up(settings.log_level)
     with StepProgress() as steps:
         steps.begin("loading the systems")

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import pytest
 
 from tablewright.engine import Engine
 from tablewright.engine.storage.group_commit import Storage
+from tests.engine.interruptions import Interrupted, interrupting
 from tests.engine.table_requests import on_demand
-
-
-class Interrupted(BaseException):
-    pass
 
 
 def put(engine: Engine, name: str) -> None:
@@ -24,26 +19,15 @@ def put(engine: Engine, name: str) -> None:
 
 def interrupted_put(engine: Engine, line: int) -> bool:
     """A put whose commit is broken off before so many lines of it have run; False if it has fewer."""
-    lines = 0
 
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal lines
-        if frame.f_code is not Storage._commit.__code__:
-            return trace
-        lines += event == "line"
-        if lines == line:
-            sys.settrace(None)
-            raise Interrupted
-        return trace
+    def is_line(frame: FrameType, event: str) -> bool:
+        return frame.f_code is Storage._commit.__code__ and event == "line"
 
-    before = sys.gettrace()
-    sys.settrace(trace)
     try:
-        put(engine, "broken off")
+        with interrupting(line, is_line):
+            put(engine, "broken off")
     except Interrupted:
         return True
-    finally:
-        sys.settrace(before)
     return False
 
 

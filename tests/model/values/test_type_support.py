@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from enum import Enum, IntEnum, IntFlag, StrEnum
+from enum import Enum, IntFlag
 from types import GenericAlias, new_class
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Union, get_args
 from uuid import UUID
@@ -40,24 +40,10 @@ from typing_extensions import TypedDict
 
 from tablewright.model import Entity, EpochMillis, EpochSeconds, ModelError, Table
 from tests.examples import examples
+from tests.model.all_types import Colour, Level, Size
 
 NOON = datetime(2025, 11, 18, 12, tzinfo=UTC)
 _NAMES = iter(range(10**9))
-
-
-class Colour(Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-class Size(StrEnum):
-    SMALL = "s"
-    LARGE = "l"
-
-
-class Level(IntEnum):
-    LOW = 1
-    HIGH = 2
 
 
 class Rights(IntFlag):

@@ -348,6 +348,21 @@ def runner(workshop: Workshop, post: Post) -> Runner:
     )
 
 
+def put_due(workshop: Workshop, name: str, cron: str) -> None:
+    """A program whose schedule is due."""
+    workshop.put(program(), name)
+    workshop.store.create(
+        Schedule(
+            program_id=name,
+            marketplace_id="US",
+            kind=ScheduleKind.BATCH,
+            cron=cron,
+            time_zone="UTC",
+            due=workshop.now,
+        )
+    )
+
+
 @pytest.mark.requirement("CE8")
 @pytest.mark.parametrize(
     ("attribute", "value"),
@@ -358,17 +373,7 @@ def test_an_unreadable_schedule_does_not_stop_the_others(
 ) -> None:
     customers(workshop)
     for name in ("a", "b", "c"):
-        workshop.put(program(), name)
-        workshop.store.create(
-            Schedule(
-                program_id=name,
-                marketplace_id="US",
-                kind=ScheduleKind.BATCH,
-                cron="0 2 * * *",
-                time_zone="UTC",
-                due=workshop.now,
-            )
-        )
+        put_due(workshop, name, "0 2 * * *")
     key = {"PK": {"S": "PROGRAM#a#MARKETPLACE#US"}, "SK": {"S": "SCHEDULE#batch"}}
     change(workshop, programs, key, attribute, value)
     # And a program that cannot be read, though its schedule can.
@@ -400,17 +405,7 @@ def test_an_unexpected_failure_does_not_stop_the_other_schedules(
     customers(workshop)
     workshop.now = datetime(9999, 12, 31, 12, tzinfo=UTC)
     for name, cron in (("a", "0 0 1 1 *"), ("b", "*/5 * * * *")):
-        workshop.put(program(), name)
-        workshop.store.create(
-            Schedule(
-                program_id=name,
-                marketplace_id="US",
-                kind=ScheduleKind.BATCH,
-                cron=cron,
-                time_zone="UTC",
-                due=workshop.now,
-            )
-        )
+        put_due(workshop, name, cron)
     clockwork = runner(workshop, Post())
     clockwork.tick()
     clockwork.stop()
