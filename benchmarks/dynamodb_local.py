@@ -17,14 +17,14 @@ from pathlib import Path
 from benchmarks.cache import CACHE
 from benchmarks.report import progress
 
-IN_MEMORY, ON_FILE = "DynamoDB Local, memory", "DynamoDB Local, file"
+NAMES = ON_FILE, IN_MEMORY = "DynamoDB Local, file", "DynamoDB Local, memory"
 VERSION = "3.3.1"
 # It names an SDK that is not whole in every mirror; a later one of the same major version is.
 SDK_VERSION = "2.54.15"
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 FETCH_TIMEOUT = 600
 MAIN = "software.amazon.dynamodb.services.local.main.ServerRunner"
-# A heap that it never has to grow.
+# A heap that it never has to grow, and the collector that took the least processor time for a request.
 JVM = ["-Xms1g", "-Xmx1g", "-XX:+UseParallelGC"]
 
 POM = f"""\
