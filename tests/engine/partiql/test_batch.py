@@ -37,6 +37,13 @@ def test_a_read_names_one_item_by_its_key(songs: Session, statement: str) -> Non
     assert songs.batch(statement)["Responses"] == [{"Error": {"Code": "ValidationError", "Message": NEEDS_KEY}}]
 
 
+def test_a_read_of_too_many_items_is_that_before_anything_else(songs: Session) -> None:
+    message = "Too many decomposed read operations for a given query."
+    artists = ", ".join(f"'{number}'" for number in range(51))
+    (response,) = songs.batch(f"SELECT * FROM music WHERE artist IN [{artists}]")["Responses"]
+    assert response == {"Error": {"Code": "ValidationError", "Message": message}}
+
+
 def test_a_failure_keeps_no_other_statement_from_running(run: Session) -> None:
     run("INSERT INTO plain VALUE {'id': 'there', 'n': 1}")
     answer = run.batch(

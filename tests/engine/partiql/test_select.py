@@ -392,6 +392,12 @@ def test_a_filter_on_another_attribute_does_not_let_ranges_overlap(songs: Sessio
     assert songs.invalid(text) == "Overlapping conditions with range keys are not supported in where clause"
 
 
+def test_the_values_that_two_lists_have_in_common_are_read_once(songs: Session) -> None:
+    for lists in (("'two', 'one'", "'two', 'four'"), ("'one', 'two'", "'four', 'two'")):
+        text = "SELECT song FROM music WHERE artist = 'A' AND song IN [{}] AND song IN [{}]".format(*lists)
+        assert songs.column(text) == ["two"]
+
+
 def test_a_range_of_nothing_overlaps_with_nothing(songs: Session) -> None:
     text = "SELECT song FROM music WHERE artist = 'A' AND (song > 'a' OR song = 'one' AND song = 'two')"
     assert songs.column(text) == ["four", "one", "three", "two"]

@@ -120,6 +120,8 @@ def key_and_conditions(table: Table, where: ConditionProgram | None, values: Val
 
 def single_read_key(table: Table, where: ConditionProgram | None, values: Values) -> Item | None:
     """The key that a WHERE clause consists of; None when it says less than that, or more."""
+    if where is not None and _pins(where.node, table.key, values):
+        _spread(where.node, table.key, values)  # raises when these are too many reads for any SELECT
     key: Item = {}
     for part in () if where is None else _conjuncts(where.node):
         if isinstance(part, In) and len(part.options) == 1:
