@@ -19,7 +19,9 @@ def is_expired(schema: Schema, item: Item, now: float) -> bool:
 
 def is_visible(schema: Schema, item: Item, now: float, key_is_known: bool = False) -> bool:
     """Whether an item is of the entity, and live."""
-    return not is_expired(schema, item, now) and schema.matches(item, key_is_known)
+    if schema.expiry is not None and is_expired(schema, item, now):
+        return False
+    return schema.matches(item, key_is_known)
 
 
 def visible(schema: Schema, items: list[Item], now: float, partition_is_known: bool = False) -> list[Item]:
