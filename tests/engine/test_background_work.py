@@ -56,9 +56,7 @@ def wake(engine: Engine, seconds: float = 0.0) -> None:
 def remember_token(engine: Engine, token: str, at: float) -> None:
     database = engine._database
     with database.storage.turn():
-        database.storage.write()(
-            "INSERT INTO tokens (token, fingerprint, at, response) VALUES (?, x'', ?, x'')", (token, at)
-        )
+        database.storage.write()("INSERT INTO tokens VALUES (?, x'', ?, x'', 0)", (token, at))
     engine.flush()
 
 

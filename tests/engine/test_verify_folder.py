@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tablewright.engine import Engine, database
+from tablewright.engine.storage.checksums import log_checksum, sealed
+from tablewright.engine.streams.shards import SELECT_RECORD
 from tablewright.engine.tables import index_backfill
 from tests.engine.table_requests import NEW_AND_OLD_IMAGES, attributes, index, key, on_demand
 
@@ -58,6 +60,19 @@ def damage(engine: Engine, *statements: str) -> None:
     engine.flush()
 
 
+def alter(engine: Engine, *statements: str) -> None:
+    """Change what is stored as a faulty engine would: with checksums that match."""
+    damage(engine, *statements)
+    storage, table = engine._storage, engine._database.tables["things"]
+    for row_id, size, item in storage.execute("SELECT id, size, item FROM items_1").fetchall():
+        storage.write()("UPDATE items_1 SET item = ? WHERE id = ?", (sealed(table.seed, size, item[:-4]), row_id))
+    for sequence, stream, at, kind, principal, _, *images in storage.execute(SELECT_RECORD).fetchall():
+        checksum = log_checksum(stream, at, kind, principal or "", *(image or b"" for image in images))
+        storage.write()("UPDATE log SET checksum = ? WHERE sequence = ?", (checksum, sequence))
+    engine.flush()
+    assert not any("checksum" in problem for problem in engine.verify().problems)
+
+
 def test_a_whole_folder_has_no_problems(engine: Engine) -> None:
     report = engine.verify()
     assert report.ok
@@ -86,9 +101,6 @@ def test_an_empty_engine_has_no_problems() -> None:
         ("INSERT INTO expiries_1 VALUES (5, 2)", "1 expiry entries belong to no item"),
         ("DELETE FROM items_1 WHERE id = 2", "an item is missing, but its last stream record is MODIFY"),
         ("DELETE FROM log WHERE sequence = (SELECT max(sequence) FROM log)", "differs from the item"),
-        ("UPDATE log SET kind = 'REMOVE' WHERE sequence = (SELECT max(sequence) FROM log)", "an item is there"),
-        ("UPDATE log SET kind = 'INSERT' WHERE kind = 'MODIFY'", "does not follow"),
-        ("UPDATE log SET old = new WHERE kind = 'MODIFY'", "differs from the new image before it"),
         ("DROP TABLE index_1_1", "the SQL table index_1_1 is missing"),
         ("DROP TABLE items_1", "the SQL table items_1 is missing"),
         ("CREATE TABLE items_2 (id INTEGER)", "the SQL table items_2 belongs to no table or backup"),
@@ -102,10 +114,25 @@ def test_damage_is_found(engine: Engine, statement: str, problem: str) -> None:
     assert any(problem in found for found in report.problems), report.problems
 
 
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE items_1 SET size = size + 1 WHERE id = 2", "item 2 has size"),
+        ("UPDATE log SET kind = 'REMOVE' WHERE sequence = (SELECT max(sequence) FROM log)", "an item is there"),
+        ("UPDATE log SET kind = 'INSERT' WHERE kind = 'MODIFY'", "does not follow"),
+        ("UPDATE log SET old = new WHERE kind = 'MODIFY'", "differs from the new image before it"),
+    ],
+)
+def test_records_that_contradict_each_other_are_found(engine: Engine, statement: str, problem: str) -> None:
+    alter(engine, statement)
+    problems = engine.verify().problems
+    assert any(problem in found for found in problems), problems
+
+
 def test_an_item_that_changed_without_a_stream_record_is_found(engine: Engine) -> None:
-    damage(
+    alter(
         engine,
-        "UPDATE items_1 SET item = replace(item, 'changed', 'altered') WHERE id = 2",
+        "UPDATE items_1 SET item = CAST(replace(item, 'changed', 'altered') AS BLOB) WHERE id = 2",
     )
     assert engine.verify().problems == ["things: the last stream record of an item differs from the item"]
 

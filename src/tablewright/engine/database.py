@@ -14,10 +14,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
+from zlib import crc32
 
 import orjson
 
 from tablewright.dynamo import AttributeValue, Item, ResourceNotFoundException, same_item
+from tablewright.engine.storage.checksums import (
+    NOT_COMPARABLE,
+    DamagedRecord,
+    check_record,
+    damaged,
+    history_checksum,
+    log_checksum,
+    record_checksum,
+    sealed,
+)
 from tablewright.engine.storage.group_commit import Storage
 from tablewright.engine.storage.key_encoding import row_id
 from tablewright.engine.tables.table_schema import Index, Table
@@ -27,8 +38,8 @@ _blob = bytearray
 
 # An empty principal or image is stored as NULL.
 _LOG = (
-    "INSERT INTO log (stream, at, kind, principal, item_key, old, new) "
-    "VALUES (?, ?, ?, nullif(?, ''), ?, nullif(?, x''), nullif(?, x''))"
+    "INSERT INTO log (stream, at, kind, principal, checksum, item_key, old, new) "
+    "VALUES (?, ?, ?, nullif(?, ''), ?, ?, nullif(?, x''), nullif(?, x''))"
 )
 
 # Expiry times beyond this (year 292 billion) cannot be stored, and never come.
@@ -49,6 +60,20 @@ class Row:
         if self._item is None:
             self._item = orjson.loads(self.data)
         return self._item
+
+
+def checked_row(table: Table, key: bytes, rowid: int, size: int, item: bytes) -> Row:
+    """The row that a key has, unless it is damaged."""
+    try:
+        if crc32(item, size) == table.whole_crc:
+            return Row(rowid, size, item[:-4])
+    except NOT_COMPARABLE:
+        pass
+    raise damaged_item(table, key)
+
+
+def damaged_item(table: Table, key: bytes) -> DamagedRecord:
+    return damaged(f"table {table.name}: the item with the key {table.key.shown(key)}")
 
 
 class Schedule(Protocol):
@@ -79,9 +104,10 @@ class Database:
 
     def load_tables(self) -> None:
         """Read the tables from storage: at the start, and after a rollback that may have undone a change to one."""
-        rows = self.storage.execute("SELECT number, definition FROM tables").fetchall()
+        rows = self.storage.execute("SELECT number, name, definition, checksum FROM tables").fetchall()
         self.tables = {}
-        for number, definition in rows:
+        for number, name, definition, checksum in rows:
+            check_record(f"the definition of table {name} ({number})", checksum, number, name, definition)
             table = Table(number=number, **orjson.loads(definition))
             self.tables[table.name] = table
 
@@ -89,6 +115,7 @@ class Database:
         """Store a table's definition, and use it from now on."""
         definition = {
             "description": table.description,
+            "seed": table.seed,
             "tags": table.tags,
             "time_to_live": table.time_to_live,
             "stream": table.stream,
@@ -97,10 +124,11 @@ class Database:
             "next_index": table.next_index,
             "index_numbers": table.index_numbers,
         }
+        columns = (table.number, table.name, orjson.dumps(definition))
         self.storage.write()(
-            "INSERT INTO tables (number, name, definition) VALUES (?, ?, ?) "
-            "ON CONFLICT (number) DO UPDATE SET definition = excluded.definition",
-            (table.number, table.name, orjson.dumps(definition)),
+            "INSERT INTO tables (number, name, definition, checksum) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (number) DO UPDATE SET definition = excluded.definition, checksum = excluded.checksum",
+            (*columns, record_checksum(*columns)),
         )
         self.tables[table.name] = table
 
@@ -113,21 +141,50 @@ class Database:
             raise ResourceNotFoundException("Requested resource not found")
         return table
 
+    # -- settings -----------------------------------------------------------------------------------------------
+
+    def setting(self, name: str) -> int | None:
+        """A number that the engine keeps for itself."""
+        found = self.storage.execute("SELECT value, checksum FROM settings WHERE name = ?", (name,)).fetchone()
+        if found is None:
+            return None
+        check_record(f"the setting {name!r}", found[1], name, found[0])
+        return int(found[0])
+
+    def save_setting(self, name: str, value: int) -> None:
+        self.storage.write()(
+            "INSERT OR REPLACE INTO settings (name, value, checksum) VALUES (?, ?, ?)",
+            (name, value, record_checksum(name, value)),
+        )
+
+    def forget_setting(self, name: str) -> None:
+        self.storage.write()("DELETE FROM settings WHERE name = ?", (name,))
+
     # -- items --------------------------------------------------------------------------------------------------
 
     def fetch(self, table: Table, key: bytes) -> Row | None:
         blob = _blob(key)
         found = self.storage.execute(table.select_row, (row_id(key), blob, blob)).fetchone()
-        return None if found is None else Row(*found)
+        if found is None:
+            return None
+        rowid, size, item = found
+        try:
+            # As ``checked_row`` does, without a call.
+            if crc32(item, size) == table.whole_crc:
+                return Row(rowid, size, item[:-4])
+        except NOT_COMPARABLE:
+            pass
+        raise damaged_item(table, key)
 
     def overwrite(self, table: Table, key: bytes, data: bytes, size: int) -> None:
         """Put an item without reading the one that it replaces; only while not ``table.needs_old_image``."""
         execute = self.storage.write()
-        if not execute(table.put_row, (row_id(key), _blob(key), size, _blob(data))).rowcount:
+        item = _blob(sealed(table.seed, size, data))
+        if not execute(table.put_row, (row_id(key), _blob(key), size, item)).rowcount:
             execute(
                 f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET size = excluded.size, item = excluded.item",
-                (key, size, data),
+                (key, size, item),
             )
 
     def change(
@@ -161,7 +218,7 @@ class Database:
             execute(table.delete_row, (rowid,))
         else:
             rowid = old.id
-            execute(table.update_row, (size, _blob(data), rowid))
+            execute(table.update_row, (size, _blob(sealed(table.seed, size, data)), rowid))
         if not table.needs_old_image:
             return
         if table.recovery_days is not None:
@@ -177,8 +234,9 @@ class Database:
         """Insert a row under the rowid that its key gives, or another where that one is taken; gives the rowid."""
         execute = self.storage.execute
         rowid = row_id(key)
-        if not execute(table.insert_row, (rowid, _blob(key), size, _blob(data))).rowcount:
-            displaced = execute(f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?)", (key, size, data))
+        item = _blob(sealed(table.seed, size, data))
+        if not execute(table.insert_row, (rowid, _blob(key), size, item)).rowcount:
+            displaced = execute(f"INSERT INTO {table.rows} (key, size, item) VALUES (?, ?, ?)", (key, size, item))
             assert displaced.lastrowid is not None
             rowid = displaced.lastrowid
         return rowid
@@ -208,8 +266,11 @@ class Database:
     def _record_history(self, table: Table, key: bytes, rowid: int, old: Row | None, at: float | None) -> None:
         """Record in the history what a change replaced."""
         moment = self.clock() if at is None else at
-        size, data = (0, b"") if old is None else (old.size, old.data)
-        self.storage.execute(table.insert_history, (moment, rowid, _blob(key), size, _blob(data)))
+        size, item = 0, b""
+        if old is not None:
+            size, item = old.size, sealed(table.seed, old.size, old.data)
+        checksum = history_checksum(moment, rowid, key, size, item)
+        self.storage.execute(table.insert_history, (moment, rowid, _blob(key), size, checksum, _blob(item)))
 
     def _log(self, table: Table, old: Row | None, new: Item | None, data: bytes, principal: str) -> None:
         """Append a change to the stream's log; ``data`` is the new item as it is stored."""
@@ -220,8 +281,11 @@ class Database:
         before = old.data if old is not None and view in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES") else b""
         after = data if new is not None and view in ("NEW_IMAGE", "NEW_AND_OLD_IMAGES") else b""
         item_key = orjson.dumps(table.key_of(image))
+        assert table.stream is not None
+        at = self.clock()
+        checksum = log_checksum(table.stream, at, kind, principal, item_key, before, after)
         self.storage.execute(
-            _LOG, (table.stream, self.clock(), kind, principal, _blob(item_key), _blob(before), _blob(after))
+            _LOG, (table.stream, at, kind, principal, checksum, _blob(item_key), _blob(before), _blob(after))
         )
 
 

@@ -13,6 +13,7 @@ between other requests, and ``execute`` at once.
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import sqlite3
@@ -31,15 +32,25 @@ from tablewright.engine.metering import open_meter_log
 from tablewright.engine.operations import HANDLERS
 from tablewright.engine.requests import check_request
 from tablewright.engine.slices import Outcome, Steps, Unfinished, refusal
+from tablewright.engine.storage.checksums import DamagedRecord
 from tablewright.engine.storage.data_folder import DamagedError, resolve_folder
 from tablewright.engine.storage.group_commit import Commit, Storage, Turn
-from tablewright.engine.verify_folder import VerifyReport, verify
+from tablewright.engine.verify_folder import VerifyReport, definition_problems, verify
+
+_log = logging.getLogger("tablewright.engine")
 
 # In memory, a task yields to the event loop after so many writes.
 _IN_A_ROW = 64
 # Iterations of the event loop: a request may take two from its arrival to its write; nobody waits for more than 16.
 _QUIET_ITERATIONS = 2
 _MAX_ITERATIONS = 16
+
+
+def _check_definitions(db: Database) -> None:
+    with db.storage.turn():
+        problems = definition_problems(db)
+    if problems:
+        raise ValueError("; ".join(problems[:3]))
 
 
 class Engine:
@@ -57,12 +68,15 @@ class Engine:
         try:
             self._database = Database(self._storage, clock, entropy, region, account)
             self._storage.on_rollback = self._database.load_tables
+            if folder is not None:
+                _check_definitions(self._database)
             self._background = BackgroundWork(self._database)
             self._background.start()
         except (InternalServerError, sqlite3.Error, ValueError, LookupError, TypeError, AttributeError) as error:
             self._storage.close()
+            reason = error.what if isinstance(error, DamagedRecord) else error.__cause__ or error
             raise DamagedError(
-                f"the data folder {folder} is damaged: its tables cannot be read ({error.__cause__ or error}); "
+                f"the data folder {folder} is damaged: its tables cannot be read ({reason}); "
                 "restore a copy of it, or choose another folder"
             ) from error
         except BaseException:
@@ -196,6 +210,9 @@ class Engine:
                     unfinished = Unfinished(self._storage, operation, cast(Steps, given))
                     response = unfinished.advance()
         except DynamoError as error:
+            if isinstance(error.__cause__, sqlite3.Error):
+                name, key = request.get("TableName"), request.get("Key")
+                _log.error("%s failed (table %s, key %s): %s", operation, name, key, error.__cause__)
             raise refusal(operation, error, turn, request) from error.__cause__
         return unfinished.paused(turn) if response is None else (orjson.dumps(response), turn.commit)
 

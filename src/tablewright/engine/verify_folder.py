@@ -1,28 +1,40 @@
-"""Verify: whether a data folder is consistent.
+"""Verify: whether a data folder is as it was written, and consistent.
 
-Everything that is stored twice is derived again from the items and compared: the key of each row and its size,
-the entries of every index, the expiry entries, and the stream, whose records must chain for each item (the old
-image is the new image before it) and end at the item as it is. The history of a table and the items of a backup must
-be readable under their keys, and the history must be one that can have led to the table. Entries are looked up one by
-one; for a stream the last image of each item is kept in memory, and for a history whether there was an item.
+Every record is compared with its checksum, and SQLite checks its own structures: between them, no byte that means
+anything is left out. Then everything that is stored twice is derived again from the items and compared: the key of
+each row and its size, the entries of every index, the expiry entries, and the stream, whose records must chain for
+each item (the old image is the new image before it) and end at the item as it is. The history of a table and the items
+of a backup must be readable under their keys, and the history must be one that can have led to the table. Entries are
+looked up one by one; for a stream the last image of each item is kept in memory, and for a history whether there was
+an item.
+
+``verify`` does not stop at what it finds and never raises because of it. ``definition_problems`` is the part that is done
+whenever a folder is opened.
 """
 
 from __future__ import annotations
 
-import re
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
 from tablewright.dynamo import Item, item_size, same_item
 from tablewright.engine.backups.on_demand import Backup, all_backups
-from tablewright.engine.database import Database, Row, expiry
+from tablewright.engine.backups.point_in_time import checked_change
+from tablewright.engine.database import Database, checked_row, expiry
+from tablewright.engine.storage import sql_schema
+from tablewright.engine.storage.checksums import DamagedRecord, check_record
+from tablewright.engine.streams.shards import SELECT_RECORD, all_streams, checked_record, last_number
 from tablewright.engine.tables.table_schema import Index, Table
 from tablewright.engine.ttl.time_to_live import is_complete
 
 _MAX_PROBLEMS = 100
-_ROWS = re.compile(r"(items|index|expiries|history|backup)_[\d_]+")
+# What reading a record raises when it is damaged in a way that nobody foresaw.
+_UNREADABLE = (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 
 @dataclass(slots=True)
@@ -46,76 +58,187 @@ class VerifyReport:
         if len(self.problems) < _MAX_PROBLEMS:
             self.problems.append(problem)
 
+    @contextmanager
+    def finding(self, what: str) -> Iterator[None]:
+        """Go on behind the block when something in it cannot be read."""
+        try:
+            yield
+        except DamagedRecord as error:
+            self.found(f"{error.what} does not match its checksum")
+        except sqlite3.Error as error:
+            self.found(f"SQLite: {error} ({what})")
+        except _UNREADABLE as error:
+            self.found(f"{what} cannot be read: {type(error).__name__}: {error}")
+
 
 def verify(db: Database) -> VerifyReport:
     report = VerifyReport()
-    try:
-        _verify(db, report)
-    except sqlite3.Error as error:
-        report.found(f"SQLite: {error}")
-    return report
-
-
-def _verify(db: Database, report: VerifyReport) -> None:
-    for (finding,) in db.storage.execute("PRAGMA integrity_check"):
-        if finding != "ok":
-            report.found(f"SQLite: {finding}")
-    # Also those that are due to be deleted.
-    backups = all_backups(db, expired=True)
-    missing = _missing_rows(db, backups, report)
+    with report.finding("the structure of the database"):
+        for (finding,) in db.storage.execute("PRAGMA integrity_check"):
+            if finding != "ok":
+                report.found(f"SQLite: {finding}")
+    backups: list[Backup] = []
+    with report.finding("the backups"):
+        # Also those that are due to be deleted.
+        backups = all_backups(db, expired=True)
+    missing: set[str] = set()
+    with report.finding("the schema"):
+        for problem in (*definition_problems(db), *_schema_problems(db)):
+            report.found(problem)
+        missing = _missing_rows(db, backups)
+    for check in (_verify_tables, _verify_settings, _verify_tokens, _verify_streams):
+        with report.finding(check.__name__.removeprefix("_verify_")):
+            check(db, report)
     for table in db.tables.values():
         report.tables += 1
-        if not missing.isdisjoint(_rows_of(table)):
-            continue
-        _verify_items(db, table, report)
-        if table.stream is not None:
-            _verify_stream(db, table, table.stream, report)
-        if table.recovery_days is not None:
-            _verify_history(db, table, report)
+        if missing.isdisjoint(_rows_of(table)):
+            for verify_part in (_verify_items, _verify_stream, _verify_history):
+                with report.finding(f"table {table.name}"):
+                    verify_part(db, table, report)
     for backup in backups:
         report.backups += 1
         if backup.rows not in missing:
-            _verify_backup(db, backup, report)
+            with report.finding(f"backup {backup.arn}"):
+                _verify_backup(db, backup, report)
+    return report
+
+
+# -- the schema ----------------------------------------------------------------------------------------------
+
+
+def definition_problems(db: Database) -> list[str]:
+    """SQL tables that SQLite takes for other ones than were created, and numbers that would be assigned twice."""
+    expected = _expected_tables(db)
+    there = _definitions(db)
+    problems = [
+        f"the SQL table {name} has another definition than it was created with"
+        for name in sorted(expected.keys() & there.keys())
+        if there[name] not in expected[name]
+    ]
+    return problems or _log_problems(db)
+
+
+def _schema_problems(db: Database) -> list[str]:
+    """SQL tables that are missing, and those that should not be there."""
+    expected = _expected_tables(db).keys()
+    there = _definitions(db).keys()
+    missing = [f"the SQL table {name} is missing" for name in sorted(expected - there)]
+    return missing + [f"the SQL table {name} belongs to no table or backup" for name in sorted(there - expected)]
+
+
+def _definitions(db: Database) -> dict[str, str]:
+    """What SQLite keeps of the statements that created its tables and indexes."""
+    return dict(db.storage.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall())
+
+
+def _expected_tables(db: Database) -> dict[str, tuple[str, ...]]:
+    expected: dict[str, tuple[str, ...]] = {"sqlite_sequence": (sql_schema.SEQUENCE,)}
+    for statement in sql_schema.SCHEMA:
+        expected[statement.split()[2]] = (statement,)
+    for table in db.tables.values():
+        for rows, statement in _sql_tables(table):
+            expected[rows] = (statement,)
+    for (number,) in db.storage.execute("SELECT number FROM backups"):
+        name = f"backup_{number}"
+        # One of a deleted table is the table's own.
+        expected[name] = (sql_schema.backup_table(name), sql_schema.items_table(f'"{name}"'))
+    return expected
+
+
+def _log_problems(db: Database) -> list[str]:
+    """Numbers of the log must not be assigned twice: records below the start of a shard would never be read."""
+    counters = db.storage.execute("SELECT name, seq FROM sqlite_sequence").fetchall()
+    if any(name != "log" or not isinstance(last, int) for name, last in counters) or len(counters) > 1:
+        return ["the counter of the log is damaged"]
+    taken = [number for (number,) in db.storage.execute("SELECT coalesce(max(sequence), 0) FROM log")]
+    # One that is damaged is refused when it is read, and does not keep the rest from being used.
+    with suppress(DamagedRecord):
+        for stream in all_streams(db):
+            taken.append(stream.trimmed)
+            for shard in stream.shards:
+                taken += [shard.start, shard.end or 0]
+    return ["the counter of the log is behind its records"] if last_number(db) < max(taken) else []
+
+
+def _sql_tables(table: Table) -> Iterator[tuple[str, str]]:
+    yield table.rows, sql_schema.items_table(table.rows)
+    for index in table.indexes.values():
+        yield index.rows, sql_schema.index_table(index.rows)
+    if table.time_to_live is not None:
+        yield table.expiries, sql_schema.expiries_table(table.expiries)
+    if table.recovery_days is not None:
+        yield table.history, sql_schema.history_table(table.history)
 
 
 def _rows_of(table: Table) -> list[str]:
     """The SQL tables that a table has."""
-    rows = [table.rows, *(index.rows for index in table.indexes.values())]
-    if table.time_to_live is not None:
-        rows.append(table.expiries)
-    if table.recovery_days is not None:
-        rows.append(table.history)
-    return rows
+    return [rows for rows, _ in _sql_tables(table)]
 
 
-def _missing_rows(db: Database, backups: list[Backup], report: VerifyReport) -> set[str]:
-    """The SQL tables that are missing; one that should not be there is a problem as well."""
-    there = {
-        name
-        for (name,) in db.storage.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        if _ROWS.fullmatch(name)
-    }
+def _missing_rows(db: Database, backups: list[Backup]) -> set[str]:
+    there = {name for (name,) in db.storage.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     expected = {rows for table in db.tables.values() for rows in _rows_of(table)}
-    expected |= {backup.rows for backup in backups}
-    for name in sorted(expected - there):
-        report.found(f"the SQL table {name} is missing")
-    for name in sorted(there - expected):
-        report.found(f"the SQL table {name} belongs to no table or backup")
-    return expected - there
+    return (expected | {backup.rows for backup in backups}) - there
+
+
+# -- what belongs to the folder ------------------------------------------------------------------------------
+
+
+def _verify_tables(db: Database, report: VerifyReport) -> None:
+    for number, name, definition, checksum in db.storage.execute(
+        "SELECT number, name, definition, checksum FROM tables"
+    ):
+        with report.finding(f"the definition of table {name}"):
+            check_record(f"the definition of table {name}", checksum, number, name, definition)
+
+
+def _verify_settings(db: Database, report: VerifyReport) -> None:
+    for name, value, checksum in db.storage.execute("SELECT name, value, checksum FROM settings"):
+        with report.finding(f"the setting {name!r}"):
+            check_record(f"the setting {name!r}", checksum, name, value)
+
+
+def _verify_tokens(db: Database, report: VerifyReport) -> None:
+    for *columns, checksum in db.storage.execute("SELECT token, fingerprint, at, response, checksum FROM tokens"):
+        with report.finding(f"the idempotency token {columns[0]!r}"):
+            check_record(f"the idempotency token {columns[0]!r}", checksum, *columns)
+
+
+def _verify_streams(db: Database, report: VerifyReport) -> None:
+    """Their definitions, and the records of those that have no table any more; the others follow with their table."""
+    of_tables = {table.stream for table in db.tables.values()}
+    for stream in all_streams(db):
+        if stream.number not in of_tables:
+            for _ in _records(db, stream.number, report):
+                pass
+
+
+def _records(db: Database, stream: int, report: VerifyReport) -> Iterator[Any]:
+    """The records of a stream that can be read."""
+    for row in db.storage.execute(f"{SELECT_RECORD} WHERE stream = ? ORDER BY sequence", (stream,)):
+        report.stream_records += 1
+        with report.finding(f"stream record {row[0]}"):
+            yield checked_record(*row)
+
+
+# -- tables --------------------------------------------------------------------------------------------------
 
 
 def _verify_items(db: Database, table: Table, report: VerifyReport) -> None:
     execute = db.storage.execute
     expected = dict.fromkeys(table.indexes, 0)
     expiring = 0
-    for row_id, key, size, data in execute(f"SELECT id, key, size, item FROM {table.rows}"):
+    rows = execute(f"SELECT key, id, size, item FROM {table.rows}")
+    for key, row_id, size, data in rows:
         report.items += 1
+        with report.finding(f"{table.name}: item {row_id}"):
+            checked_row(table, key, row_id, size, data)
         item = _verify_item(table, f"{table.name}: item {row_id}", key, size, data, report)
         if item is None:
             continue
         for index in table.indexes.values():
             if index.holds(item):
-                expected[index.name] += _verify_entry(db, table, index, Row(row_id, size, data), key, report)
+                expected[index.name] += _verify_entry(db, table, index, item, row_id, key, report)
         if table.time_to_live is not None:
             at = expiry(item, table.time_to_live)
             if at is not None:
@@ -134,29 +257,31 @@ def _verify_items(db: Database, table: Table, report: VerifyReport) -> None:
 def _verify_item(table: Table, what: str, key: bytes, size: int, data: bytes, report: VerifyReport) -> Item | None:
     """The item in a row, when it can be read."""
     try:
-        item: Item = orjson.loads(data)
-        own_key = table.row_key(item)
-    except (ValueError, LookupError, TypeError, AttributeError):
+        item: Item = orjson.loads(data[:-4])
+        own_key, own_size = table.row_key(item), item_size(item)
+    except _UNREADABLE:
         report.found(f"{what} cannot be read")
         return None
     if own_key != key:
         report.found(f"{what} is stored under another key than its own")
-    if item_size(item) != size:
-        report.found(f"{what} has size {item_size(item)}, but the recorded size is {size}")
+    if own_size != size:
+        report.found(f"{what} has size {own_size}, but the recorded size is {size}")
     return item
 
 
-def _verify_entry(db: Database, table: Table, index: Index, row: Row, key: bytes, report: VerifyReport) -> int:
+def _verify_entry(
+    db: Database, table: Table, index: Index, item: Item, row_id: int, key: bytes, report: VerifyReport
+) -> int:
     """1 if the item has its entry; an index that is still being filled may lack it."""
     entry = db.storage.execute(
-        f"SELECT id FROM {index.rows} WHERE key = ?", (table.index_key(index, row.item, key),)
+        f"SELECT id FROM {index.rows} WHERE key = ?", (table.index_key(index, item, key),)
     ).fetchone()
     if entry is None:
         if index.queryable and not table.is_being_restored:
-            report.found(f"{table.name}.{index.name}: item {row.id} has no entry")
+            report.found(f"{table.name}.{index.name}: item {row_id} has no entry")
         return 0
-    if entry[0] != row.id:
-        report.found(f"{table.name}.{index.name}: the entry of item {row.id} points to {entry[0]}")
+    if entry[0] != row_id:
+        report.found(f"{table.name}.{index.name}: the entry of item {row_id} points to {entry[0]}")
     return 1
 
 
@@ -169,40 +294,48 @@ def _verify_expiry(db: Database, table: Table, row_id: int, at: int, report: Ver
     return 1
 
 
-def _verify_stream(db: Database, table: Table, stream: int, report: VerifyReport) -> None:
+def _verify_stream(db: Database, table: Table, report: VerifyReport) -> None:
+    if table.stream is None:
+        return
     view = table.view_type
     latest: dict[bytes, tuple[str, bytes | None]] = {}
-    records = db.storage.execute(
-        "SELECT sequence, kind, item_key, old, new FROM log WHERE stream = ? ORDER BY sequence", (stream,)
-    )
-    for sequence, kind, item_key, old, new in records:
-        report.stream_records += 1
-        before = latest.get(item_key)
+    for record in _records(db, table.stream, report):
+        before = latest.get(record.item_key)
         if before is not None:
             there = before[0] != "REMOVE"
-            if there != (kind != "INSERT"):
-                report.found(f"{table.name}: stream record {sequence} ({kind}) does not follow {before[0]}")
-            elif view == "NEW_AND_OLD_IMAGES" and kind != "INSERT" and not _same(before[1], old):
+            if there != (record.kind != "INSERT"):
                 report.found(
-                    f"{table.name}: the old image of stream record {sequence} differs from the new image before it"
+                    f"{table.name}: stream record {record.sequence} ({record.kind}) does not follow {before[0]}"
                 )
-        latest[item_key] = (kind, new)
+            elif view == "NEW_AND_OLD_IMAGES" and record.kind != "INSERT" and not _same(before[1], record.old):
+                report.found(
+                    f"{table.name}: the old image of stream record {record.sequence} differs from the new image "
+                    "before it"
+                )
+        latest[record.item_key] = (record.kind, record.new)
     for item_key, (kind, new) in latest.items():
-        row = db.fetch(table, table.row_key(orjson.loads(item_key)))
-        if (row is None) != (kind == "REMOVE"):
-            state = "missing" if row is None else "there"
-            report.found(f"{table.name}: an item is {state}, but its last stream record is {kind}")
-        elif row is not None and new is not None and not _same(new, row.data):
-            report.found(f"{table.name}: the last stream record of an item differs from the item")
+        with report.finding(f"{table.name}: the item {item_key!r}"):
+            row = db.fetch(table, table.row_key(orjson.loads(item_key)))
+            if (row is None) != (kind == "REMOVE"):
+                state = "missing" if row is None else "there"
+                report.found(f"{table.name}: an item is {state}, but its last stream record is {kind}")
+            elif row is not None and new is not None and not _same(new, row.data):
+                report.found(f"{table.name}: the last stream record of an item differs from the item")
 
 
 def _verify_history(db: Database, table: Table, report: VerifyReport) -> None:
     """What changes have replaced. Whether a change left an item must match what the next change found."""
+    if table.recovery_days is None:
+        return
     # For each key, whether the last change found an item there.
     found: dict[bytes, bool] = {}
-    changes = db.storage.execute(f"SELECT sequence, key, size, item FROM {table.history} ORDER BY sequence")
-    for sequence, key, size, data in changes:
+    for row in db.storage.execute(
+        f"SELECT sequence, at, id, key, size, checksum, item FROM {table.history} ORDER BY sequence"
+    ):
         report.history_records += 1
+        sequence, key, size, data = row[0], row[3], row[4], row[6]
+        with report.finding(f"{table.name}: change {sequence}"):
+            checked_change(table, *row)
         if data is not None:
             _verify_item(table, f"{table.name}: what change {sequence} replaced", key, size, data, report)
         elif found.get(key) is False:
@@ -210,8 +343,9 @@ def _verify_history(db: Database, table: Table, report: VerifyReport) -> None:
             report.found(f"{table.name}: change {sequence} found no item, but the change before it had left one")
         found[key] = data is not None
     for key, there_before in found.items():
-        if not there_before and db.fetch(table, key) is None:
-            report.found(f"{table.name}: an item is missing, but its last change created it")
+        with report.finding(f"{table.name}: the item with the key {table.key.shown(key)}"):
+            if not there_before and db.fetch(table, key) is None:
+                report.found(f"{table.name}: an item is missing, but its last change created it")
 
 
 def _verify_backup(db: Database, backup: Backup, report: VerifyReport) -> None:
@@ -219,6 +353,7 @@ def _verify_backup(db: Database, backup: Backup, report: VerifyReport) -> None:
     table = Table(
         number=0,
         description=backup.description,
+        seed=backup.seed,
         index_numbers={
             index["IndexName"]: number
             for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
@@ -226,8 +361,11 @@ def _verify_backup(db: Database, backup: Backup, report: VerifyReport) -> None:
         },
     )
     items = 0
-    for row_id, key, size, data in db.storage.execute(f"SELECT id, key, size, item FROM {backup.rows}"):
+    rows = db.storage.execute(f"SELECT key, id, size, item FROM {backup.rows}")
+    for key, row_id, size, data in rows:
         items += 1
+        with report.finding(f"{name}: item {row_id}"):
+            checked_row(table, key, row_id, size, data)
         _verify_item(table, f"{name}: item {row_id}", key, size, data, report)
     if items != backup.items:
         report.found(f"{name}: has {items} items, but the recorded number is {backup.items}")

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from tablewright.dynamo import canonical_number
 from tablewright.engine.storage.key_encoding import (
     after,
+    key_values,
     number_bytes,
+    number_text,
     partition_bytes,
     scalar_bytes,
     segment_bounds,
@@ -35,6 +37,17 @@ def test_numbers_sort_as_numbers(one: str, other: str) -> None:
     expected = (Decimal(one) > Decimal(other)) - (Decimal(one) < Decimal(other))
     left, right = sort_bytes(number_bytes(one)), sort_bytes(number_bytes(other))
     assert (left > right) - (left < right) == expected
+
+
+@given(numbers)
+def test_a_number_can_be_read_from_its_bytes(number: str) -> None:
+    assert Decimal(number_text(number_bytes(number))) == Decimal(number)
+
+
+@given(st.binary(max_size=8), st.lists(st.binary(max_size=8), max_size=2))
+def test_the_values_of_a_key_can_be_read_from_it(partition: bytes, sort: list[bytes]) -> None:
+    key = partition_bytes([partition]) + b"".join(map(sort_bytes, sort)) + b"what follows"
+    assert key_values(key, 1, len(sort)) == [partition, *sort]
 
 
 def test_the_ends_of_the_number_range_sort() -> None:

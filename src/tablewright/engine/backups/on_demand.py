@@ -19,6 +19,8 @@ import orjson
 from tablewright.dynamo import BackupNotFoundException, ValidationException
 from tablewright.engine.backups.point_in_time import check_backups_available
 from tablewright.engine.database import Database
+from tablewright.engine.storage import sql_schema
+from tablewright.engine.storage.checksums import check_record, record_checksum
 from tablewright.engine.tables.table_description import billing_mode, current_description, moment
 from tablewright.engine.tables.table_lookup import check_region_and_account, find_backup_source, table_name
 from tablewright.engine.tables.table_schema import Table
@@ -28,7 +30,7 @@ SYSTEM_BACKUP_SECONDS = 35 * 24 * 3600.0
 _PAGE = 100
 _EXPIRY_INTERVAL = 3600.0
 _ARN = re.compile(r"arn:[a-z-]+:dynamodb:[\w-]*:\d*:table/[\w.-]{3,255}/backup/(\d{14}-[0-9a-f]{8})", re.ASCII)
-_SELECT = "SELECT number, expires, definition FROM backups"
+_SELECT = "SELECT number, arn, expires, definition, checksum FROM backups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Backup:
     description: dict[str, Any]
     items: int
     time_to_live: str | None
+    # Where the checksums of its items start.
+    seed: int
 
     @property
     def arn(self) -> str:
@@ -69,7 +73,7 @@ def create_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     description = current_description(db, table)
     number = _next_number(db)
     execute = db.storage.write()
-    _create_rows(db, number)
+    execute(sql_schema.backup_table(f"backup_{number}"))
     copied = execute(f"INSERT INTO backup_{number} SELECT * FROM {table.rows}").rowcount
     backup = _save(db, number, table, description, copied, request["BackupName"], None)
     return {"BackupDetails": {**backup.details, "BackupStatus": "CREATING"}}
@@ -144,7 +148,7 @@ def forget_expired(db: Database) -> float | None:
     found = db.storage.execute(f"{_SELECT} WHERE expires IS NOT NULL ORDER BY expires LIMIT 1").fetchone()
     if found is None:
         return None
-    if found[1] > db.clock():
+    if found[2] > db.clock():
         return _EXPIRY_INTERVAL
     _forget(db, _backup(*found))
     return 0.0
@@ -176,14 +180,6 @@ def _next_number(db: Database) -> int:
     return int(db.storage.execute("SELECT coalesce(max(number), 0) + 1 FROM backups").fetchone()[0])
 
 
-def _create_rows(db: Database, number: int) -> None:
-    """The columns are those of a table's rows, in their order, so that SQLite copies rows without decoding them."""
-    db.storage.write()(
-        f"CREATE TABLE backup_{number} "
-        "(id INTEGER PRIMARY KEY, key BLOB NOT NULL, size INTEGER NOT NULL, item BLOB NOT NULL)"
-    )
-
-
 def _save(
     db: Database,
     number: int,
@@ -195,7 +191,7 @@ def _save(
 ) -> Backup:
     """``kept``: for how many seconds; None for a backup that is there until it is deleted."""
     created = moment(db)
-    expires = None if kept is None else created + kept
+    expires = None if kept is None else float(created + kept)
     details = {
         "BackupArn": _new_arn(db, table, created),
         "BackupName": name,
@@ -206,21 +202,24 @@ def _save(
     }
     if expires is not None:
         details["BackupExpiryDateTime"] = expires
-    backup = Backup(number, details, description, items, table.time_to_live)
+    backup = Backup(number, details, description, items, table.time_to_live, table.seed)
     definition = {
         "details": details,
         "description": description,
         "items": items,
         "time_to_live": table.time_to_live,
+        "seed": table.seed,
     }
+    columns = (number, backup.arn, expires, orjson.dumps(definition))
     db.storage.write()(
-        "INSERT INTO backups (number, arn, expires, definition) VALUES (?, ?, ?, ?)",
-        (number, backup.arn, expires, orjson.dumps(definition)),
+        "INSERT INTO backups (number, arn, expires, definition, checksum) VALUES (?, ?, ?, ?, ?)",
+        (*columns, record_checksum(*columns)),
     )
     return backup
 
 
-def _backup(number: int, expires: float | None, definition: bytes) -> Backup:
+def _backup(number: int, arn: str, expires: float | None, definition: bytes, checksum: int) -> Backup:
+    check_record(f"the definition of backup {arn}", checksum, number, arn, expires, definition)
     return Backup(number=number, **orjson.loads(definition))
 
 

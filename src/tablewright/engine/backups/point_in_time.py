@@ -15,12 +15,15 @@ the recovery period is deleted in the background, and all of it when recovery is
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, floor
 from typing import Any, NamedTuple
 
 from tablewright.dynamo import ContinuousBackupsUnavailableException
-from tablewright.engine.database import Database
+from tablewright.engine.database import Database, Row, checked_row
+from tablewright.engine.storage import sql_schema
+from tablewright.engine.storage.checksums import NOT_COMPARABLE, DamagedRecord, damaged, history_checksum
 from tablewright.engine.tables.table_lookup import find_backup_source
 from tablewright.engine.tables.table_schema import Table
 
@@ -28,6 +31,16 @@ _DEFAULT_DAYS = 35
 _DAY = 24 * 3600.0
 _TRIM_INTERVAL = 3600.0
 _TRIMMED_AT_ONCE = 500
+_MOST = 2**63 - 1
+
+
+class Replaced(NamedTuple):
+    """A change of the history: the item that it replaced, None where there was none."""
+
+    sequence: int
+    at: float
+    key: bytes
+    row: Row | None
 
 
 class Window(NamedTuple):
@@ -47,10 +60,7 @@ def update_continuous_backups(db: Database, request: dict[str, Any]) -> dict[str
             forget_history(db, table)
             db.save_table(replace(table, recovery_days=None, recovery_begins=0.0))
     elif table.recovery_days is None:
-        db.storage.write()(
-            f"CREATE TABLE {table.history} (sequence INTEGER PRIMARY KEY, at REAL NOT NULL, id INTEGER NOT NULL, "
-            "key BLOB NOT NULL, size INTEGER NOT NULL, item BLOB)"
-        )
+        db.storage.write()(sql_schema.history_table(table.history))
         # Most clients can request whole seconds only: one that requests this very second gets it.
         db.save_table(replace(table, recovery_days=days, recovery_begins=float(floor(db.clock()))))
         db.on_schedule()
@@ -106,20 +116,46 @@ def copy_state(db: Database, table: Table, time: float | None, rows: str) -> Non
     """
     execute = db.storage.write()
     if time is None:
-        execute(f"INSERT INTO {rows} (id, key, size, item) SELECT id, key, size, item FROM {table.rows}")
+        execute(f"INSERT INTO {rows} SELECT * FROM {table.rows}")
         return
     found = execute(
         f"SELECT sequence FROM {table.history} WHERE at <= ? ORDER BY sequence DESC LIMIT 1", (time,)
     ).fetchone()
     last = 0 if found is None else int(found[0])
+    for _ in history(db, table, last):
+        pass  # every one of them is checked: their times and images decide what is restored
     execute(
         f"INSERT INTO {rows} (id, key, size, item) "
         f"SELECT id, key, size, item FROM {table.rows} "
         f"WHERE key NOT IN (SELECT key FROM {table.history} WHERE sequence > ?) "
-        f"UNION ALL SELECT id, key, size, item FROM {table.history} WHERE item IS NOT NULL AND sequence IN "
+        f"UNION ALL SELECT id, key, size, item FROM {table.history} "
+        "WHERE item IS NOT NULL AND sequence IN "
         f"(SELECT min(sequence) FROM {table.history} WHERE sequence > ? GROUP BY key)",
         (last, last),
     )
+
+
+def history(db: Database, table: Table, first: int = 0, last: int = _MOST) -> Iterator[Replaced]:
+    """The changes from one to another, in their order; raises at one that is damaged."""
+    for row in db.storage.execute(
+        f"SELECT sequence, at, id, key, size, checksum, item FROM {table.history} "
+        "WHERE sequence BETWEEN ? AND ? ORDER BY sequence",
+        (first, last),
+    ):
+        yield checked_change(table, *row)
+
+
+def checked_change(
+    table: Table, sequence: int, at: float, row_id: int, key: bytes, size: int, checksum: int, item: bytes | None
+) -> Replaced:
+    """A change that was selected with all its columns, unless it is damaged."""
+    try:
+        if history_checksum(at, row_id, key, size, item or b"") == checksum:
+            row = None if item is None else checked_row(table, key, row_id, size, item)
+            return Replaced(sequence, at, key, row)
+    except (*NOT_COMPARABLE, DamagedRecord):
+        pass
+    raise damaged(f"table {table.name}: change {sequence} in its history, of the key {table.key.shown(key)},")
 
 
 def forget_history(db: Database, table: Table) -> None:
@@ -146,6 +182,8 @@ def _trim(db: Database, table: Table) -> bool:
     if not old:
         return False
     last, at = old[-1]
+    for _ in history(db, table, last, last):
+        pass  # its time is as it was written
     db.storage.write()(f"DELETE FROM {table.history} WHERE sequence <= ?", (last,))
     # From that change on everything is known, and nothing before it.
     db.save_table(replace(table, recovery_begins=at))

@@ -51,8 +51,8 @@ def restore_table_from_backup(db: Database, request: dict[str, Any]) -> dict[str
         "SourceTableArn": backup.description["TableArn"],
         "RestoreDateTime": backup.created,
     }
-    table, response = _make(db, definition, summary)
-    db.storage.write()(f"INSERT INTO {table.rows} (id, key, size, item) SELECT * FROM {backup.rows}")
+    table, response = _make(db, definition, summary, backup.seed)
+    db.storage.write()(f"INSERT INTO {table.rows} SELECT * FROM {backup.rows}")
     index_backfill.begin_restore(db, table)
     return {"TableDescription": response}
 
@@ -62,15 +62,16 @@ def restore_table_to_point_in_time(db: Database, request: dict[str, Any]) -> dic
     definition = _definition(db, request, source.description)
     time = _time(db, source, request)
     then = point_in_time.window(db, source).latest if time is None else time
-    table, response = _make(db, definition, {"SourceTableArn": source.arn, "RestoreDateTime": round(then, 3)})
+    summary = {"SourceTableArn": source.arn, "RestoreDateTime": round(then, 3)}
+    table, response = _make(db, definition, summary, source.seed)
     point_in_time.copy_state(db, source, time, table.rows)
     index_backfill.begin_restore(db, table)
     return {"TableDescription": response}
 
 
-def _make(db: Database, definition: dict[str, Any], summary: dict[str, Any]) -> tuple[Table, dict[str, Any]]:
+def _make(db: Database, definition: dict[str, Any], summary: dict[str, Any], seed: int) -> tuple[Table, dict[str, Any]]:
     """Create the table to restore, still without items; gives it and the description for the response."""
-    table = make_table(db, definition)
+    table = make_table(db, definition, seed)
     description = {
         **table.description,
         "TableStatus": "CREATING",

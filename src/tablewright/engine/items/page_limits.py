@@ -7,7 +7,7 @@ follow from the sizes alone, and measures only once those reach the limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -27,7 +27,7 @@ class PageFill:
         self._bound = 0
         self._unmeasured: list[bytes | Item] = []
 
-    def take_all(self, total: int, items: list[bytes]) -> bool:
+    def take_all(self, total: int, items: Sequence[bytes]) -> bool:
         """Add some items, of so many bytes in total, if the page surely does not end with any of them."""
         bound = self._bound + page_size_bound(total, len(items))
         if bound >= MAX_PAGE_BYTES:

@@ -16,15 +16,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
+from zlib import crc32
 
 import orjson
 
 from tablewright.dynamo import AttributeValue, Item, item_size, read_units
 from tablewright.dynamo.expressions import ConditionProgram, ProjectionProgram
-from tablewright.engine.database import Database
+from tablewright.engine.database import Database, checked_row
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.page_limits import PageFill
 from tablewright.engine.slices import SLICE_BYTES, Sliced, slice_end
+from tablewright.engine.storage.checksums import NOT_COMPARABLE, DamagedRecord, damaged
 from tablewright.engine.tables.table_schema import Index, Key, Table
 
 # The rows that are fetched together: enough for most pages, and few enough where each has 400 KB.
@@ -76,13 +78,29 @@ class PageRead:
 class Page:
     """The items of one page, and what reading them took."""
 
-    items: list[Any] = field(default_factory=list)
+    # Items that had to be parsed, or the stored bytes of those that had not.
+    parsed: list[Item] = field(default_factory=list)
+    stored: list[bytes] = field(default_factory=list)
     scanned: int = 0
     # Bytes read from the source, and from the table behind a local index.
     size: int = 0
     base_sizes: list[int] = field(default_factory=list)
     is_full: bool = False
     last: Item | None = None
+
+    @property
+    def count(self) -> int:
+        return len(self.stored) or len(self.parsed)
+
+    @property
+    def items(self) -> list[Any]:
+        """What a serializer makes the items of."""
+        return list(map(orjson.Fragment, self.stored)) or self.parsed
+
+    @property
+    def document(self) -> Any:
+        """The same for all of them at once, which costs less."""
+        return orjson.Fragment(b"[%b]" % b",".join(self.stored)) if self.stored else self.parsed
 
 
 def read_page(db: Database, read: PageRead) -> Sliced[Page]:
@@ -91,13 +109,14 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
     index = source.index
     if index is None:
         columns, table = "size, item", source.table.rows
-        key = "key"
+        key = row_key = "key"
     else:
         columns, table = (
+            # Where an entry points to no row, its columns are NULL.
             "row.size, row.item",
-            f"{index.rows} AS entry JOIN {source.table.rows} AS row ON row.id = entry.id",
+            f"{index.rows} AS entry LEFT JOIN {source.table.rows} AS row ON row.id = entry.id",
         )
-        key = "entry.key"
+        key, row_key = "entry.key", "row.key"
     order = "ASC" if read.forward else "DESC"
     page = Page()
     is_whole = index is None or index.projected is None
@@ -106,11 +125,14 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
     low, high = read.low, read.high
     while True:
         upper = "" if high is None else f" AND {key} < ?"
-        rows = db.storage.execute(
-            f"SELECT {columns} FROM {table} WHERE {key} >= ?{upper} ORDER BY {key} {order}",
-            (low,) if high is None else (low, high),
-        )
-        last = take(rows, read, page, fill, slice_end())
+        selected = f"{columns} FROM {table} WHERE {key} >= ?{upper} ORDER BY {key} {order}"
+        parameters = (low,) if high is None else (low, high)
+        rows = db.storage.execute(f"SELECT {selected}", parameters)
+        try:
+            last = take(rows, read, page, fill, slice_end())
+        except _NotWhole:
+            rows.close()
+            raise _damage(source, db.storage.execute(f"SELECT {key}, {row_key}, {selected}", parameters)) from None
         rows.close()
         if last is None:
             return page
@@ -125,27 +147,57 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
             high = source.position(item)
 
 
+class _NotWhole(Exception):
+    """One of the rows is damaged."""
+
+
+def _checked(whole_crc: int, rows: list[tuple[Any, ...]]) -> tuple[tuple[int, ...], list[bytes]]:
+    """The sizes and contents of rows, unless one of them is damaged."""
+    sizes, items = zip(*rows, strict=True)
+    try:
+        crcs = set(map(crc32, items, sizes))
+    except NOT_COMPARABLE:
+        raise _NotWhole from None
+    if crcs != {whole_crc}:
+        raise _NotWhole
+    return sizes, [item[:-4] for item in items]
+
+
+def _damage(source: Source, rows: sqlite3.Cursor) -> DamagedRecord:
+    """What is wrong with the first row that is damaged, read once more with its key."""
+    table, index = source.table, source.index
+    for key, row_key, size, item in rows:
+        if index is not None and row_key is None:
+            where = f"{index.key.shown(key)} of index {index.name}"
+            return damaged(f"table {table.name}: the entry {where} points to no item, and")
+        try:
+            checked_row(table, row_key, 0, size, item)
+        except DamagedRecord as error:
+            return error
+    return damaged(f"table {table.name}: an item that was read a moment ago")
+
+
 def _take_stored(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill, until: float) -> bytes | None:
     """Fill a page with stored bytes; gives those of the item that page or slice end with, or None at the end."""
-    items, limit = page.items, read.limit
+    items, limit, whole_crc = page.stored, read.limit, read.source.table.whole_crc
     while some := rows.fetchmany(_FETCHED_AT_ONCE if limit is None else min(_FETCHED_AT_ONCE, limit - len(items))):
-        total = sum([size for size, _ in some])
-        contents = [data for _, data in some]
+        sizes, contents = _checked(whole_crc, some)
+        total = sum(sizes)
         if fill.take_all(total, contents):
             page.size += total
-            items += map(orjson.Fragment, contents)
+            items += contents
         else:
-            for size, data in some:
+            for size, data in zip(sizes, contents, strict=True):
                 page.size += size
-                items.append(orjson.Fragment(data))
+                items.append(data)
                 if fill.add(size, data):
                     page.scanned, page.is_full = len(items), True
-                    return data  # type: ignore[no-any-return]
+                    return data
         if len(items) == limit:
             page.scanned, page.is_full = limit, True
-            return contents[-1]  # type: ignore[no-any-return]
+            return contents[-1]
         if perf_counter() > until:
-            return contents[-1]  # type: ignore[no-any-return]
+            return contents[-1]
     page.scanned = len(items)
     return None
 
@@ -154,7 +206,8 @@ def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
     """Fill a page with items that have to be parsed: to filter them, or to project them."""
     index, condition, projection = read.source.index, read.condition, read.projection
     entry = index.entry if index is not None and index.projected is not None else None
-    for size, data in rows:
+    for row in rows:
+        (size,), (data,) = _checked(read.source.table.whole_crc, [row])
         page.scanned += 1
         item: Item = orjson.loads(data)
         if entry is not None:
@@ -166,11 +219,11 @@ def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
             size = item_size(stored)
         page.size += size
         if condition is None or condition.evaluate(item, read.values):
-            page.items.append(item if projection is None else projection.apply(item))
+            page.parsed.append(item if projection is None else projection.apply(item))
         page.is_full = fill.add(size, item) or page.scanned == read.limit
         together = size < SLICE_BYTES and page.scanned % _FETCHED_AT_ONCE
         if page.is_full or (not together and perf_counter() > until):
-            return data  # type: ignore[no-any-return]
+            return data
     return None
 
 

@@ -128,9 +128,9 @@ def scan(db: Database, request: dict[str, Any]) -> Steps:
 
 def _respond(db: Database, request: Mapping[str, Any], read: PageRead) -> Steps:
     page = yield from read_page(db, read)
-    response: dict[str, Any] = {"Count": len(page.items), "ScannedCount": page.scanned}
+    response: dict[str, Any] = {"Count": page.count, "ScannedCount": page.scanned}
     if request.get("Select") != "COUNT":
-        response["Items"] = page.items
+        response["Items"] = page.document
     if page.last is not None:
         response["LastEvaluatedKey"] = page.last
     meter = Meter.for_request(request)

@@ -48,6 +48,7 @@ from tablewright.engine.items.item_operations import (
 from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.requests import MAX_LEVELS_READ
 from tablewright.engine.slices import SLICE_BYTES, Steps
+from tablewright.engine.storage.checksums import check_record, record_checksum
 from tablewright.engine.tables.table_schema import EmptyKeyException, Table
 
 TOKEN_SECONDS = 600
@@ -236,23 +237,27 @@ def replayed(db: Database, token: str, fingerprint: bytes) -> list[tuple[str, in
     """The sizes that the first request with this token was charged for; None when this is the first."""
     text_size(token)  # raises if the token is not text that can be stored
     found = db.storage.execute(
-        "SELECT fingerprint, response FROM tokens WHERE token = ? AND at > ?",
-        (token, db.clock() - TOKEN_SECONDS),
+        "SELECT fingerprint, at, response, checksum FROM tokens WHERE token = ?", (token,)
     ).fetchone()
     if found is None:
         return None
-    if found[0] != fingerprint:
+    fingerprint_then, at, sizes, checksum = found
+    check_record(f"the idempotency token {token!r}", checksum, token, fingerprint_then, at, sizes)
+    if at <= db.clock() - TOKEN_SECONDS:
+        return None
+    if fingerprint_then != fingerprint:
         raise IdempotentParameterMismatchException(
             "The request uses the same client token as a previous, but non-identical request. Do not reuse "
             "a client token with different requests, unless the requests are identical"
         )
-    return [(name, size) for name, size in orjson.loads(found[1])]
+    return [(name, size) for name, size in orjson.loads(sizes)]
 
 
 def record_token(db: Database, token: str, fingerprint: bytes, sizes: Sequence[tuple[str, int]]) -> None:
+    columns = (token, fingerprint, float(db.clock()), orjson.dumps(sizes))
     db.storage.write()(
-        "INSERT OR REPLACE INTO tokens (token, fingerprint, at, response) VALUES (?, ?, ?, ?)",
-        (token, fingerprint, db.clock(), orjson.dumps(sizes)),
+        "INSERT OR REPLACE INTO tokens (token, fingerprint, at, response, checksum) VALUES (?, ?, ?, ?, ?)",
+        (*columns, record_checksum(*columns)),
     )
     db.on_schedule(TOKEN_SECONDS)
 

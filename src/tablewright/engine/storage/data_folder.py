@@ -13,41 +13,23 @@ import sqlite3
 from pathlib import Path
 
 from tablewright.engine.storage.durable_files import sync_path
+from tablewright.engine.storage.sql_schema import SCHEMA
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _DATABASE = "tablewright.db"
 # The first version with several ON CONFLICT clauses in one statement.
 _OLDEST_SQLITE = (3, 35)
 _SQLITE = b"SQLite format 3\0"
+# Behind it: pages of 4096 bytes, WAL mode to write and to read, nothing reserved, and three constants.
+_HEADER = bytes([0x10, 0, 2, 2, 0, 64, 32, 32])
+# Of auto_vacuum: pages that are free are given back to the system, some at a time.
+_INCREMENTAL = 2
 _APPLICATION_ID = 0x54_42_57_31  # "TBW1"
 # Beyond this, more cache makes reads of a million items no faster: the file is in the page cache of the system.
 _CACHE_KIB = 96 * 1024
 # A longer log means fewer checkpoints, which write each page once however often it changed.
+_PAGE_BYTES = 4096
 _CHECKPOINT_PAGES = 16_000
-
-_SCHEMA = """
-CREATE TABLE tables (
-    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, definition BLOB NOT NULL
-);
-CREATE TABLE streams (
-    number INTEGER PRIMARY KEY, arn TEXT NOT NULL UNIQUE, table_number INTEGER NOT NULL,
-    definition BLOB NOT NULL
-);
-CREATE TABLE log (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL,
-    principal TEXT, item_key BLOB NOT NULL, old BLOB, new BLOB
-);
-CREATE INDEX log_by_stream ON log (stream, sequence);
-CREATE INDEX log_by_time ON log (at);
-CREATE TABLE tokens (
-    token TEXT PRIMARY KEY, fingerprint BLOB NOT NULL, at REAL NOT NULL, response BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX tokens_by_time ON tokens (at);
-CREATE TABLE settings (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE backups (
-    number INTEGER PRIMARY KEY, arn TEXT NOT NULL UNIQUE, expires REAL, definition BLOB NOT NULL
-);
-"""
 
 
 class StorageError(Exception):
@@ -120,7 +102,8 @@ def connect(folder: Path | None) -> sqlite3.Connection:
         )
     if folder is None:
         connection = _opened(":memory:")
-        connection.executescript(_SCHEMA)
+        for statement in SCHEMA:
+            connection.execute(statement)
         return connection
     try:
         _make(folder)
@@ -140,7 +123,7 @@ def connect(folder: Path | None) -> sqlite3.Connection:
                 f"the data folder {folder} is in use by another engine; close that one, or choose another folder"
             ) from error
         raise StorageError(f"cannot open the data folder {folder}: {error}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter: of a message with a damaged name in it
         connection.close()
         what = "is damaged" if _is_sqlite(folder) else "is damaged, or not a Tablewright database"
         raise DamagedError(
@@ -169,7 +152,12 @@ def _make(folder: Path) -> None:
 
 
 def _opened(database: str | Path) -> sqlite3.Connection:
-    return sqlite3.connect(database, isolation_level=None, check_same_thread=False, cached_statements=512, timeout=0)
+    connection = sqlite3.connect(
+        database, isolation_level=None, check_same_thread=False, cached_statements=512, timeout=0
+    )
+    # Text that is none any more is left to the checksums to refuse.
+    connection.text_factory = lambda text: text.decode(errors="surrogateescape")
+    return connection
 
 
 def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
@@ -178,17 +166,30 @@ def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
     execute("PRAGMA locking_mode = EXCLUSIVE")
     # Before anything is changed: the database of another application stays as it is.
     is_new = _check_format(connection, folder)
+    if is_new:
+        execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+        execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}")
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = NORMAL")
     execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     execute("BEGIN IMMEDIATE")
     if is_new:
-        for statement in _SCHEMA.split(";"):
+        for statement in SCHEMA:
             execute(statement)
         execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         execute(f"PRAGMA user_version = {FORMAT_VERSION}")
     execute("COMMIT")
+
+
+def _check_header(connection: sqlite3.Connection, folder: Path) -> None:
+    """What SQLite says of itself at the start of its file, and would take at its word."""
+    with open(folder / _DATABASE, "rb") as file:
+        start = file.read(24)
+    (encoding,) = connection.execute("PRAGMA encoding").fetchone()
+    (vacuum,) = connection.execute("PRAGMA auto_vacuum").fetchone()
+    if start[16:] != _HEADER or encoding != "UTF-8" or vacuum != _INCREMENTAL:
+        raise DamagedError(f"{folder / _DATABASE} is damaged (its header); restore a copy of the folder")
 
 
 def _check_format(connection: sqlite3.Connection, folder: Path) -> bool:
@@ -200,6 +201,7 @@ def _check_format(connection: sqlite3.Connection, folder: Path) -> bool:
         return True
     if application != _APPLICATION_ID:
         raise StorageError(f"{folder / _DATABASE} is a SQLite database of another application; choose another folder")
+    _check_header(connection, folder)
     if version != FORMAT_VERSION:
         age, remedy = (
             ("a newer", "upgrade Tablewright to open it")

@@ -32,6 +32,8 @@ from tablewright.engine.storage.data_folder import StorageError, WriteAheadLog, 
 from tablewright.engine.storage.disk_health import DiskHealth
 
 _REFUSED = "The write could not be made durable and was not kept"
+# SQLITE_CORRUPT: a page is not as SQLite wrote it.
+_CORRUPT = 11
 _UNSURE = "The disk failed to sync, and what it holds is unknown; restart to read what was stored"
 
 _log = logging.getLogger("tablewright.engine")
@@ -100,6 +102,9 @@ class Turn:
         storage = self._storage
         if error is not None:
             if isinstance(error, sqlite3.Error):
+                if storage.writes == self._writes and getattr(error, "sqlite_errorcode", 0) == _CORRUPT:
+                    # A read that came upon a damaged page concerns nobody else.
+                    raise InternalServerError(f"Internal server error: {error}") from error
                 raise storage.abort(error) from error
             if storage.writes > max(self._writes, storage.kept):
                 storage.abort(error)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterable
+from decimal import Decimal
 from hashlib import md5
 from zlib import crc32
 
@@ -99,6 +100,32 @@ def sort_prefix(part: bytes) -> bytes:
 def tie_breaker_bytes(row_key: bytes, parts: Iterable[bytes]) -> bytes:
     """What follows an index key: an order among equal ones, and the key of the row that the entry points to."""
     return _hash(b"".join(parts)) + row_key
+
+
+def key_values(key: bytes, partition: int, sort: int) -> list[bytes]:
+    """The attributes that a key begins with: so many of the partition key, and so many of the sort key."""
+    values, place = [], HASH_BYTES
+    for _ in range(partition):
+        begin = place + 2
+        place = begin + int.from_bytes(key[place:begin])
+        values.append(key[begin:place])
+    for _ in range(sort):
+        end = key.index(_END, place)
+        values.append(key[place:end].replace(b"\x00\xff", b"\x00"))
+        place = end + len(_END)
+    return values
+
+
+def number_text(encoded: bytes) -> str:
+    """The number that ``number_bytes`` has encoded, in scientific notation where it is not an integer."""
+    if encoded == b"\x80":
+        return "0"
+    negative = encoded[0] < 0x80
+    head = 0xFF - encoded[0] if negative else encoded[0]
+    pairs = [101 - byte for byte in encoded[1:] if byte != 102] if negative else [byte - 1 for byte in encoded[1:]]
+    digits = "".join(f"{pair:02}" for pair in pairs)
+    number = Decimal(f"{'-' if negative else ''}{digits}E{(head - 0xC0) * 2 - len(digits)}")
+    return str(int(number) if number == number.to_integral_value() and abs(number) < 10**20 else number)
 
 
 def row_id(key: bytes) -> int:

@@ -26,6 +26,13 @@ import orjson
 
 from tablewright.dynamo import ResourceNotFoundException, ValidationException
 from tablewright.engine.database import Database
+from tablewright.engine.storage.checksums import (
+    NOT_COMPARABLE,
+    check_record,
+    damaged,
+    log_checksum,
+    record_checksum,
+)
 from tablewright.engine.tables.table_schema import Table
 
 # How long a record, and a disabled stream, can be read, in seconds.
@@ -112,7 +119,7 @@ def enable_stream(db: Database, table: Table, view_type: str) -> None:
         now += 0.001
         label = _label(now)
     stream = Stream(
-        number=0,
+        number=int(execute("SELECT coalesce(max(number), 0) + 1 FROM streams").fetchone()[0]),
         arn=f"{table.arn}/stream/{label}",
         table_number=table.number,
         table_name=table.name,
@@ -122,11 +129,12 @@ def enable_stream(db: Database, table: Table, view_type: str) -> None:
         created=now,
     )
     _open_shard(db, stream, parent=None)
-    row = execute(
-        "INSERT INTO streams (arn, table_number, definition) VALUES (?, ?, ?)",
-        (stream.arn, stream.table_number, _definition(stream)),
-    ).lastrowid
-    table.stream = row
+    columns = (stream.number, stream.arn, stream.table_number, _definition(stream))
+    execute(
+        "INSERT INTO streams (number, arn, table_number, definition, checksum) VALUES (?, ?, ?, ?, ?)",
+        (*columns, record_checksum(*columns)),
+    )
+    table.stream = stream.number
     table.description["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": view_type}
     table.description["LatestStreamArn"] = stream.arn
     table.description["LatestStreamLabel"] = label
@@ -166,7 +174,7 @@ def list_streams(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     table_name = request.get("TableName")
     found = [
         stream
-        for stream in _all(db, "WHERE arn > ? ORDER BY arn", (start,))
+        for stream in all_streams(db, "WHERE arn > ? ORDER BY arn", (start,))
         if table_name in (None, stream.table_name) and not stream.is_forgotten(now)
     ]
     response: dict[str, Any] = {
@@ -253,7 +261,7 @@ def maintain(db: Database) -> float | None:
         _trim(db, first, min(boundary, first + _TRIMMED_AT_ONCE - 1))
         return 0.0
     now = db.clock()
-    streams = list(_all(db))
+    streams = list(all_streams(db))
     for stream in streams:
         if stream.is_forgotten(now):
             db.storage.write()("DELETE FROM streams WHERE number = ?", (stream.number,))
@@ -264,11 +272,11 @@ def maintain(db: Database) -> float | None:
 
 def expired_through(db: Database) -> int:
     """The last position in the log whose record is too old to be read; 0 when none is."""
+    horizon = db.clock() - RETENTION
     found = db.storage.execute(
-        "SELECT sequence FROM log WHERE at <= ? ORDER BY at DESC, sequence DESC LIMIT 1",
-        (db.clock() - RETENTION,),
+        f"{SELECT_RECORD} WHERE at <= ? ORDER BY at DESC, sequence DESC LIMIT 1", (horizon,)
     ).fetchone()
-    return 0 if found is None else int(found[0])
+    return 0 if found is None else checked_record(*found).sequence
 
 
 def last_number(db: Database) -> int:
@@ -329,17 +337,53 @@ def _take_number(db: Database) -> int:
 
 # -- rows ----------------------------------------------------------------------------------------------------
 
-_SELECT = "SELECT number, arn, table_number, definition FROM streams"
+_SELECT = "SELECT number, arn, table_number, definition, checksum FROM streams"
+# A record of the log, in the order that ``checked_record`` takes its columns.
+SELECT_RECORD = "SELECT sequence, stream, at, kind, principal, checksum, item_key, old, new FROM log"
 
 
-def _stream(row: tuple[int, str, int, bytes]) -> Stream:
-    number, arn, table_number, definition = row
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A stream record as it is stored."""
+
+    sequence: int
+    at: float
+    kind: str
+    principal: str | None
+    item_key: bytes
+    old: bytes | None
+    new: bytes | None
+
+
+def checked_record(
+    sequence: int,
+    stream: int,
+    at: float,
+    kind: str,
+    principal: str | None,
+    checksum: int,
+    item_key: bytes,
+    old: bytes | None,
+    new: bytes | None,
+) -> Record:
+    """A record that was selected by ``SELECT_RECORD``, unless it is damaged."""
+    try:
+        if log_checksum(stream, at, kind, principal or "", item_key, old or b"", new or b"") == checksum:
+            return Record(sequence, at, kind, principal, item_key, old, new)
+    except NOT_COMPARABLE:
+        pass
+    raise damaged(f"stream {stream}: the record {sequence}, of the item {item_key!r}")
+
+
+def _stream(row: tuple[int, str, int, bytes, int]) -> Stream:
+    number, arn, table_number, definition, checksum = row
+    check_record(f"the definition of stream {arn}", checksum, number, arn, table_number, definition)
     members = orjson.loads(definition)
     members["shards"] = [Shard(**shard) for shard in members["shards"]]
     return Stream(number=number, arn=arn, table_number=table_number, **members)
 
 
-def _all(db: Database, clause: str = "", parameters: tuple[object, ...] = ()) -> Iterator[Stream]:
+def all_streams(db: Database, clause: str = "", parameters: tuple[object, ...] = ()) -> Iterator[Stream]:
     return map(_stream, db.storage.execute(f"{_SELECT} {clause}", parameters).fetchall())
 
 
@@ -351,4 +395,8 @@ def _definition(stream: Stream) -> bytes:
 
 
 def _save(db: Database, stream: Stream) -> None:
-    db.storage.write()("UPDATE streams SET definition = ? WHERE number = ?", (_definition(stream), stream.number))
+    definition = _definition(stream)
+    checksum = record_checksum(stream.number, stream.arn, stream.table_number, definition)
+    db.storage.write()(
+        "UPDATE streams SET definition = ?, checksum = ? WHERE number = ?", (definition, checksum, stream.number)
+    )

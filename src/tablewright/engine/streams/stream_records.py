@@ -25,9 +25,12 @@ from tablewright.dynamo import (
 from tablewright.dynamo.limits import MAX_PAGE_BYTES, MAX_STREAM_RECORDS
 from tablewright.engine.database import Database
 from tablewright.engine.streams.shards import (
+    SELECT_RECORD,
+    Record,
     Shard,
     Stream,
     checked_limit,
+    checked_record,
     expired_through,
     find_stream,
     last_number,
@@ -80,8 +83,7 @@ def get_records(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     if iterator.after < min(_trimmed_through(db, stream), end):
         raise _trimmed()
     rows = db.storage.execute(
-        "SELECT sequence, at, kind, principal, item_key, old, new FROM log "
-        "WHERE stream = ? AND sequence > ? AND sequence < ? ORDER BY sequence LIMIT ?",
+        f"{SELECT_RECORD} WHERE stream = ? AND sequence > ? AND sequence < ? ORDER BY sequence LIMIT ?",
         (stream.number, iterator.after, end, limit + 1),
     )
     records: list[dict[str, Any]] = []
@@ -92,13 +94,14 @@ def get_records(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         if len(records) == limit:
             exhausted = False
             break
-        record = _record(db, stream, row)
+        stored = checked_record(*row)
+        record = _shown(db, stream, stored)
         page += record["dynamodb"]["SizeBytes"]
         if records and page > MAX_PAGE_BYTES:
             exhausted = False
             break
         records.append(record)
-        after = row[0]
+        after = stored.sequence
     rows.close()
     response: dict[str, Any] = {"Records": records}
     if shard.end is None or not exhausted:
@@ -193,27 +196,28 @@ def _trimmed() -> TrimmedDataAccessException:
 # -- records -------------------------------------------------------------------------------------------------
 
 
-def _record(db: Database, stream: Stream, row: tuple[Any, ...]) -> dict[str, Any]:
-    sequence, at, kind, principal, item_key, old, new = row
-    change: dict[str, Any] = {"ApproximateCreationDateTime": int(at), "Keys": orjson.Fragment(item_key)}
-    size = item_size(orjson.loads(item_key))
-    if new is not None:
-        change["NewImage"] = orjson.Fragment(new)
-        size += item_size(orjson.loads(new))
-    if old is not None:
-        change["OldImage"] = orjson.Fragment(old)
-        size += item_size(orjson.loads(old))
-    change["SequenceNumber"] = sequence_number(sequence)
+def _shown(db: Database, stream: Stream, stored: Record) -> dict[str, Any]:
+    """A record as GetRecords returns it."""
+    change: dict[str, Any] = {
+        "ApproximateCreationDateTime": int(stored.at),
+        "Keys": orjson.Fragment(stored.item_key),
+    }
+    size = item_size(orjson.loads(stored.item_key))
+    for member, image in (("NewImage", stored.new), ("OldImage", stored.old)):
+        if image is not None:
+            change[member] = orjson.Fragment(image)
+            size += item_size(orjson.loads(image))
+    change["SequenceNumber"] = sequence_number(stored.sequence)
     change["SizeBytes"] = size
     change["StreamViewType"] = stream.view_type
     record = {
-        "eventID": md5(f"{stream.arn} {sequence}".encode(), usedforsecurity=False).hexdigest(),
-        "eventName": kind,
+        "eventID": md5(f"{stream.arn} {stored.sequence}".encode(), usedforsecurity=False).hexdigest(),
+        "eventName": stored.kind,
         "eventVersion": "1.1",
         "eventSource": "aws:dynamodb",
         "awsRegion": db.region,
         "dynamodb": change,
     }
-    if principal is not None:
-        record["userIdentity"] = {"PrincipalId": principal, "Type": "Service"}
+    if stored.principal is not None:
+        record["userIdentity"] = {"PrincipalId": stored.principal, "Type": "Service"}
     return record

@@ -20,9 +20,7 @@ from collections.abc import Collection, Iterator
 from copy import deepcopy
 from dataclasses import replace
 
-import orjson
-
-from tablewright.engine.database import Database
+from tablewright.engine.database import Database, checked_row
 from tablewright.engine.tables.table_schema import Index, Table
 
 _CHUNK = 500
@@ -95,24 +93,20 @@ def _enter(db: Database, table: Table, indexes: Collection[Index], work: str) ->
     """Enter the next chunk of items into some indexes; True when they were the last. ``work`` names the cursor."""
     execute = db.storage.write()
     name = _setting(work)
-    found = execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-    cursor = found[0] if found else 0
     rows = execute(
-        f"SELECT id, key, item FROM {table.rows} WHERE id > ? ORDER BY id LIMIT {_CHUNK}", (cursor,)
+        f"SELECT key, id, size, item FROM {table.rows} WHERE id > ? ORDER BY id LIMIT {_CHUNK}",
+        (db.setting(name) or 0,),
     ).fetchall()
-    for row_id, key, data in rows:
-        item = orjson.loads(data)
+    for key, *columns in rows:
+        row = checked_row(table, key, *columns)
         for index in indexes:
-            if index.holds(item):
-                entry = (table.index_key(index, item, key), row_id)
-                execute(f"INSERT OR IGNORE INTO {index.rows} (key, id) VALUES (?, ?)", entry)
+            if index.holds(row.item):
+                entry = table.index_key(index, row.item, key)
+                execute(f"INSERT OR IGNORE INTO {index.rows} (key, id) VALUES (?, ?)", (entry, row.id))
     if len(rows) < _CHUNK:
         _forget(db, work)
         return True
-    execute(
-        "INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (name, rows[-1][0]),
-    )
+    db.save_setting(name, rows[-1][1])
     return False
 
 
@@ -126,7 +120,7 @@ def _finish(db: Database, table: Table, name: str) -> None:
 
 
 def _forget(db: Database, work: str) -> None:
-    db.storage.write()("DELETE FROM settings WHERE name = ?", (_setting(work),))
+    db.forget_setting(_setting(work))
 
 
 def _setting(work: str) -> str:

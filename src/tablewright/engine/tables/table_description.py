@@ -11,15 +11,15 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-import orjson
-
 from tablewright.dynamo import item_size
-from tablewright.engine.database import Database
+from tablewright.engine.database import Database, checked_row
+from tablewright.engine.storage.checksums import DamagedRecord
 from tablewright.engine.tables.table_checks import ON_DEMAND, PROVISIONED, least_warm_throughput
 from tablewright.engine.tables.table_schema import Index, Table
 
@@ -258,6 +258,13 @@ def _index_figures(db: Database, table: Table, index: Index) -> tuple[int, int]:
             f"JOIN {table.rows} USING (id)"
         ).fetchone()[0]
     else:
-        items = execute(f"SELECT item FROM (SELECT id FROM {index.rows} LIMIT {measured}) JOIN {table.rows} USING (id)")
-        size = sum(item_size(index.entry(orjson.loads(item))) for (item,) in items)
+        rows = execute(
+            f"SELECT key, id, size, item FROM (SELECT id FROM {index.rows} LIMIT {measured}) "
+            f"JOIN {table.rows} USING (id)"
+        )
+        size = 0
+        for row in rows:
+            # One that is damaged has been logged, and does not count.
+            with suppress(DamagedRecord):
+                size += item_size(index.entry(checked_row(table, *row).item))
     return count, size if measured == count else size * count // measured

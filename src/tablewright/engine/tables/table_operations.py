@@ -14,6 +14,7 @@ from tablewright.dynamo import LimitExceededException, ResourceInUseException, V
 from tablewright.dynamo.limits import MAX_TABLE_NAMES
 from tablewright.engine.backups import on_demand, point_in_time
 from tablewright.engine.database import Database
+from tablewright.engine.storage import sql_schema
 from tablewright.engine.streams import shards
 from tablewright.engine.tables.table_checks import check_account_limits, check_definition, merged_tags
 from tablewright.engine.tables.table_description import current_description, forget_figures, new_description
@@ -21,6 +22,7 @@ from tablewright.engine.tables.table_lookup import find_table, table_name
 from tablewright.engine.tables.table_schema import Table
 
 _MAX_TABLES = 2500
+_TABLES_CREATED = "tables created"
 # What the response to DeleteTable leaves out.
 _GONE_FIRST = (
     "AttributeDefinitions",
@@ -54,28 +56,28 @@ def check_table_quota(db: Database, request: dict[str, Any]) -> None:
         check_account_limits(index, db.region, index["IndexName"])
 
 
-def make_table(db: Database, request: dict[str, Any]) -> Table:
-    """Create a table without items, from a request that has been checked."""
+def make_table(db: Database, request: dict[str, Any], seed: int | None = None) -> Table:
+    """Create a table without items, from a request that has been checked; one that is restored has a seed."""
     description = new_description(db, request)
     indexes = [
         index["IndexName"]
         for member in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
         for index in description.get(member, ())
     ]
+    number = _next_number(db)
     table = Table(
-        number=_next_number(db),
+        number=number,
         description=description,
+        seed=number if seed is None else seed,
         tags=merged_tags({}, request.get("Tags", ())),
         next_index=len(indexes) + 1,
         index_numbers={index: number for number, index in enumerate(indexes, start=1)},
     )
     db.save_table(table)
-    db.storage.write()(
-        f"CREATE TABLE {table.rows} "
-        "(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, item BLOB NOT NULL)"
-    )
+    execute = db.storage.write()
+    execute(sql_schema.items_table(table.rows))
     for index in table.indexes.values():
-        create_index_rows(db, index.rows)
+        execute(sql_schema.index_table(index.rows))
     stream = request.get("StreamSpecification")
     if stream and stream["StreamEnabled"]:
         shards.enable_stream(db, table, stream["StreamViewType"])
@@ -170,14 +172,8 @@ def find_changeable_table(db: Database, name_or_arn: str) -> Table:
     return table
 
 
-def create_index_rows(db: Database, rows: str) -> None:
-    db.storage.write()(f"CREATE TABLE {rows} (key BLOB PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID")
-
-
 def _next_number(db: Database) -> int:
     """A number that no table has had: streams of deleted tables can still be read."""
-    row = db.storage.write()(
-        "INSERT INTO settings (name, value) VALUES ('tables created', 1) "
-        "ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value"
-    ).fetchone()
-    return int(row[0])
+    number = (db.setting(_TABLES_CREATED) or 0) + 1
+    db.save_setting(_TABLES_CREATED, number)
+    return number

@@ -13,6 +13,7 @@ from typing import Any
 from tablewright.dynamo import AttributeValue, Item, ValidationException, binary_size, number_size, text_size
 from tablewright.dynamo.limits import MAX_KEY_ATTRIBUTES, MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES
 from tablewright.engine.storage import key_encoding
+from tablewright.engine.storage.checksums import whole_crc
 
 _INVALID = "One or more parameter values were invalid: "
 _NOT_VALID = "One or more parameter values are not valid. "
@@ -55,6 +56,23 @@ class Key:
         for name in self.sort:
             key += key_encoding.sort_bytes(scalar(item[name]))
         return key
+
+    def shown(self, key: Any) -> str:
+        """The key that begins these bytes, for people; as hexadecimal digits where they are damaged."""
+        try:
+            values = key_encoding.key_values(key, len(self.partition), len(self.sort))
+            return str(
+                {
+                    name: key_encoding.number_text(value)
+                    if self.types[name] == "N"
+                    else value.decode()
+                    if self.types[name] == "S"
+                    else value
+                    for name, value in zip(self.names, values, strict=True)
+                }
+            )
+        except (ValueError, TypeError, LookupError):
+            return key.hex() if isinstance(key, bytes) else repr(key)
 
     def check_value(self, name: str, value: AttributeValue) -> None:
         """A key attribute of the right type: not empty, not too large."""
@@ -176,6 +194,8 @@ class Table:
 
     number: int
     description: dict[str, Any]
+    # Where the checksums of its items start: its number, or that of the table whose items were restored.
+    seed: int
     tags: dict[str, str] = field(default_factory=dict)
     # The attribute that holds the expiry time, while time to live is enabled.
     time_to_live: str | None = None
@@ -201,6 +221,8 @@ class Table:
     rows: str = field(init=False)
     expiries: str = field(init=False)
     history: str = field(init=False)
+    # The CRC of its items, as long as they are whole.
+    whole_crc: int = field(init=False)
     # Reads a row by its key; the others act on the rowid that a key gives, and ``database`` handles rows with another.
     select_row: str = field(init=False)
     put_row: str = field(init=False)
@@ -227,6 +249,7 @@ class Table:
         self.key = _key(description["KeySchema"], types)
         self.key_names = frozenset(self.key.names)
         self.rows = f"items_{self.number}"
+        self.whole_crc = whole_crc(self.seed)
         self.expiries = f"expiries_{self.number}"
         self.history = f"history_{self.number}"
         # The rowid that its key gives first; another key may have taken that one before it.
@@ -241,7 +264,7 @@ class Table:
         self.update_row = f"UPDATE {self.rows} SET size = ?, item = ? WHERE id = ?"
         self.delete_row = f"DELETE FROM {self.rows} WHERE id = ?"
         self.insert_history = (
-            f"INSERT INTO {self.history} (at, id, key, size, item) VALUES (?, ?, ?, ?, nullif(?, x''))"
+            f"INSERT INTO {self.history} (at, id, key, size, checksum, item) VALUES (?, ?, ?, ?, ?, nullif(?, x''))"
         )
         self.indexes = {}
         for member, is_global in (("GlobalSecondaryIndexes", True), ("LocalSecondaryIndexes", False)):

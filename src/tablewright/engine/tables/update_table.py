@@ -23,6 +23,7 @@ from tablewright.dynamo import (
 )
 from tablewright.dynamo.limits import MAX_GLOBAL_INDEXES
 from tablewright.engine.database import Database
+from tablewright.engine.storage import sql_schema
 from tablewright.engine.streams import shards
 from tablewright.engine.tables import index_backfill
 from tablewright.engine.tables.table_checks import (
@@ -44,7 +45,7 @@ from tablewright.engine.tables.table_description import (
     sorted_definitions,
     with_figures,
 )
-from tablewright.engine.tables.table_operations import create_index_rows, find_changeable_table
+from tablewright.engine.tables.table_operations import find_changeable_table
 from tablewright.engine.tables.table_schema import Table
 from tablewright.engine.tables.throughput import (
     change_capacity,
@@ -362,7 +363,7 @@ def _apply(change: _Change) -> dict[str, Any]:
         index_backfill.forget(db, index)
         db.storage.write()(f"DROP TABLE {index.rows}")
     if change.created is not None:
-        create_index_rows(db, table.indexes[change.created].rows)
+        db.storage.write()(sql_schema.index_table(table.indexes[change.created].rows))
     answer = with_figures(db, table, change.response)
     if change.created is not None:
         index_backfill.begin(db, table, change.created)

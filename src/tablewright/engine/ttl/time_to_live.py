@@ -14,11 +14,14 @@ The service refuses to change the setting twice within an hour. That limits its 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from tablewright.dynamo import ValidationException
-from tablewright.engine.database import Database, Row, expiry
+from tablewright.engine.database import Database, checked_row, expiry
+from tablewright.engine.storage import sql_schema
+from tablewright.engine.storage.checksums import DamagedRecord
 from tablewright.engine.tables.table_lookup import find_table
 from tablewright.engine.tables.table_operations import find_changeable_table
 from tablewright.engine.tables.table_schema import Table
@@ -51,10 +54,10 @@ def update_time_to_live(db: Database, request: dict[str, Any]) -> dict[str, Any]
         raise ValidationException("TimeToLive is already enabled")
     execute = db.storage.write()
     if enable:
-        execute(f"CREATE TABLE {table.expiries} (at INTEGER, id INTEGER, PRIMARY KEY (at, id)) WITHOUT ROWID")
+        execute(sql_schema.expiries_table(table.expiries))
         table = replace(table, time_to_live=attribute)
         db.save_table(table)
-        execute("INSERT INTO settings (name, value) VALUES (?, 0)", (_progress_name(table),))
+        db.save_setting(_progress_name(table), 0)
         _fill(db, table, _FILLED_AT_ONCE, time.perf_counter() + 5 * _STEP)
     else:
         forget_expiries(db, table)
@@ -73,9 +76,8 @@ def describe_time_to_live(db: Database, request: dict[str, Any]) -> dict[str, An
 
 def forget_expiries(db: Database, table: Table) -> None:
     """Drop the expiry entries of a table: when time to live is disabled, and when the table is deleted."""
-    execute = db.storage.write()
-    execute(f"DROP TABLE IF EXISTS {table.expiries}")
-    execute("DELETE FROM settings WHERE name = ?", (_progress_name(table),))
+    db.storage.write()(f"DROP TABLE IF EXISTS {table.expiries}")
+    db.forget_setting(_progress_name(table))
 
 
 # -- the sweep ----------------------------------------------------------------------------------------------
@@ -115,8 +117,12 @@ def _expire(db: Database, table: Table, until: float) -> bool:
         _window(db),
     ).fetchall()
     for at, row_id in due:
-        found = db.storage.execute(f"SELECT key, size, item FROM {table.rows} WHERE id = ?", (row_id,)).fetchone()
-        row = None if found is None else Row(row_id, found[1], found[2])
+        found = db.storage.execute(f"SELECT key, id, size, item FROM {table.rows} WHERE id = ?", (row_id,)).fetchone()
+        row = None
+        if found is not None:
+            # One that is damaged has been logged, and does not keep the others from expiring.
+            with suppress(DamagedRecord):
+                row = checked_row(table, *found)
         if row is not None and expiry(row.item, table.time_to_live) == at:
             db.change(table, found[0], row, None, principal=PRINCIPAL)
         else:
@@ -141,8 +147,7 @@ def is_complete(db: Database, table: Table) -> bool:
 
 def _progress(db: Database, table: Table) -> int | None:
     """The row up to which expiry times were collected; None when all are."""
-    found = db.storage.execute("SELECT value FROM settings WHERE name = ?", (_progress_name(table),)).fetchone()
-    return None if found is None else int(found[0])
+    return db.setting(_progress_name(table))
 
 
 def _fill(db: Database, table: Table, most: int, until: float) -> bool:
@@ -152,10 +157,13 @@ def _fill(db: Database, table: Table, most: int, until: float) -> bool:
         return False
     assert table.time_to_live is not None
     execute = db.storage.write()
-    rows = execute(f"SELECT id, size, item FROM {table.rows} WHERE id > ? ORDER BY id LIMIT ?", (progress, most))
+    rows = execute(
+        f"SELECT key, id, size, item FROM {table.rows} WHERE id > ? ORDER BY id LIMIT ?",
+        (progress, most),
+    )
     for row in rows:
-        progress = row[0]
-        expires = expiry(Row(*row).item, table.time_to_live)
+        progress = row[1]
+        expires = expiry(checked_row(table, *row).item, table.time_to_live)
         if expires is not None:
             execute(f"INSERT OR IGNORE INTO {table.expiries} (at, id) VALUES (?, ?)", (expires, progress))
         if time.perf_counter() > until:
@@ -164,7 +172,7 @@ def _fill(db: Database, table: Table, most: int, until: float) -> bool:
     found = execute(f"SELECT 1 FROM {table.rows} WHERE id > ? LIMIT 1", (progress,)).fetchone()
     more = found is not None
     if more:
-        execute("UPDATE settings SET value = ? WHERE name = ?", (progress, _progress_name(table)))
+        db.save_setting(_progress_name(table), progress)
     else:
-        execute("DELETE FROM settings WHERE name = ?", (_progress_name(table),))
+        db.forget_setting(_progress_name(table))
     return more
