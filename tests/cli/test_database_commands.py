@@ -310,7 +310,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for data in ("file", "file/data"):
         assert error_line("serve", "--port", "0", "--data", data, cwd=tmp_path) == (
-            "tablewright: file is a file, not a folder\n"
+            f"tablewright: {tmp_path}/file is a file, not a folder\n"
         )
     assert error_line("verify", "file", cwd=tmp_path) == "tablewright: file is a file, not a folder\n"
     assert "the path of the data folder is empty" in error_line("serve", "--port", "0", "--data", "", cwd=tmp_path)

@@ -8,8 +8,8 @@ of a backup must be readable under their keys, and the history must be one that 
 looked up one by one; for a stream the last image of each item is kept in memory, and for a history whether there was
 an item.
 
-``verify`` does not stop at what it finds and never raises because of it. ``definition_problems`` is the part that is done
-whenever a folder is opened.
+``verify`` does not stop at what it finds and never raises because of it. ``definition_problems`` is the part that is
+done whenever a folder is opened.
 """
 
 from __future__ import annotations

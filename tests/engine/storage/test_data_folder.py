@@ -15,7 +15,7 @@ import pytest
 from tablewright.engine import Engine
 from tablewright.engine.storage import data_folder
 from tablewright.engine.storage.data_folder import FORMAT_VERSION, DamagedError, StorageError
-from tests.engine.storage.disk import create, put
+from tests.engine.storage.disk import create, keys, put
 
 DATABASE = "tablewright.db"
 
@@ -69,6 +69,78 @@ def test_a_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "a" / "b" / "c") as engine:
         create(engine)
     assert (tmp_path / "a" / "b" / "c" / DATABASE).exists()
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())}
+
+
+@pytest.mark.parametrize("existing", [False, True], ids=["new", "empty"])
+def test_only_its_owner_may_read_a_folder(tmp_path: Path, existing: bool) -> None:
+    folder = tmp_path / "data"
+    if existing:
+        folder.mkdir(0o755)
+    with Engine.open(folder) as engine:
+        create(engine)
+        found = modes(folder)
+    assert found == {
+        "data": 0o700,
+        "tablewright.db": 0o600,
+        "tablewright.db-wal": 0o600,
+        "tablewright.lock": 0o600,
+    }
+
+
+def test_files_that_others_could_read_are_restricted_and_a_folder_with_other_files_is_left_to_its_user(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    folder.chmod(0o755)
+    (folder / "notes.txt").touch(0o644)
+    Engine.open(folder).close()
+    (folder / DATABASE).chmod(0o664)
+    Engine.open(folder).close()
+    assert modes(folder) == {"project": 0o755, "notes.txt": 0o644, "tablewright.db": 0o600, "tablewright.lock": 0o600}
+
+
+def test_a_relative_path_means_the_same_folder_after_the_process_has_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Engine.open("data") as engine:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        create(engine)
+        put(engine, "here")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_links_are_resolved_once(tmp_path: Path) -> None:
+    """The log is beside the database, wherever links lead to, and stays there when a link changes."""
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    (tmp_path / "link").symlink_to("first")
+    with Engine.open(tmp_path / "link") as engine:
+        (tmp_path / "link").unlink()
+        (tmp_path / "link").symlink_to("second")
+        create(engine)
+        put(engine, "here")
+    assert list((tmp_path / "second").iterdir()) == []
+    (tmp_path / "third").mkdir()
+    (tmp_path / "third" / DATABASE).symlink_to(tmp_path / "first" / DATABASE)
+    with Engine.open(tmp_path / "third") as engine:
+        put(engine, "there")
+        assert not (tmp_path / "third" / f"{DATABASE}-wal").exists()
+    with Engine.open(tmp_path / "first") as engine:
+        assert keys(engine) == {"here", "there"}
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    with pytest.raises(StorageError, match="cannot use"):
+        Engine.open(tmp_path / "one")
 
 
 def test_the_names_of_new_folders_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

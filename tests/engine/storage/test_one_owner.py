@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -73,6 +74,41 @@ def test_a_second_engine_in_the_same_process_is_refused(engine: Engine, tmp_path
         Engine.open(tmp_path / "data")
     put(engine, "unharmed")
     assert engine.verify().ok
+
+
+def test_reading_the_files_in_the_same_process_does_not_give_the_folder_away(tmp_path: Path, owners: Owners) -> None:
+    with Engine.open(tmp_path) as engine:
+        create(engine)
+        for file in tmp_path.iterdir():
+            file.read_bytes()
+        _, said = owners(tmp_path)
+        assert "in use" in said
+        with pytest.raises(StorageError, match="in use"):
+            Engine.open(tmp_path)
+
+
+def test_a_folder_is_the_same_by_whatever_name(tmp_path: Path, owners: Owners) -> None:
+    (tmp_path / "link").symlink_to("data")
+    with Engine.open(tmp_path / "data") as engine:
+        create(engine)
+        _, said = owners(tmp_path / "link")
+        assert "in use" in said
+
+
+def test_a_child_of_a_fork_does_not_keep_the_folder(tmp_path: Path, owners: Owners) -> None:
+    with Engine.open(tmp_path) as engine:
+        create(engine)
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+        _, said = owners(tmp_path)
+        assert "in use" in said
+    try:
+        _, said = owners(tmp_path)
+        assert said == "opened: ['things']"
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_a_folder_is_free_again_once_its_owner_was_killed(tmp_path: Path, owners: Owners) -> None:

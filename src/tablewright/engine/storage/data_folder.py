@@ -1,5 +1,11 @@
 """The data folder: one SQLite database that one process owns.
 
+    tablewright.db        the database           tablewright.lock    locked by its owner (``folder_lock``)
+    tablewright.db-wal    its write-ahead log
+
+Links are resolved once, before anything is opened (``Files``), so that the database, its log and the lock are side by
+side whatever a link points to by then. Only the user that owns the folder can read it.
+
 SQLite runs in WAL mode and does not sync the log itself at each commit: ``WriteAheadLog.sync`` does, so that the engine
 can go on while the disk works, and many commits share one sync. A commit whose frames are synced is as durable as
 with ``synchronous = FULL``; everything else that has to be synced (checkpoints, a log that starts over) SQLite syncs
@@ -10,9 +16,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from tablewright.engine.storage.durable_files import sync_path
+from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 from tablewright.engine.storage.sql_schema import SCHEMA
 
 FORMAT_VERSION = 3
@@ -40,13 +49,39 @@ class DamagedError(StorageError):
     """A data folder whose database is damaged; restore a copy of it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the files of a data folder are."""
+
+    database: Path
+
+    @classmethod
+    def of(cls, folder: Path) -> Files:
+        try:
+            return cls((folder / _DATABASE).resolve())
+        except (OSError, RuntimeError) as error:  # links that lead in a circle
+            raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
+
+    @property
+    def folder(self) -> Path:
+        return self.database.parent
+
+    @property
+    def log(self) -> Path:
+        return self.database.with_name(f"{self.database.name}-wal")
+
+    @property
+    def lock(self) -> Path:
+        return self.folder / "tablewright.lock"
+
+
 class WriteAheadLog:
     """The file that commits are in until a checkpoint; opened when there is something to sync."""
 
     __slots__ = ("_descriptor", "_path")
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / f"{_DATABASE}-wal"
+    def __init__(self, files: Files) -> None:
+        self._path = files.log
         self._descriptor: int | None = None
 
     def sync(self) -> None:
@@ -94,40 +129,56 @@ def holds_database(folder: Path) -> bool:
         return False
 
 
-def connect(folder: Path | None) -> sqlite3.Connection:
-    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
-        wanted = ".".join(map(str, _OLDEST_SQLITE))
-        raise StorageError(
-            f"this Python comes with SQLite {sqlite3.sqlite_version}; Tablewright needs {wanted} or newer"
-        )
-    if folder is None:
-        connection = _opened(":memory:")
-        for statement in SCHEMA:
-            connection.execute(statement)
-        return connection
+def connect_memory() -> sqlite3.Connection:
+    """A database in memory."""
+    _check_sqlite()
+    connection = _opened(":memory:")
+    for statement in SCHEMA:
+        connection.execute(statement)
+    return connection
+
+
+def connect(files: Files) -> tuple[sqlite3.Connection, FolderLock]:
+    """Open the database of a folder that nobody else has open, and create it if there is none."""
+    _check_sqlite()
+    folder = files.folder
     try:
-        _make(folder)
+        _make(files)
         # SQLite would find out later, and call it an I/O error.
-        for place in (folder, folder / _DATABASE):
+        for place in (folder, files.database):
             if place.exists() and not os.access(place, os.W_OK):
                 raise PermissionError(f"{place} is not writable")
-        connection = _opened(folder / _DATABASE)
+        lock = FolderLock(files.lock)
+    except FolderInUse as error:
+        raise _in_use(folder) from error
+    except OSError as error:
+        raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
+    try:
+        return _connected(files), lock
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _connected(files: Files) -> sqlite3.Connection:
+    folder = files.folder
+    try:
+        _restrict(files)
+        connection = _opened(files.database)
     except (OSError, sqlite3.OperationalError) as error:
         raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
     try:
-        _prepare(connection, folder)
+        _prepare(connection, files)
     except sqlite3.OperationalError as error:
         connection.close()
         if "locked" in str(error):
-            raise StorageError(
-                f"the data folder {folder} is in use by another engine; close that one, or choose another folder"
-            ) from error
+            raise _in_use(folder) from error
         raise StorageError(f"cannot open the data folder {folder}: {error}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter: of a message with a damaged name in it
         connection.close()
-        what = "is damaged" if _is_sqlite(folder) else "is damaged, or not a Tablewright database"
+        what = "is damaged" if _is_sqlite(files) else "is damaged, or not a Tablewright database"
         raise DamagedError(
-            f"{folder / _DATABASE} {what} ({error}); restore a copy of the folder, or choose another"
+            f"{files.database} {what} ({error}); restore a copy of the folder, or choose another"
         ) from error
     except BaseException:
         connection.close()
@@ -135,20 +186,47 @@ def connect(folder: Path | None) -> sqlite3.Connection:
     return connection
 
 
-def _is_sqlite(folder: Path) -> bool:
-    with open(folder / _DATABASE, "rb") as file:
+def _check_sqlite() -> None:
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        wanted = ".".join(map(str, _OLDEST_SQLITE))
+        raise StorageError(
+            f"this Python comes with SQLite {sqlite3.sqlite_version}; Tablewright needs {wanted} or newer"
+        )
+
+
+def _in_use(folder: Path) -> StorageError:
+    return StorageError(
+        f"the data folder {folder} is in use by another engine; close that one, or choose another folder"
+    )
+
+
+def _is_sqlite(files: Files) -> bool:
+    with open(files.database, "rb") as file:
         return file.read(len(_SQLITE)) == _SQLITE
 
 
-def _make(folder: Path) -> None:
-    """Create a folder and its parents, durably."""
+def _make(files: Files) -> None:
+    """Create a folder and its parents, durably. Nobody else may enter one that has been empty so far."""
+    folder = files.folder
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             raise StorageError(f"{place} is a file, not a folder")
     new = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
+    if new or not any(folder.iterdir()):
+        with suppress(PermissionError):  # it belongs to somebody else, who has let us in
+            folder.chmod(0o700)
     for place in new:
         sync_path(place.parent)
+
+
+def _restrict(files: Files) -> None:
+    """Let nobody else read the files; SQLite gives its log the permissions of the database."""
+    os.close(os.open(files.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    for file in (files.database, files.log, files.lock):
+        if file.exists() and file.stat().st_mode & 0o077:
+            with suppress(PermissionError):
+                file.chmod(0o600)
 
 
 def _opened(database: str | Path) -> sqlite3.Connection:
@@ -160,12 +238,12 @@ def _opened(database: str | Path) -> sqlite3.Connection:
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
+def _prepare(connection: sqlite3.Connection, files: Files) -> None:
     execute = connection.execute
-    # Exclusive mode makes one process the owner; it takes effect with the first lock.
+    # Keeps other programs out, and the index of the log in memory; it takes effect with the first lock.
     execute("PRAGMA locking_mode = EXCLUSIVE")
     # Before anything is changed: the database of another application stays as it is.
-    is_new = _check_format(connection, folder)
+    is_new = _check_format(connection, files)
     if is_new:
         execute(f"PRAGMA page_size = {_PAGE_BYTES}")
         execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}")
@@ -182,17 +260,17 @@ def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
     execute("COMMIT")
 
 
-def _check_header(connection: sqlite3.Connection, folder: Path) -> None:
+def _check_header(connection: sqlite3.Connection, files: Files) -> None:
     """What SQLite says of itself at the start of its file, and would take at its word."""
-    with open(folder / _DATABASE, "rb") as file:
+    with open(files.database, "rb") as file:
         start = file.read(24)
     (encoding,) = connection.execute("PRAGMA encoding").fetchone()
     (vacuum,) = connection.execute("PRAGMA auto_vacuum").fetchone()
     if start[16:] != _HEADER or encoding != "UTF-8" or vacuum != _INCREMENTAL:
-        raise DamagedError(f"{folder / _DATABASE} is damaged (its header); restore a copy of the folder")
+        raise DamagedError(f"{files.database} is damaged (its header); restore a copy of the folder")
 
 
-def _check_format(connection: sqlite3.Connection, folder: Path) -> bool:
+def _check_format(connection: sqlite3.Connection, files: Files) -> bool:
     """Whether the database is new, with nothing in it; one that is not of this format is refused."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -200,8 +278,8 @@ def _check_format(connection: sqlite3.Connection, folder: Path) -> bool:
     if not (version or application or contents):
         return True
     if application != _APPLICATION_ID:
-        raise StorageError(f"{folder / _DATABASE} is a SQLite database of another application; choose another folder")
-    _check_header(connection, folder)
+        raise StorageError(f"{files.database} is a SQLite database of another application; choose another folder")
+    _check_header(connection, files)
     if version != FORMAT_VERSION:
         age, remedy = (
             ("a newer", "upgrade Tablewright to open it")
@@ -209,7 +287,7 @@ def _check_format(connection: sqlite3.Connection, folder: Path) -> bool:
             else ("an older", "open it with the version that wrote it, or choose another folder")
         )
         raise StorageError(
-            f"{folder} was written by {age} version of Tablewright (storage format {version}; this one reads format "
-            f"{FORMAT_VERSION}); {remedy}"
+            f"{files.folder} was written by {age} version of Tablewright "
+            f"(storage format {version}; this one reads format {FORMAT_VERSION}); {remedy}"
         )
     return False

@@ -28,8 +28,9 @@ from types import TracebackType
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine.storage import forks
-from tablewright.engine.storage.data_folder import StorageError, WriteAheadLog, connect
+from tablewright.engine.storage.data_folder import Files, StorageError, WriteAheadLog, connect, connect_memory
 from tablewright.engine.storage.disk_health import DiskHealth
+from tablewright.engine.storage.folder_lock import FolderLock
 
 _REFUSED = "The write could not be made durable and was not kept"
 # SQLITE_CORRUPT: a page is not as SQLite wrote it.
@@ -104,6 +105,7 @@ class Turn:
             if isinstance(error, sqlite3.Error):
                 if storage.writes == self._writes and getattr(error, "sqlite_errorcode", 0) == _CORRUPT:
                     # A read that came upon a damaged page concerns nobody else.
+                    storage.health.refused(error)
                     raise InternalServerError(f"Internal server error: {error}") from error
                 raise storage.abort(error) from error
             if storage.writes > max(self._writes, storage.kept):
@@ -130,9 +132,15 @@ class Storage:
         self.open_commit: Commit | None = None
         self._unsynced: list[Commit] = []
         self._sync_lock = threading.RLock()
-        self._connection = connect(folder)
+        self._log: WriteAheadLog | None = None
+        self._folder_lock: FolderLock | None = None
+        if folder is None:
+            self._connection = connect_memory()
+        else:
+            files = Files.of(folder)
+            self._connection, self._folder_lock = connect(files)
+            self._log = WriteAheadLog(files)
         self.execute = self._connection.execute
-        self._log = None if folder is None else WriteAheadLog(folder)
         if self._log is not None:
             self._sync_leftovers(self._log)
         forks.register(self)
@@ -142,7 +150,7 @@ class Storage:
         try:
             log.sync()
         except OSError as error:
-            self._connection.close()
+            self._release()
             raise StorageError(f"cannot use {self.folder} as a data folder: it cannot be synced: {error}") from error
 
     @contextmanager
@@ -277,6 +285,8 @@ class Storage:
     def leave_to_parent(self) -> None:
         """This is the copy in the child of a fork: refuse every call, and leave the files alone."""
         forks.never_release(self._connection)
+        if self._folder_lock is not None:
+            self._folder_lock.release()
         # Its transaction and its log are the parent's to finish.
         self.open_commit, self._unsynced, self._log = None, [], None
         self.refusal = StorageError(
@@ -293,6 +303,11 @@ class Storage:
             self.refusal = StorageError("this engine has been closed; open the data folder again to use it")
         self._sync()
         with self.lock:
-            self._connection.close()
-            if self._log is not None:
-                self._log.close()
+            self._release()
+
+    def _release(self) -> None:
+        self._connection.close()
+        if self._log is not None:
+            self._log.close()
+        if self._folder_lock is not None:
+            self._folder_lock.release()
