@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.cli import commands
 from tests.cli.commands import error_line, tablewright
 
 
@@ -69,13 +71,26 @@ def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
     assert (tmp_path / "notes" / "README.md").exists()
 
 
+@pytest.fixture
+def refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], str]:
+    """What is said of a name for which nothing is made."""
+    monkeypatch.chdir(tmp_path)
+
+    def init(name: str) -> str:
+        status, output, errors = commands.run(capsys, "init", name)
+        assert (status, output, list(tmp_path.iterdir())) == (2, "", [])
+        return errors
+
+    return init
+
+
 @pytest.mark.parametrize("name", ["json", "Json", "sys", "string", "pydantic", "botocore", "importlib"])
-def test_a_name_that_would_hide_a_module_is_refused(tmp_path: Path, name: str) -> None:
-    assert f"choose another, such as my-{name}" in error_line("init", name, cwd=tmp_path)
-    assert list(tmp_path.iterdir()) == []
+def test_a_name_that_would_hide_a_module_is_refused(refused: Callable[[str], str], name: str) -> None:
+    assert f"choose another, such as my-{name}" in refused(name)
 
 
 @pytest.mark.parametrize("name", ["1shop", "class", "tests", "a+b", "tablewright", "\u00e9", "caf\u00e9"])
-def test_a_name_that_is_no_package_is_refused(tmp_path: Path, name: str) -> None:
-    assert "cannot be the name of the project's package" in error_line("init", name, cwd=tmp_path)
-    assert list(tmp_path.iterdir()) == []
+def test_a_name_that_is_no_package_is_refused(refused: Callable[[str], str], name: str) -> None:
+    assert "cannot be the name of the project's package" in refused(name)
