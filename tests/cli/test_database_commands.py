@@ -249,6 +249,26 @@ def test_a_failed_disk_ends_the_server_with_a_message(tmp_path: Path) -> None:
         assert client(url).list_tables()["TableNames"] == ["music"]
 
 
+def test_metrics_have_an_address_of_their_own(tmp_path: Path) -> None:
+    with server_process("--data", str(tmp_path), "--metrics", "127.0.0.1:0") as (process, url):
+        create_table(url)
+        assert process.stdout is not None
+        process.stdout.readline()
+        found = re.fullmatch(r"Metrics are at (http://127\.0\.0\.1:\d+)/metrics\n", process.stdout.readline())
+        assert found
+        with Client(found[1]) as connection:
+            response = connection.ask(request(b"", None, method=b"GET", path=b"/metrics", authorization=None))
+        assert b'tablewright_requests_total{operation="CreateTable",status="200"} 1\n' in response.body
+    for wrong in ("127.0.0.1", "127.0.0.1:x", ":70000"):
+        assert "a port is a number" in error_line("serve", "--memory", "--metrics", wrong)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        message = error_line("serve", "--memory", "--port", "0", "--metrics", f":{port}")
+        assert message.endswith("or choose another port with --metrics\n")
+
+
 def test_web_pages_are_let_in_by_their_origin() -> None:
     with server_process("--memory", "--cors", "http://localhost:3000", "--cors", "https://app.example/") as (_, url):
         for origin, status in ((b"http://localhost:3000", 200), (b"https://app.example", 200), (b"null", 403)):

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from tablewright.dynamo import InternalServerError
-from tablewright.engine import Commit, Outcome
+from tablewright.engine import Commit, Outcome, StorageFigures
 from tablewright.wire.connection import Connection
 from tablewright.wire.connection_limits import Limits
 from tablewright.wire.endpoint import Endpoint
@@ -50,6 +50,12 @@ class FakeEngine:
 
     def when_failed(self, callback: Callable[[str], None], /) -> None:
         pass
+
+    def meter(self, sink: Callable[[dict[str, Any]], None], /) -> None:
+        self.sink = sink
+
+    def storage_figures(self) -> StorageFigures:
+        return StorageFigures(database_bytes=4096, log_bytes=1234567, checkpoints=3)
 
     def flush(self) -> None:
         self.flushes += 1

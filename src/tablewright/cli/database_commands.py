@@ -40,6 +40,13 @@ def register(commands: Commands) -> None:
         help="let the web pages of ORIGIN use the server, such as http://localhost:3000, * for all pages; repeatable"
         " (default: no page may)",
     )
+    serve.add_argument(
+        "--metrics",
+        metavar="ADDRESS:PORT",
+        type=_address,
+        help="serve metrics for Prometheus at /metrics of another address, such as 127.0.0.1:9100; the address may be"
+        " left out (default: no metrics)",
+    )
     serve.set_defaults(command=_serve, parser=serve)
 
     verify = commands.add_parser(
@@ -68,13 +75,22 @@ def _serve(options: argparse.Namespace) -> int:
 
     def started(server: Server) -> None:
         _greet(server.url, folder, options.host, options.credentials)
+        if server.metrics_server is not None:
+            _say(f"Metrics are at {server.metrics_server.url}/metrics")
 
     check_address(options.host, options.port)
+    if options.metrics is not None:
+        check_address(options.metrics[0], options.metrics[1], "--metrics")
     with open_engine(folder) as engine:
         try:
             run_server(
                 lambda: Server(
-                    engine, host=options.host, port=options.port, authenticate=authenticate, cors=options.cors
+                    engine,
+                    host=options.host,
+                    port=options.port,
+                    authenticate=authenticate,
+                    cors=options.cors,
+                    metrics=options.metrics,
                 ),
                 started,
             )
@@ -88,6 +104,12 @@ def _serve(options: argparse.Namespace) -> int:
         ignore_stop_signals()
     _say("Tablewright stopped")
     return 0
+
+
+def _address(text: str) -> tuple[str, int]:
+    """An address and a port, as an argument."""
+    address, _, number = text.rpartition(":")
+    return address.removeprefix("[").removesuffix("]") or "127.0.0.1", port(number)
 
 
 def _origin(text: str) -> str:
@@ -193,7 +215,7 @@ def open_engine(folder: Path | None) -> Engine:
         raise UsageError(str(error)) from None
 
 
-def check_address(host: str, port: int) -> None:
+def check_address(host: str, port: int, option: str = "--port") -> None:
     """Refuses an address that cannot be listened on, before a data folder is created."""
     import socket
 
@@ -210,7 +232,7 @@ def check_address(host: str, port: int) -> None:
                     probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
                 probe.bind(address)
     except OSError as error:
-        raise UsageError(_why_not_listening(host, port, error)) from None
+        raise UsageError(_why_not_listening(host, port, error, option)) from None
 
 
 def ignore_stop_signals() -> None:
@@ -228,13 +250,13 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _why_not_listening(host: str, port: int, error: OSError) -> str:
+def _why_not_listening(host: str, port: int, error: OSError, option: str = "--port") -> str:
     # The event loop puts the system's text at the end of one of its own.
     text = error.strerror or str(error)
     if error.errno == errno.EADDRINUSE or "in use" in text:
-        return f"port {port} on {host} is in use; stop the program that uses it, or choose another port with --port"
+        return f"port {port} on {host} is in use; stop the program that uses it, or choose another port with {option}"
     if error.errno == errno.EACCES:
-        return f"this user may not open port {port}; choose one above 1023 with --port"
+        return f"this user may not open port {port}; choose one above 1023 with {option}"
     return f"cannot listen on {host}:{port}: {text.rpartition(': ')[2]}"
 
 

@@ -13,7 +13,7 @@
     storage/         the data folder: SQLite, group commit, key encoding
     verify_folder    whether a data folder is consistent
     background_work  expiry, backfills, trimming: one thread, when there is something to do
-    metering         what every request consumed, recorded in a file
+    metering         what every request consumed: in a file, or for metrics
 
 Other packages import from here only.
 """
@@ -23,7 +23,7 @@ from tablewright.engine.engine import Engine
 from tablewright.engine.metering import METER_VARIABLE
 from tablewright.engine.slices import Outcome, Unfinished
 from tablewright.engine.storage.data_folder import DamagedError, StorageError, holds_database, resolve_folder
-from tablewright.engine.storage.group_commit import Commit
+from tablewright.engine.storage.group_commit import Commit, StorageFigures
 from tablewright.engine.verify_folder import VerifyReport
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "Engine",
     "Outcome",
     "StorageError",
+    "StorageFigures",
     "Unfinished",
     "VerifyReport",
     "holds_database",

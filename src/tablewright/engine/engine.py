@@ -28,13 +28,13 @@ import orjson
 from tablewright.dynamo import DynamoError, InternalServerError
 from tablewright.engine.background_work import BackgroundWork
 from tablewright.engine.database import Database
-from tablewright.engine.metering import open_meter_log
+from tablewright.engine.metering import Meter, Sink, open_meter_log
 from tablewright.engine.operations import HANDLERS
 from tablewright.engine.requests import check_request
 from tablewright.engine.slices import Outcome, Steps, Unfinished, refusal
 from tablewright.engine.storage.checksums import DamagedRecord
 from tablewright.engine.storage.data_folder import DamagedError, resolve_folder
-from tablewright.engine.storage.group_commit import Commit, Storage, Turn
+from tablewright.engine.storage.group_commit import Commit, Storage, StorageFigures, Turn
 from tablewright.engine.verify_folder import VerifyReport, definition_problems, verify
 
 _log = logging.getLogger("tablewright.engine")
@@ -64,6 +64,7 @@ class Engine:
         self, folder: Path | None, clock: Callable[[], float], entropy: random.Random, region: str, account: str
     ) -> None:
         self._meter_log = open_meter_log()
+        self._meter = None if self._meter_log is None else Meter(self._meter_log)
         self._storage = Storage(folder)
         try:
             self._database = Database(self._storage, clock, entropy, region, account)
@@ -198,8 +199,8 @@ class Engine:
     def begin(self, operation: str, request: dict[str, Any], *, pattern: str = "") -> Outcome | Unfinished:
         """``execute`` for a request that ``check`` gave; what takes long is left unfinished after its first slice."""
         handler = HANDLERS[operation]
-        if self._meter_log is not None:
-            handler = self._meter_log.metering(operation, handler, pattern)
+        if self._meter is not None:
+            handler = self._meter.metering(operation, handler, pattern)
         turn = Turn(self._storage)
         try:
             with self._storage.lock, turn:
@@ -232,6 +233,14 @@ class Engine:
         From whichever thread finds out; at once if it has happened.
         """
         self._storage.health.when_failed(callback)
+
+    def meter(self, sink: Sink) -> None:
+        """Give ``sink`` a record of what each request consumes, from now on; see ``metering``."""
+        self._meter = Meter(sink) if self._meter is None else Meter(*self._meter.sinks, sink)
+
+    def storage_figures(self) -> StorageFigures:
+        """How much there is on disk; zeros for a database in memory."""
+        return self._storage.figures()
 
     # -- maintenance --------------------------------------------------------------------------------------------------
 

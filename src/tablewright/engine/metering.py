@@ -1,7 +1,8 @@
-"""What every request consumed, recorded in a file: for ``tablewright meter``.
+"""What every request consumed: recorded in a file for ``tablewright meter``, counted for a server's metrics.
 
-Off unless ``TABLEWRIGHT_METER`` names a file when an engine is opened. With it every request is metered, whether or not
-its caller asked for consumed capacity, and responses stay as they are. A line of JSON is appended for each request:
+Off unless ``TABLEWRIGHT_METER`` names a file when an engine is opened, or somebody asks for it (``Engine.meter``).
+Then every request is metered, whether or not its caller asked for consumed capacity, and responses stay as they are.
+Each gives one record; in the file, that is a line of JSON:
 
     {"at": 1788134400.1, "pattern": "Call.create", "operation": "TransactWriteItems", "refused": null,
      "charges": [["Calls", null, "write", "u-1", 2.0], ["Calls", "byCallId", "write", "c-9", 1.0], ...]}
@@ -44,6 +45,10 @@ _METERED = _READS | _WRITES | _STATEMENTS
 _COUNTED = frozenset({"GetRecords"})
 
 
+Record = dict[str, Any]
+Sink = Callable[[Record], None]
+
+
 def open_meter_log() -> MeterLog | None:
     """The meter log that the environment variable names; None without one."""
     path = os.environ.get(METER_VARIABLE)
@@ -51,13 +56,23 @@ def open_meter_log() -> MeterLog | None:
 
 
 class MeterLog:
-    """The file that charges are appended to."""
+    """The file that records are appended to."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
+    def __call__(self, record: Record) -> None:
+        os.write(self._file, orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+
     def close(self) -> None:
         os.close(self._file)
+
+
+class Meter:
+    """Gives a record of every request to each of the ``sinks``."""
+
+    def __init__(self, *sinks: Sink) -> None:
+        self.sinks = sinks
 
     def metering(self, operation: str, handler: Handler, pattern: str) -> Handler:
         """A handler that does the same, and records what it consumed."""
@@ -69,7 +84,7 @@ class MeterLog:
 
     def _counted(self, db: Database, request: dict[str, Any], operation: str, handler: Handler, pattern: str) -> Steps:
         response = yield from finished(handler(db, request))
-        self._append(pattern, operation, None, [])
+        self._record(pattern, operation, None, [])
         return response
 
     def _metered(self, db: Database, request: dict[str, Any], operation: str, handler: Handler, pattern: str) -> Steps:
@@ -81,28 +96,29 @@ class MeterLog:
         except DynamoError as error:
             if _by_condition(error):
                 charged = [_row(charge, "write") for charge in _attempted(db, operation, request)]
-                self._append(pattern, operation, error.code, charged)
+                self._record(pattern, operation, error.code, charged)
             raise
         consumed = response.pop("ConsumedCapacity", [])
         figures: list[dict[str, Any]] = [consumed] if isinstance(consumed, dict) else consumed
         kind = _kind(operation, request, figures)
         charges.extend(_uncharged(figures, charges))
-        self._append(pattern, operation, None, [_row(charge, kind) for charge in charges])
+        self._record(pattern, operation, None, [_row(charge, kind) for charge in charges])
         asked = request.get("ReturnConsumedCapacity", "NONE")
         if asked != "NONE" and figures:
             shown = figures if asked == "INDEXES" else [_total(each) for each in figures]
             response["ConsumedCapacity"] = shown[0] if isinstance(consumed, dict) else shown
         return response
 
-    def _append(self, pattern: str, operation: str, refused: str | None, charges: list[list[Any]]) -> None:
-        line = {
+    def _record(self, pattern: str, operation: str, refused: str | None, charges: list[list[Any]]) -> None:
+        record = {
             "at": round(time.time(), 3),
             "pattern": pattern,
             "operation": operation,
             "refused": refused,
             "charges": charges,
         }
-        os.write(self._file, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        for sink in self.sinks:
+            sink(record)
 
 
 def _row(charge: Charge, kind: str) -> list[Any]:

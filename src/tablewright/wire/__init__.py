@@ -7,6 +7,8 @@
     connection_registry  the open connections of a server
     browser_access       which web pages may use a server: allowed origins, host names on loopback
     endpoint             what DynamoDB's endpoint does with one request: the order of its checks, its responses
+    request_metrics      what a server has done, in Prometheus' text format
+    metrics_server       the address on which it can be read
     messages             HTTP messages: a request as it was read, a response as it is sent
     operation_targets    the operations that ``X-Amz-Target`` may name
     sigv4                AWS Signature Version 4, checked for form or verified against known credentials

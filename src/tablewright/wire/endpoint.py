@@ -24,7 +24,7 @@ from typing import Any, Final, Protocol
 import orjson
 
 from tablewright.dynamo import DynamoError, InternalServerError, SerializationException, UnknownOperationException
-from tablewright.engine import Outcome, Unfinished
+from tablewright.engine import Outcome, StorageFigures, Unfinished
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
 from tablewright.wire.long_requests import LARGE_BODY, LongRequest, Reply
 from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render, render_health
@@ -57,6 +57,10 @@ class EngineLike(Protocol):
     def problems(self) -> list[str]: ...
 
     def when_failed(self, callback: Callable[[str], None], /) -> None: ...
+
+    def meter(self, sink: Callable[[dict[str, Any]], None], /) -> None: ...
+
+    def storage_figures(self) -> StorageFigures: ...
 
 
 class Endpoint:

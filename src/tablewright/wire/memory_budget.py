@@ -12,6 +12,7 @@ used the budget up. Whoever gives something up says so at once; a connection tha
 from __future__ import annotations
 
 import ctypes
+import os
 
 
 class MemoryBudget:
@@ -53,3 +54,12 @@ def release_free_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+def resident_bytes() -> int:
+    """The resident size of this process; 0 where the system does not tell it in this way."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -23,6 +23,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from ipaddress import ip_address
+from time import perf_counter
+from typing import cast
 
 from tablewright.engine import Commit
 from tablewright.wire.browser_access import BrowserAccess
@@ -31,9 +33,16 @@ from tablewright.wire.connection_limits import Limits
 from tablewright.wire.connection_registry import ConnectionRegistry
 from tablewright.wire.endpoint import Endpoint, EngineLike
 from tablewright.wire.long_requests import LongRequest, LongRequests, Reply
+from tablewright.wire.memory_budget import resident_bytes
 from tablewright.wire.messages import Request, render_error, render_unavailable
+from tablewright.wire.metrics_server import MetricsServer
+from tablewright.wire.operation_targets import OPERATION_BY_TARGET
+from tablewright.wire.request_metrics import RequestMetrics, Sample, family
 
 _log = logging.getLogger("tablewright.wire")
+
+# What is measured and is no operation: health checks, preflights, requests that are refused.
+_OTHER = "other"
 
 
 class EngineFailedError(Exception):
@@ -104,6 +113,59 @@ class EngineConnection(Connection):
         return render_error(status)
 
 
+class MeasuredConnection(EngineConnection):
+    """The same, and every response is counted and timed."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._metrics = cast(RequestMetrics, server.metrics)
+        # The request that is being processed: its operation, and when that began.
+        self._measured: tuple[str, float] | None = None
+        self._pending: dict[PendingResponse, tuple[str, float]] = {}
+
+    def respond(self, request: Request) -> None:
+        operation = OPERATION_BY_TARGET.get(request.headers.get(b"x-amz-target", b""), _OTHER)
+        self._measured = (operation, perf_counter())
+        super().respond(request)
+        self._measured = None
+
+    def send(self, response: bytes, request: Request | None) -> None:
+        if request is not None:
+            operation, began = self._measured or (_OTHER, perf_counter())
+            self._measured = None
+            status = _status(response)
+            self._metrics.responded(operation, status, perf_counter() - began)
+            if status in (403, 503):
+                self._metrics.refused(status)
+        super().send(response, request)
+
+    def enqueue(self, pending: PendingResponse) -> None:
+        if self._measured is not None:
+            self._pending[pending] = self._measured
+            self._measured = None
+        super().enqueue(pending)
+
+    def complete(self, pending: PendingResponse, instead: bytes | None = None) -> None:
+        measured = self._pending.pop(pending, None)
+        if measured is not None:
+            operation, began = measured
+            status = _status(pending.response if instead is None else instead)
+            self._metrics.responded(operation, status, perf_counter() - began)
+        super().complete(pending, instead)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._pending.clear()
+        super().connection_lost(exc)
+
+    def error_response(self, status: int) -> bytes:
+        self._metrics.refused(status)
+        return super().error_response(status)
+
+
+def _status(response: bytes) -> int:
+    return int(response[9:12])
+
+
 class Server(ConnectionRegistry):
     """Serves ``engine`` on the running event loop, between ``start`` and ``stop``."""
 
@@ -115,9 +177,17 @@ class Server(ConnectionRegistry):
         port: int = 0,
         authenticate: Callable[[Request], None] | None = None,
         cors: Iterable[str] = (),
+        metrics: tuple[str, int] | None = None,
         limits: Limits | None = None,
     ) -> None:
+        """``metrics`` is the address and port to serve metrics on."""
         super().__init__(limits or Limits())
+        self.metrics = None if metrics is None else RequestMetrics()
+        self.metrics_server = None
+        if metrics is not None and self.metrics is not None:
+            engine.meter(self.metrics.metered)
+            self.metrics_server = MetricsServer(*metrics, self.metrics_text, engine.problems)
+        self._engine = engine
         self._browser_access = BrowserAccess(cors)
         endpoint = Endpoint(engine, authenticate, self._browser_access)
         self.respond = endpoint.respond
@@ -142,9 +212,10 @@ class Server(ConnectionRegistry):
         """Listens; raises OSError if it cannot use the address. Port 0 is replaced by the port that was chosen."""
         self._loop = asyncio.get_running_loop()
         self._thread_id = threading.get_ident()
-        self._listener = await self._loop.create_server(
-            partial(EngineConnection, self), self.host, self.port, backlog=512
-        )
+        connection = EngineConnection if self.metrics is None else MeasuredConnection
+        if self.metrics_server is not None:
+            await self.metrics_server.start()
+        self._listener = await self._loop.create_server(partial(connection, self), self.host, self.port, backlog=512)
         addresses = [socket.getsockname() for socket in self._listener.sockets]
         self.port = addresses[0][1]
         if all(ip_address(address[0]).is_loopback for address in addresses):
@@ -167,7 +238,32 @@ class Server(ConnectionRegistry):
             self._timer.cancel()
         for connection in list(self._rejected):
             connection.abort()
+        if self.metrics_server is not None:
+            self.metrics_server.stop()
         await asyncio.sleep(0)  # for the transports to notice that they were closed
+
+    def metrics_text(self) -> str:
+        """The metrics in Prometheus' text format."""
+        figures = self._engine.storage_figures()
+        gauges: list[tuple[str, str, float]] = [
+            ("tablewright_healthy", "1, or 0 while something is wrong", not self._engine.problems()),
+            ("tablewright_connections", "Open connections", len(self._connections)),
+            ("tablewright_responses_waiting", "Responses that wait for a commit", len(self._waiting)),
+            ("tablewright_long_requests", "Requests that wait for their next slice", len(self.long_requests)),
+            ("tablewright_received_bytes", "Requests that are unfinished or wait", self.received.used),
+            ("tablewright_unsent_bytes", "Responses that wait or are not read", self.unsent.used),
+            ("tablewright_database_bytes", "The size of the database", figures.database_bytes),
+            ("tablewright_log_bytes", "The size of its log", figures.log_bytes),
+            ("process_resident_memory_bytes", "Resident memory of the process", resident_bytes()),
+        ]
+        checkpoints: list[Sample] = [("", {}, figures.checkpoints)]
+        return "".join(
+            [
+                *([] if self.metrics is None else self.metrics.families()),
+                *(family(name, "gauge", text, [("", {}, value)]) for name, text, value in gauges),
+                family("tablewright_checkpoints_total", "counter", "Checkpoints of the log", checkpoints),
+            ]
+        )
 
     # -- for connections ---------------------------------------------------------------------------------
 

@@ -96,6 +96,11 @@ class WriteAheadLog:
         return 0 if self._descriptor is None else os.fstat(self._descriptor).st_size
 
     @property
+    def database_size(self) -> int:
+        """The size of the database that the log belongs to."""
+        return (self._path.parent / _DATABASE).stat().st_size
+
+    @property
     def checkpoints(self) -> int:
         """How often the log has started over since it was created, as its header says."""
         header = b"" if self._descriptor is None else os.pread(self._descriptor, 16, 0)

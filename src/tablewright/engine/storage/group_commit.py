@@ -23,6 +23,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -111,6 +112,15 @@ class Turn:
             if storage.writes > max(self._writes, storage.kept):
                 storage.abort(error)
         self.commit = storage.newest_commit()
+
+
+@dataclass(frozen=True, slots=True)
+class StorageFigures:
+    """The size of the database and of its log in bytes, and how many checkpoints there have been."""
+
+    database_bytes: int = 0
+    log_bytes: int = 0
+    checkpoints: int = 0
 
 
 class Storage:
@@ -260,6 +270,11 @@ class Storage:
             self.health.checkpoint_failed(error, log_size)
         finally:
             self.lock.release()
+
+    def figures(self) -> StorageFigures:
+        if self._log is None:
+            return StorageFigures()
+        return StorageFigures(self._log.database_size, self._log.size, self._log.checkpoints)
 
     def abort(self, error: BaseException) -> InternalServerError:
         """Roll the open commit back and refuse it to everyone who waits for it; gives the error they get."""
