@@ -236,11 +236,30 @@ def test_at_a_timestamp(engine: Engine, clock: Clock) -> None:
 def test_a_sequence_number_must_be_given_and_belong_to_the_shard(engine: Engine) -> None:
     arn = create(engine)
     put(engine, "a")
-    wrong: list[dict[str, Any]] = [{}, {"SequenceNumber": "x" * 21}, {"SequenceNumber": "9" * 30}]
-    for parameters in wrong:
+    invalid = "One or more parameter values were invalid: "
+    number = records(engine, iterator(engine, arn))[0]["dynamodb"]["SequenceNumber"]
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({}, invalid + "Invalid SequenceNumber"),
+        ({"SequenceNumber": "x" * 21}, invalid + "Invalid SequenceNumber"),
+        ({"SequenceNumber": f"{int(number) + 10**9:0{len(number)}}"}, "Invalid SequenceNumber for the shard"),
+    ]
+    for parameters, problem in wrong:
         for kind in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"):
-            with pytest.raises(ValidationException):
+            with pytest.raises(ValidationException) as caught:
                 iterator(engine, arn, kind, **parameters)
+            assert message(caught) == problem
+
+
+def test_a_sequence_number_is_not_for_every_iterator(engine: Engine, clock: Clock) -> None:
+    arn = create(engine)
+    put(engine, "a")
+    number = records(engine, iterator(engine, arn))[0]["dynamodb"]["SequenceNumber"]
+    for kind in ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"):
+        with pytest.raises(ValidationException) as caught:
+            iterator(engine, arn, kind, SequenceNumber=number, Timestamp=clock.now)
+        assert message(caught) == (
+            "One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type"
+        )
 
 
 def test_an_iterator_is_good_for_fifteen_minutes(engine: Engine, clock: Clock) -> None:

@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from tablewright.dynamo import LimitExceededException, ResourceInUseException, ResourceNotFoundException
+from tablewright.dynamo import (
+    LimitExceededException,
+    ResourceInUseException,
+    ResourceNotFoundException,
+    ValidationException,
+)
 from tablewright.engine import Engine
 from tests.engine.table_requests import (
     attributes,
@@ -57,14 +62,45 @@ def test_an_index_is_added(engine: Engine) -> None:
     assert found["Items"] == [{"pk": {"S": "a"}, "n": {"N": "1"}}]
 
 
-def test_an_attribute_that_is_defined_again_keeps_its_type(engine: Engine) -> None:
+@pytest.mark.requirement("EN3")
+@pytest.mark.parametrize(
+    ("defined", "key", "existing", "new"),
+    [
+        (["g:N"], "g", "key{g:S:HASH}", "key{g:N:HASH}"),
+        (["pk:B"], "pk", "key{pk:S:HASH}", "key{pk:B:HASH}"),
+        (
+            ["x", "g:N"],
+            "x, g",
+            "key{g:S:HASH}",
+            "key{x:S:HASH}, SchemaElement: key{g:N:RANGE}",
+        ),
+    ],
+)
+def test_an_index_does_not_give_an_attribute_another_type(
+    engine: Engine, defined: list[str], key: str, existing: str, new: str
+) -> None:
+    create(engine, with_index(on_demand()))
+    with pytest.raises(ValidationException) as caught:
+        update(
+            engine,
+            AttributeDefinitions=attributes(*defined),
+            GlobalSecondaryIndexUpdates=index_creation("other", *key.split(", ")),
+        )
+    assert caught.value.message == (
+        "One or more parameter values were invalid: Attributes cannot be redefined. Please check that your attribute "
+        "has the same type as previously defined. "
+        f"Existing schema: Schema:[SchemaElement: {existing}] New schema: Schema:[SchemaElement: {new}]"
+    )
+
+
+def test_another_attribute_that_is_defined_again_keeps_its_type(engine: Engine) -> None:
     create(engine, with_index(on_demand()))
     update(
         engine,
-        AttributeDefinitions=attributes("g:N"),
-        GlobalSecondaryIndexUpdates=index_creation("other", "g"),
+        AttributeDefinitions=attributes("pk:N", "x"),
+        GlobalSecondaryIndexUpdates=index_creation("other", "x"),
     )
-    assert describe(engine)["AttributeDefinitions"] == attributes("g", "pk")
+    assert describe(engine)["AttributeDefinitions"] == attributes("g", "pk", "x")
 
 
 def test_a_deleted_index_takes_its_attributes_along(engine: Engine) -> None:

@@ -40,6 +40,7 @@ from tablewright.engine.streams.shards import (
 
 ITERATOR_LIFETIME = 15 * 60.0
 
+_INVALID = "One or more parameter values were invalid: "
 # The largest integer that SQLite has.
 _LAST_SEQUENCE = 2**63 - 1
 
@@ -62,7 +63,7 @@ def get_shard_iterator(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         after = max(_before(db, stream, shard, request["Timestamp"]), trimmed)
     else:
         if not shard.start <= number <= (last_number(db) if shard.end is None else shard.end):
-            raise ValidationException(f"Invalid SequenceNumber: {request['SequenceNumber']}")
+            raise ValidationException("Invalid SequenceNumber for the shard")
         after = number - 1 if kind == "AT_SEQUENCE_NUMBER" else number
         if after < trimmed:
             raise _trimmed()
@@ -151,14 +152,14 @@ class _Iterator:
 
 
 def _requested_number(kind: str, request: dict[str, Any]) -> int:
-    if kind not in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"):
-        return 0
     text = request.get("SequenceNumber")
-    if text is None:
-        raise ValidationException(f"SequenceNumber must be specified when ShardIteratorType is {kind}")
-    number = sequence_of(text)
+    if kind not in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"):
+        if text is not None:
+            raise ValidationException(f"{_INVALID}SequenceNumber should not be passed for this iterator type")
+        return 0
+    number = None if text is None else sequence_of(text)
     if number is None:
-        raise ValidationException(f"Invalid SequenceNumber: {text}")
+        raise ValidationException(f"{_INVALID}Invalid SequenceNumber")
     return number
 
 

@@ -55,7 +55,7 @@ from tablewright.engine.tables.throughput import (
     switch_to_on_demand,
     switch_to_provisioned,
 )
-from tablewright.engine.tables.update_table_checks import check_update, without_empty
+from tablewright.engine.tables.update_table_checks import check_not_redefined, check_update, without_empty
 
 _MAX_INDEX_UPDATES = 5
 _MAX_CAPACITY = 1_000_000_000_000
@@ -244,6 +244,8 @@ def _create_index(change: _Change, action: Mapping[str, Any]) -> None:
     check_new_warm_throughput(action, change.billing, name)
     check_projected_total([*existing.values(), *stored.get("LocalSecondaryIndexes", ()), action])
     check_account_limits(action, change.db.region, name)
+
+    check_not_redefined(stored, action, change.request["AttributeDefinitions"])
 
     index = new_global_index(change.table.arn, action, change.billing)
     defined = {definition["AttributeName"] for definition in stored["AttributeDefinitions"]}

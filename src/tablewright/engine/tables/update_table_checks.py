@@ -8,7 +8,7 @@ demand use or with a stream, and index updates with most of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tablewright.dynamo import ValidationException
@@ -164,3 +164,22 @@ def _check_created_index(index: Definition, definitions: Iterable[Definition] | 
         raise invalid(f"AttributeDefinitions is not specified for index: {index['IndexName']}")
     check_defined(key_names(index["KeySchema"]), [definition["AttributeName"] for definition in definitions])
     check_global_index(index)
+
+
+def check_not_redefined(stored: Definition, index: Definition, definitions: Iterable[Definition]) -> None:
+    """A new index's key attributes have the types that they have already. (Other definitions are not looked at.)"""
+    known = {definition["AttributeName"]: definition["AttributeType"] for definition in stored["AttributeDefinitions"]}
+    given = {definition["AttributeName"]: definition["AttributeType"] for definition in definitions}
+    for name in key_names(index["KeySchema"]):
+        if name in known and given[name] != known[name]:
+            holders = [stored, *stored.get("GlobalSecondaryIndexes", ()), *stored.get("LocalSecondaryIndexes", ())]
+            existing = next(holder["KeySchema"] for holder in holders if name in key_names(holder["KeySchema"]))
+            raise invalid(
+                "Attributes cannot be redefined. Please check that your attribute has the same type as previously "
+                f"defined. Existing schema: {_shown(existing, known)} New schema: {_shown(index['KeySchema'], given)}"
+            )
+
+
+def _shown(key: Iterable[Definition], types: Mapping[str, str]) -> str:
+    elements = (f"key{{{e['AttributeName']}:{types[e['AttributeName']]}:{e['KeyType']}}}" for e in key)
+    return f"Schema:[{', '.join(f'SchemaElement: {element}' for element in elements)}]"
