@@ -206,6 +206,8 @@ def test_what_is_accepted_beside_that(run: Session) -> None:
         "n IN <<4, 5>>",
         "n IN (5, other, ?)",
         "n IN (VALUES (5)) = false",
+        "((n = 5) = id) = false",
+        "((n = 5) = missing_one) = false",
     ):
         assert run.column(f"SELECT id FROM plain WHERE id = 'a' AND {condition}", {"N": "9"}) == ["a"], condition
     run("UPDATE plain SET n = n + 1 - (n - 2), k = if_not_exists(k, n + n), l[-0] = 'w' WHERE id = 'a'")

@@ -152,7 +152,9 @@ class _Translation:
             if "BOOL" in operand.value:
                 return one if operand.value["BOOL"] else Not(one)
             return And((one, Not(one)))
-        return Or((And((one, Compare("=", operand, _TRUE))), And((Not(one), Compare("=", operand, _FALSE)))))
+        # "=" by way of "<>", which says nothing about a key.
+        true, false = (Not(Compare("<>", operand, truth)) for truth in (_TRUE, _FALSE))
+        return Or((And((one, true)), And((Not(one), false))))
 
 
 def _is_condition(node: syntax_tree.Node) -> bool:
