@@ -306,8 +306,9 @@ def _checked_action(member: dict[str, Any]) -> _Action:
         raise ValidationException("Item size has exceeded the maximum allowed size")
     parameters, update, condition = _checked_expressions(request)
     texts = [request[name] for name in ("UpdateExpression", "ConditionExpression") if name in request]
-    payload = size + sum(map(text_size, [*texts, *parameters.names.values()]))
-    payload += sum(map(value_size, parameters.values.values()))
+    payload = size + text_size("".join([*texts, *parameters.names.values()]))
+    for value in parameters.values.values():
+        payload += value_size(value)
     return _Action(kind, request, parameters, condition, update, item, size, payload)
 
 
