@@ -317,10 +317,15 @@ def test_a_table_without_a_sort_key_has_one_condition(db: TableClient) -> None:
 
 
 def test_key_values_in_a_condition_are_key_values(db: TableClient) -> None:
-    db.create("pk, sk")
+    db.create("pk, sk", global_indexes={"gsi": "g"})
     assert db.refusal("Query", **of_a("sk = :s", s={"S": ""})) == (
         "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an "
         "empty string value. Key: sk"
+    )
+    empty = {"KeyConditionExpression": "g = :g", "ExpressionAttributeValues": {":g": {"S": ""}}}
+    assert db.refusal("Query", IndexName="gsi", **empty) == (
+        "One or more parameter values are not valid. A value specified for a secondary index key is not supported. "
+        "The AttributeValue for a key attribute cannot contain an empty string value. IndexName: gsi, IndexKey: g"
     )
     long = {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "x" * 100_000}}}
     assert db.refusal("Query", **long) == (INVALID + "Size of hashkey has exceeded the maximum size limit of2048 bytes")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tablewright.dynamo import AttributeValue, ValidationException
 from tablewright.engine.storage import key_encoding
-from tablewright.engine.tables.table_schema import Key
+from tablewright.engine.tables.table_schema import Index, Key
 
 SortCondition = tuple[str, str, tuple[AttributeValue, ...]]
 """A sort key attribute, an operator and its operands."""
@@ -39,18 +39,24 @@ def key_range(
     return prefix, key_encoding.after(prefix)
 
 
-def check_key_conditions(key: Key, partition: Mapping[str, AttributeValue], sort: Sequence[SortCondition]) -> None:
+def check_key_conditions(
+    key: Key, index: Index | None, partition: Mapping[str, AttributeValue], sort: Sequence[SortCondition]
+) -> None:
+    """The operands are values that a key can have; ``key`` is that of ``index``, if there is one."""
     for name, value in partition.items():
-        _check_operand(key, name, value)
+        _check_operand(key, index, name, value)
     for name, _, values in sort:
         for value in values:
-            _check_operand(key, name, value)
+            _check_operand(key, index, name, value)
 
 
-def _check_operand(key: Key, name: str, value: AttributeValue) -> None:
+def _check_operand(key: Key, index: Index | None, name: str, value: AttributeValue) -> None:
     expected = key.types[name]
     if expected not in value:
         raise ValidationException(
             "One or more parameter values were invalid: Condition parameter type does not match schema type"
         )
-    key.check_value(name, value)
+    if index is None:
+        key.check_value(name, value)
+    else:
+        index.check_element(name, value)

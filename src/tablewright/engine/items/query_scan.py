@@ -68,7 +68,7 @@ def query(db: Database, request: dict[str, Any]) -> Steps:
     if start is not None:
         check_query_start(source, start)
     partition, sort = bind_bounds(conditions, source.key.partition, source.key.sort)
-    check_key_conditions(source.key, partition, sort)
+    check_key_conditions(source.key, source.index, partition, sort)
     low, high = key_range(source.key, partition, sort)
     read = PageRead(
         source,
