@@ -438,6 +438,7 @@ class TestIndexOfSeveralKeyAttributes:
             "SELECT * FROM wide.by_abc WHERE id = 'x'",
             "SELECT * FROM wide.by_abc",
             "SELECT COUNT(*) FROM wide.by_abc",
+            'SELECT * FROM "arn:aws:dynamodb:us-east-1:000000000000:table/wide".by_abc',
             "SELECT id FROM wide.by_abc WHERE a = 'x' AND b = 'y' ORDER BY c DESC",
         ],
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from tablewright.dynamo import Item, ValidationException
+from tablewright.dynamo import Item, ResourceNotFoundException, ValidationException
 from tablewright.dynamo.expressions import ConditionProgram, condition_from_node, hash_order
 from tablewright.dynamo.limits import MAX_PAGE_BYTES
 from tablewright.engine.database import Database
@@ -90,8 +91,10 @@ def run(
 
 def check_source(db: Database, statement: Select) -> None:
     """Refuse what is wrong with the source, and then with the SELECT list, of any SELECT."""
-    table = db.tables.get(statement.table)
-    index = None if table is None or statement.index is None else table.indexes.get(statement.index)
+    index = None
+    if statement.index is not None:
+        with suppress(ResourceNotFoundException):
+            index = db.table(statement.table).indexes.get(statement.index)
     if index is not None and (len(index.key.partition) > 1 or len(index.key.sort) > 1):
         raise ValidationException(
             "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or "

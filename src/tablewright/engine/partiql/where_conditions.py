@@ -7,18 +7,7 @@ taken.
 
 from __future__ import annotations
 
-from tablewright.dynamo.expressions import (
-    And,
-    Between,
-    Compare,
-    Condition,
-    Function,
-    In,
-    Literal,
-    Not,
-    Operand,
-    Or,
-)
+from tablewright.dynamo.expressions import And, Between, Compare, Condition, Function, In, Literal, Not, Operand, Or
 from tablewright.engine.partiql.operands import is_value, path, refused_call, value
 from tablewright.engine.partiql.refusals import refused
 from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree
@@ -26,7 +15,6 @@ from tablewright.engine.partiql.syntax import statement_lexer, syntax_tree
 _COMPARATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 _CONNECTIVES = _COMPARATORS | {"and", "or", "not", "between", "not between", "in", "not in", "is", "is not"}
 _PREDICATES = frozenset({"attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"})
-_NO_CONDITION = "WHERE clause must contain an expression that resolves to a boolean"
 _TYPES = {
     "null": "NULL",
     "boolean": "BOOL",
@@ -44,10 +32,9 @@ _MAX_BOOLEAN_COMPARISONS = 8
 
 def condition(node: syntax_tree.Node) -> Condition:
     """The condition that a WHERE clause states."""
-    translation = _Translation()
-    if not _is_condition(node) and (is_value(node) or _is_path(node) or _is_size(node)):
-        raise refused(_NO_CONDITION)
-    return translation.condition(node)
+    if is_value(node) or _is_path(node) or _is_size(node):
+        raise refused("WHERE clause must contain an expression that resolves to a boolean")
+    return _Translation().condition(node)
 
 
 class _Translation:
@@ -80,9 +67,8 @@ class _Translation:
 
     def _part(self, operator: str, node: syntax_tree.Node) -> Condition:
         """What AND, OR and NOT connect."""
-        if is_value(node):
-            value(node)
         if is_value(node) or _is_path(node):
+            self.operand(node)  # raises what is wrong with it in itself
             raise refused(
                 "The argument to NOT must be a Type or Expression"
                 if operator == "not"
