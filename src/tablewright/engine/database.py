@@ -18,7 +18,14 @@ from zlib import crc32
 
 import orjson
 
-from tablewright.dynamo import AttributeValue, Item, ResourceNotFoundException, same_item
+from tablewright.dynamo import (
+    AccessDeniedException,
+    AttributeValue,
+    Item,
+    ResourceNotFoundException,
+    ValidationException,
+    same_item,
+)
 from tablewright.engine.storage.checksums import (
     NOT_COMPARABLE,
     DamagedRecord,
@@ -136,10 +143,21 @@ class Database:
         """The table of that name or ARN, for an operation on its items."""
         table = self.tables.get(name)
         if table is None and name.startswith("arn:"):
+            self.check_arn(name)
             table = self.tables.get(name.rpartition("/")[2])
         if table is None or table.is_being_restored:
             raise ResourceNotFoundException("Requested resource not found")
         return table
+
+    def check_arn(self, arn: str) -> None:
+        """Refuse an ARN of another partition, region or account."""
+        _, partition, _, region, account, _ = arn.split(":", 5)
+        if partition != "aws":
+            raise ValidationException(f"1 validation error detected: Invalid AWS partition in '{arn}'")
+        if region != self.region:
+            raise ValidationException(f"1 validation error detected: Invalid AWS region in '{arn}'")
+        if account != self.account:
+            raise AccessDeniedException("Access is denied")
 
     # -- settings -----------------------------------------------------------------------------------------------
 

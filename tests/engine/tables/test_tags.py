@@ -91,7 +91,7 @@ def test_untagging_needs_keys(engine: Engine) -> None:
     ("arn", "message"),
     [
         ("music", INVALID + "ARNs must start with 'arn:': music"),
-        ("arn:aws:s3:::music", INVALID + "Provided Arn is not a DynamoDB resource arn: arn:aws:s3:::music"),
+        ("arn:aws", INVALID + "Provided Arn is not a DynamoDB resource arn: arn:aws"),
         (
             f"{ARN}/backup/01",
             f"{INVALID}Provided Arn is not a DynamoDB resource arn: {ARN}/backup/01",
@@ -119,9 +119,17 @@ def test_what_has_no_tags_is_not_found(engine: Engine, arn: str) -> None:
     assert refusal(lambda: tag(engine, arn, a="b"), ResourceNotFoundException) == message
 
 
-def test_the_tables_of_other_accounts_are_none_of_ours(engine: Engine) -> None:
-    arn = ARN.replace("123456789012", "111111111111")
+@pytest.mark.parametrize(
+    "arn",
+    [
+        ARN.replace("123456789012", "111111111111"),
+        "arn:aws:s3:::music",
+        "arn:aws:sqs:us-east-1:123456789012:music",
+    ],
+)
+def test_other_accounts_and_services_are_none_of_ours(engine: Engine, arn: str) -> None:
     assert refusal(lambda: tags_of(engine, arn), AccessDeniedException) == "Access is denied"
+    assert refusal(lambda: tag(engine, arn, a="b"), AccessDeniedException) == "Access is denied"
 
 
 @pytest.mark.parametrize(

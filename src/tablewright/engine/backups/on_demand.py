@@ -22,7 +22,7 @@ from tablewright.engine.database import Database
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.storage.checksums import check_record, record_checksum
 from tablewright.engine.tables.table_description import billing_mode, current_description, moment
-from tablewright.engine.tables.table_lookup import check_region_and_account, find_backup_source, table_name
+from tablewright.engine.tables.table_lookup import find_backup_source, table_name
 from tablewright.engine.tables.table_schema import Table
 
 SYSTEM_BACKUP_SECONDS = 35 * 24 * 3600.0
@@ -162,7 +162,7 @@ def _place(db: Database, arn: str) -> str:
     parts = _ARN.fullmatch(arn)
     if parts is None:
         raise ValidationException(f"1 validation error detected: Invalid backup ARN: '{arn}'")
-    check_region_and_account(db, arn)
+    db.check_arn(arn)
     return parts[1]
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo import ResourceNotFoundException, ValidationException
+from tablewright.dynamo import AccessDeniedException, ResourceNotFoundException, ValidationException
 from tablewright.engine.database import Database
 from tablewright.engine.storage.checksums import (
     NOT_COMPARABLE,
@@ -225,6 +225,8 @@ def _shards_after(shards: list[Shard], start: str) -> list[Shard]:
 def find_stream(db: Database, arn: str) -> Stream:
     """The stream of that ARN, with its shards as they should be now."""
     _check_arn(arn)
+    if arn.split(":", 5)[4] != db.account:
+        raise AccessDeniedException("Access is denied")
     found = db.storage.execute(f"{_SELECT} WHERE arn = ?", (arn,)).fetchone()
     stream = None if found is None else _stream(found)
     if stream is None or stream.is_forgotten(db.clock()):

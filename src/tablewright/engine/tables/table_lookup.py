@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from tablewright.dynamo import (
-    AccessDeniedException,
-    ResourceNotFoundException,
-    TableNotFoundException,
-    ValidationException,
-)
+from tablewright.dynamo import ResourceNotFoundException, TableNotFoundException
 from tablewright.engine.database import Database
 from tablewright.engine.tables.table_schema import Table
 
@@ -16,17 +11,8 @@ def table_name(db: Database, name_or_arn: str) -> str:
     """The name in a table name or in the ARN of one of the account's tables."""
     if not name_or_arn.startswith("arn:"):
         return name_or_arn
-    check_region_and_account(db, name_or_arn)
+    db.check_arn(name_or_arn)
     return name_or_arn.split(":", 5)[5].removeprefix("table/")
-
-
-def check_region_and_account(db: Database, arn: str) -> None:
-    """An ARN of this region and account."""
-    _, _, _, region, account, _ = arn.split(":", 5)
-    if region != db.region:
-        raise ValidationException(f"1 validation error detected: Invalid AWS region in '{arn}'")
-    if account != db.account:
-        raise AccessDeniedException("Access is denied")
 
 
 def find_table(db: Database, name_or_arn: str) -> Table:

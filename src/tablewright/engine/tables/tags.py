@@ -16,6 +16,7 @@ from tablewright.engine.tables.table_checks import (
 )
 from tablewright.engine.tables.table_schema import Table
 
+_OTHER_SERVICE = re.compile(r"arn:[^:]+:(?!dynamodb:)[^:]+:[^:]*:[^:]*:.")
 _ARN = re.compile(r"arn:[^:]+:dynamodb:([^:]*):([^:]*):table/([^/]+)(?:/(stream|index)/.+)?", re.ASCII)
 
 
@@ -71,6 +72,9 @@ def _checked_arn(db: Database, request: dict[str, Any]) -> str:
         raise ValidationException("Invalid TableArn")
     if not arn.startswith("arn:"):
         raise invalid(f"ARNs must start with 'arn:': {arn}")
+    if _OTHER_SERVICE.match(arn):
+        # Who may do that is asked before what it is.
+        raise AccessDeniedException("Access is denied")
     parts = _ARN.fullmatch(arn)
     if parts is None:
         raise invalid(f"Provided Arn is not a DynamoDB resource arn: {arn}")
