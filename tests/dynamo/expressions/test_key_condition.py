@@ -79,15 +79,24 @@ def test_what_a_program_uses_is_known() -> None:
         ("pk > :s", "Query key condition not supported"),
         ("begins_with(pk, :s)", "Query key condition not supported"),
         ("pk = :s AND sk = :s AND extra = :s", too_many(3, 2)),
-        ("pk = :s AND pk = :s", "KeyConditionExpressions must only contain one condition per key"),
-        ("pk = :s AND #pk > :n", "KeyConditionExpressions must only contain one condition per key"),
+        (
+            "pk = :s AND pk = :s",
+            "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key",
+        ),
+        (
+            "pk = :s AND #pk > :n",
+            "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key",
+        ),
         ("pk = :s OR sk = :s", "Invalid operator used in KeyConditionExpression: OR"),
         ("NOT pk = :s", "Invalid operator used in KeyConditionExpression: NOT"),
         ("pk = :s AND sk IN (:s)", "Invalid operator used in KeyConditionExpression: IN"),
         ("pk = :s AND sk <> :s", "Invalid operator used in KeyConditionExpression: <>"),
         ("contains(pk, :s)", "Invalid operator used in KeyConditionExpression: contains"),
         ("attribute_exists(pk)", "Invalid operator used in KeyConditionExpression: attribute_exists"),
-        ("pk = :s AND size(sk) = :n", "KeyConditionExpressions cannot contain nested operations"),
+        (
+            "pk = :s AND size(sk) = :n",
+            "Invalid KeyConditionExpression: KeyConditionExpressions cannot contain nested operations",
+        ),
         (
             ":n BETWEEN sk AND :m AND pk = :s",
             "Invalid condition in KeyConditionExpression: "

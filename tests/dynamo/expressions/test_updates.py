@@ -361,3 +361,14 @@ def test_list_append_is_not_part_of_another_operand(text: str) -> None:
 def test_if_not_exists_may_be_part_of_another_operand() -> None:
     compile_update("SET a = list_append(if_not_exists(l, :v), if_not_exists(m, :v))").check({":v": {"L": []}})
     compile_update("SET a = if_not_exists(a, :v) + if_not_exists(b, if_not_exists(c, :v))").check({":v": {"N": "1"}})
+
+
+def test_if_not_exists_takes_two_operands_that_differ() -> None:
+    for text in ("SET a = if_not_exists(b.c, b.c)", "SET a = if_not_exists(b.c, #b.c) + :v"):
+        with pytest.raises(ValidationException) as caught:
+            compile_update(text, {"#b": "b"}).check({":v": {"N": "1"}})
+        assert caught.value.message == (
+            PREFIX + "The first operand must be distinct from the remaining operands for this operator or function; "
+            "operator: if_not_exists, first operand: [b, c]"
+        )
+    compile_update("SET a = list_append(b, b)").check({})

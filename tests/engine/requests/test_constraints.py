@@ -210,3 +210,22 @@ def test_a_message_does_not_outgrow_the_request_it_is_about() -> None:
     assert len(validation_error("TransactWriteItems", {"TransactItems": [{}] * 100_000})) < 200_000
     tables: dict[str, Any] = {f"bad name {number}": [{}] * 30 for number in range(1000)}
     assert len(validation_error("BatchWriteItem", {"RequestItems": tables})) < 2_000_000
+
+
+def test_global_indexes_are_looked_at_before_local_ones() -> None:
+    key = [{"AttributeName": "pk", "KeyType": "HASH"}]
+    projection = {"ProjectionType": "ALL"}
+    request = {
+        "TableName": "table",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": key,
+        "LocalSecondaryIndexes": [{"IndexName": "aa", "KeySchema": key, "Projection": projection}],
+        "GlobalSecondaryIndexes": [{"IndexName": "zz", "KeySchema": key, "Projection": projection}],
+    }
+    too_short = "Member must have length greater than or equal to 3"
+    assert validation_error("CreateTable", request) == "2 validation errors detected: " + "; ".join(
+        [
+            violation("'zz'", "globalSecondaryIndexes.1.member.indexName", too_short),
+            violation("'aa'", "localSecondaryIndexes.1.member.indexName", too_short),
+        ]
+    )

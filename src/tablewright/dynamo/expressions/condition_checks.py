@@ -198,7 +198,7 @@ def leaf_check(leaf: Leaf, names: Mapping[str, str]) -> LeafCheck:
                 wanted.append(reference)
             elif (problem := name_problem(reference, names)) is not None:
                 wanted.append(problem)
-    fixed = _operand_count(leaf) or _same_operands(leaf, names)
+    fixed = _operand_count(leaf) or same_operands(leaf, names)
     if fixed is not None:
         return LeafCheck(tuple(wanted), fixed, ())
     tests: list[Test] = []
@@ -236,7 +236,8 @@ def _operand_count(leaf: Leaf) -> str | None:
     return None
 
 
-def _same_operands(leaf: Leaf, names: Mapping[str, str]) -> str | None:
+def same_operands(leaf: Leaf, names: Mapping[str, str]) -> str | None:
+    """The first operand is none of the others."""
     first, *rest = operands(leaf)
     if not isinstance(first, Path):
         return None

@@ -106,7 +106,7 @@ class KeyConditionProgram:
             )
         attribute = _only_attribute(operands, names)
         if attribute in self._bounds:
-            raise _Unsuitable("KeyConditionExpressions must only contain one condition per key")
+            raise _Unsuitable(f"Invalid {_KIND}: KeyConditionExpressions must only contain one condition per key")
         if not isinstance(operands[0], Path):
             operator = _MIRRORED[operator]
         constants = tuple(operand for operand in operands if isinstance(operand, Placeholder | Literal))
@@ -135,7 +135,7 @@ def _only_attribute(operands: tuple[Operand, ...], names: Mapping[str, str]) -> 
                 )
             attribute = str(resolved(operand, names).parts[0])
         elif isinstance(operand, Function):
-            raise _Unsuitable("KeyConditionExpressions cannot contain nested operations")
+            raise _Unsuitable(f"Invalid {_KIND}: KeyConditionExpressions cannot contain nested operations")
     if attribute is None:
         raise _Unsuitable("Invalid condition in KeyConditionExpression: No key attribute specified")
     return attribute

@@ -109,7 +109,7 @@ class UpdateProgram:
         self._clash = clash(targets)
         self.top_level_attributes = top_level_names(targets)
         self.nested_attributes = nested_names(resolved(path, names) for path in written)
-        self._tests = (*_operand_tests(actions), *_function_tests(actions))
+        self._tests = (*_operand_tests(actions), *_function_tests(actions, names))
         self._actions = tuple(zip(actions, (target.parts for target in targets), strict=True))
         self._evaluators = tuple(
             _evaluator(action.value, names) if isinstance(action, SetAction) else None for action in actions
@@ -274,15 +274,15 @@ def _section_test(keyword: str, operand: Operand, allowed: frozenset[str]) -> Te
     return test
 
 
-def _function_tests(actions: list[Action]) -> Iterator[Test]:
+def _function_tests(actions: list[Action], names: Mapping[str, str]) -> Iterator[Test]:
     for action in actions:
         if isinstance(action, SetAction):
-            yield from _value_tests(action.value)
+            yield from _value_tests(action.value, names)
 
 
-def _value_tests(operand: Operand) -> Iterator[Test]:
+def _value_tests(operand: Operand, names: Mapping[str, str]) -> Iterator[Test]:
     for child in _children(operand):
-        yield from _value_tests(child)
+        yield from _value_tests(child, names)
     if isinstance(operand, Arithmetic):
         yield from condition_checks.type_tests(operand.operator, _children(operand), frozenset({"N"}))
     elif isinstance(operand, Function):
@@ -292,6 +292,8 @@ def _value_tests(operand: Operand) -> Iterator[Test]:
             yield from condition_checks.type_tests("list_append", operand.arguments, frozenset({"L"}))
         elif not isinstance(operand.arguments[0], Path):
             yield condition_checks.always(condition_checks.path_required(operand.name))
+        elif (problem := condition_checks.same_operands(operand, names)) is not None:
+            yield condition_checks.always(problem)
 
 
 def _assigned_type(operand: Operand, values: Values) -> str | None:
