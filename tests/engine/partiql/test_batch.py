@@ -132,6 +132,7 @@ def test_each_read_has_its_own_consistency(run: Session) -> None:
         ("UPDATE plain SET n = 2 WHERE n = 1", False),
         ("UPDATE plain SET n = 2 WHERE id = 5", False),
         ("INSERT INTO plain VALUE {'n': 1}", False),
+        ("INSERT INTO nowhere VALUE {'id': 'a'}", False),
         ("SELECT * FROM plain WHERE n = 1", False),
         ("UPDATE plain SET", False),
     ],
@@ -143,6 +144,12 @@ def test_a_failure_names_its_table_when_it_got_as_far_as_the_item(
     (response,) = run.batch(statement)["Responses"]
     assert "Error" in response
     assert response.get("TableName") == ("plain" if names_its_table else None)
+
+
+def test_an_insert_of_a_wrong_index_key_names_its_table(run: Session) -> None:
+    (response,) = run.batch("INSERT INTO music VALUE {'artist': 'A', 'song': 's', 'genre': 5}")["Responses"]
+    assert response["Error"]["Message"].startswith("One or more parameter values were invalid: Type mismatch for Index")
+    assert response["TableName"] == "music"
 
 
 def test_a_bad_parameter_comes_before_its_statement(run: Session) -> None:

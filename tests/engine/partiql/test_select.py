@@ -438,12 +438,16 @@ class TestIndexOfSeveralKeyAttributes:
             "SELECT * FROM wide.by_abc WHERE id = 'x'",
             "SELECT * FROM wide.by_abc",
             "SELECT COUNT(*) FROM wide.by_abc",
-            'SELECT * FROM "arn:aws:dynamodb:us-east-1:000000000000:table/wide".by_abc',
             "SELECT id FROM wide.by_abc WHERE a = 'x' AND b = 'y' ORDER BY c DESC",
         ],
     )
     def test_refused(self, run: Session, statement: str) -> None:
         assert run.invalid(statement) == self.REFUSED
+
+    def test_refused_by_its_arn(self, run: Session) -> None:
+        arn = run.engine.call("DescribeTable", {"TableName": "wide"})["Table"]["TableArn"]
+        assert run.invalid(f'SELECT * FROM "{arn}".by_abc') == self.REFUSED
+        assert run.items(f'SELECT * FROM "{arn}"') == []
 
     def test_what_comes_before(self, run: Session) -> None:
         well_formed = "Statement wasn't well formed, can't be processed: "

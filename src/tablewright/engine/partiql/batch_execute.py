@@ -20,6 +20,7 @@ from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.partiql import select
 from tablewright.engine.partiql.execute_statement import prepared_write, run_write
+from tablewright.engine.partiql.refusals import StatementRefused
 from tablewright.engine.partiql.statements import Insert, Select, Statement, Values, check_values, parameter_values
 from tablewright.engine.partiql.translate import statement as read_statement
 from tablewright.engine.partiql.where_keys import key_and_conditions, single_read_key
@@ -92,7 +93,7 @@ def batch_execute_statement(db: Database, request: dict[str, Any]) -> dict[str, 
         try:
             responses.append(_run_member(db, member, meter))
         except DynamoError as error:
-            responses.append(_failure(member, error))
+            responses.append(_failure(db, member, error))
             if meter is not None and member.statement is not None and member.runs_a_write:
                 name = member.statement.table
                 failed[name] = failed.get(name, 0.0) + attempted_units(db, member)
@@ -131,11 +132,12 @@ def _run_member(db: Database, member: BatchMember, meter: Meter | None) -> dict[
     return response
 
 
-def _failure(member: BatchMember, error: DynamoError) -> dict[str, Any]:
+def _failure(db: Database, member: BatchMember, error: DynamoError) -> dict[str, Any]:
     code = _CODES.get(error.code, "InternalServerError")
     response: dict[str, Any] = {"Error": {"Code": code, "Message": error.message}}
-    # What got as far as its item names its table.
-    if member.ran and member.statement is not None:
+    # What got as far as its item names its table; so does an INSERT of a wrong key of an index.
+    inserted = isinstance(member.statement, Insert) and not isinstance(error, StatementRefused)
+    if member.statement is not None and (member.ran or (inserted and member.target(db) is not None)):
         response["TableName"] = member.statement.table
     return response
 
