@@ -269,6 +269,29 @@ def test_metrics_have_an_address_of_their_own(tmp_path: Path) -> None:
         assert message.endswith("or choose another port with --metrics\n")
 
 
+def test_regions_have_tables_of_their_own_if_asked_for(tmp_path: Path) -> None:
+    def tables(url: str, region: str) -> list[str]:
+        config = {"endpoint_url": url, "aws_access_key_id": KEY, "aws_secret_access_key": SECRET}
+        found: list[str] = boto3.client("dynamodb", region_name=region, **config).list_tables()["TableNames"]
+        return found
+
+    with server_process("--data", str(tmp_path / "one")) as (_, url):
+        create_table(url)
+        assert tables(url, "eu-west-1") == ["music"]
+    with server_process("--data", str(tmp_path / "many"), "--by-region") as (_, url):
+        create_table(url)
+        assert (tables(url, "us-east-1"), tables(url, "eu-west-1")) == (["music"], [])
+    assert error_line("serve", "--data", "one", "--port", "0", "--by-region", cwd=tmp_path) == (
+        "tablewright: one has one set of tables for all regions; serve it without --by-region, or choose another"
+        " folder\n"
+    )
+    assert error_line("serve", "--data", "many", "--port", "0", cwd=tmp_path) == (
+        "tablewright: many has tables by region (eu-west-1, us-east-1); serve it with --by-region, or choose another"
+        " folder\n"
+    )
+    assert run("verify", str(tmp_path / "many" / "us-east-1")).returncode == 0
+
+
 def test_web_pages_are_let_in_by_their_origin() -> None:
     with server_process("--memory", "--cors", "http://localhost:3000", "--cors", "https://app.example/") as (_, url):
         for origin, status in ((b"http://localhost:3000", 200), (b"https://app.example", 200), (b"null", 403)):

@@ -9,13 +9,15 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tablewright.cli.argument_parser import Commands, DamagedDataError, FailedDiskError, UsageError, port
 
 if TYPE_CHECKING:
     from tablewright.engine import Engine
-    from tablewright.wire import Request, Server
+    from tablewright.wire import RegionalEngines, Request, Server
+
+_T = TypeVar("_T")
 
 
 def register(commands: Commands) -> None:
@@ -30,6 +32,12 @@ def register(commands: Commands) -> None:
         metavar="FILE",
         help="verify every signature against the keys in FILE, in the format of ~/.aws/credentials"
         " (default: accept any credentials)",
+    )
+    serve.add_argument(
+        "--by-region",
+        action="store_true",
+        help="give each region tables of its own, by the region that clients sign their requests for"
+        " (default: one set of tables for all regions)",
     )
     serve.add_argument(
         "--cors",
@@ -81,7 +89,9 @@ def _serve(options: argparse.Namespace) -> int:
     check_address(options.host, options.port)
     if options.metrics is not None:
         check_address(options.metrics[0], options.metrics[1], "--metrics")
-    with open_engine(folder) as engine:
+    if folder is not None:
+        _check_layout(folder, options.by_region)
+    with _open_regions(folder) if options.by_region else open_engine(folder) as engine:
         try:
             run_server(
                 lambda: Server(
@@ -104,6 +114,28 @@ def _serve(options: argparse.Namespace) -> int:
         ignore_stop_signals()
     _say("Tablewright stopped")
     return 0
+
+
+def _check_layout(folder: Path, by_region: bool) -> None:
+    """A folder stays what it was made for: its tables would seem to be gone."""
+    from tablewright.engine import holds_database
+    from tablewright.wire import region_folders
+
+    if by_region and holds_database(folder):
+        raise UsageError(
+            f"{folder} has one set of tables for all regions; serve it without --by-region, or choose another folder"
+        )
+    if not by_region and not holds_database(folder) and region_folders(folder):
+        names = ", ".join(found.name for found in region_folders(folder))
+        raise UsageError(
+            f"{folder} has tables by region ({names}); serve it with --by-region, or choose another folder"
+        )
+
+
+def _open_regions(folder: Path | None) -> RegionalEngines:
+    from tablewright.wire import RegionalEngines
+
+    return _opened(lambda: RegionalEngines(folder))
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -205,10 +237,16 @@ def _locate(path: str) -> Path:
 
 
 def open_engine(folder: Path | None) -> Engine:
-    from tablewright.engine import DamagedError, Engine, StorageError
+    from tablewright.engine import Engine
+
+    return _opened(lambda: Engine.open(folder))
+
+
+def _opened(open_: Callable[[], _T]) -> _T:
+    from tablewright.engine import DamagedError, StorageError
 
     try:
-        return Engine.open(folder)
+        return open_()
     except DamagedError as error:
         raise DamagedDataError(str(error)) from None
     except (StorageError, OSError) as error:

@@ -12,6 +12,7 @@
     messages             HTTP messages: a request as it was read, a response as it is sent
     operation_targets    the operations that ``X-Amz-Target`` may name
     sigv4                AWS Signature Version 4, checked for form or verified against known credentials
+    regional_engines     an engine for each region, in place of one for all
     boto                 boto3 and botocore clients that call an engine in this process, without a socket
     response_parsing     botocore's response parsing for those clients, compiled from the service model
 
@@ -26,18 +27,21 @@ if TYPE_CHECKING:
     from tablewright.wire import boto
     from tablewright.wire.browser_access import parse_origin
     from tablewright.wire.messages import Request
+    from tablewright.wire.regional_engines import RegionalEngines, region_folders
     from tablewright.wire.server import EngineFailedError, Server, run_server, serve_in_thread
     from tablewright.wire.sigv4 import CredentialsFileError, Verifier, read_credentials
 
 __all__ = [
     "CredentialsFileError",
     "EngineFailedError",
+    "RegionalEngines",
     "Request",
     "Server",
     "Verifier",
     "boto",
     "parse_origin",
     "read_credentials",
+    "region_folders",
     "run_server",
     "serve_in_thread",
 ]
@@ -45,11 +49,13 @@ __all__ = [
 _MODULES = {
     "CredentialsFileError": "sigv4",
     "EngineFailedError": "server",
+    "RegionalEngines": "regional_engines",
     "Request": "messages",
     "Server": "server",
     "Verifier": "sigv4",
     "parse_origin": "browser_access",
     "read_credentials": "sigv4",
+    "region_folders": "regional_engines",
     "run_server": "server",
     "serve_in_thread": "server",
 }

@@ -29,6 +29,7 @@ from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, pre
 from tablewright.wire.long_requests import LARGE_BODY, LongRequest, Reply
 from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render, render_health
 from tablewright.wire.operation_targets import OPERATION_BY_TARGET, WITHOUT_OUTPUT
+from tablewright.wire.regional_engines import RegionalEngines
 from tablewright.wire.sigv4 import check_complete
 
 MAX_BODY: Final = 16 * 1024 * 1024
@@ -71,12 +72,14 @@ class Endpoint:
 
     def __init__(
         self,
-        engine: EngineLike,
+        engine: EngineLike | RegionalEngines,
         authenticate: Callable[[Request], None] | None = None,
         browser_access: BrowserAccess | None = None,
     ) -> None:
-        self._check = engine.check
-        self._begin = engine.begin
+        if isinstance(engine, RegionalEngines):
+            self._engine_of: Callable[[Request], EngineLike] = engine.engine_of
+        else:
+            self._engine_of = lambda request: engine
         self._problems = engine.problems
         self._authenticate = authenticate
         self._check_access = (browser_access or BrowserAccess()).check
@@ -103,10 +106,14 @@ class Endpoint:
             # With a body of its own: the connection does not keep it.
             held = copy(request)
             return LongRequest(lambda: self._staged(held, content_type, lambda: self._prepared(held)), len(held.body))
-        return self._staged(request, content_type, lambda: self._begin(*self._checked(request)))
+        return self._staged(request, content_type, lambda: self._begun(request))
 
-    def _checked(self, request: Request) -> tuple[str, Any]:
-        """The operation and its input, once signature and shape are checked."""
+    def _begun(self, request: Request) -> Any:
+        engine, operation, checked = self._checked(request)
+        return engine.begin(operation, checked)
+
+    def _checked(self, request: Request) -> tuple[EngineLike, str, Any]:
+        """The engine, the operation and its input, once signature and shape are checked."""
         if self._authenticate is None:
             document = _parse(request)
             operation = _operation(request)
@@ -117,11 +124,12 @@ class Endpoint:
             document = _parse(request)
         if not request.body:
             raise SerializationException
-        return operation, self._check(operation, document)
+        engine = self._engine_of(request)
+        return engine, operation, engine.check(operation, document)
 
     def _prepared(self, request: Request) -> _Work:
-        operation, checked = self._checked(request)
-        return lambda: self._begin(operation, checked)
+        engine, operation, checked = self._checked(request)
+        return lambda: engine.begin(operation, checked)
 
     def _staged(self, request: Request, content_type: bytes, work: _Work) -> Reply | LongRequest:
         """Do some of the work for a request: gives the reply, or the request with the work that is left."""

@@ -37,6 +37,7 @@ from tablewright.wire.memory_budget import resident_bytes
 from tablewright.wire.messages import Request, render_error, render_unavailable
 from tablewright.wire.metrics_server import MetricsServer
 from tablewright.wire.operation_targets import OPERATION_BY_TARGET
+from tablewright.wire.regional_engines import RegionalEngines
 from tablewright.wire.request_metrics import RequestMetrics, Sample, family
 
 _log = logging.getLogger("tablewright.wire")
@@ -171,7 +172,7 @@ class Server(ConnectionRegistry):
 
     def __init__(
         self,
-        engine: EngineLike,
+        engine: EngineLike | RegionalEngines,
         *,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -368,7 +369,7 @@ def run_server(server_for: Callable[[], Server], started: Callable[[Server], Non
 
 @contextmanager
 def serve_in_thread(
-    engine: EngineLike,
+    engine: EngineLike | RegionalEngines,
     *,
     host: str = "127.0.0.1",
     port: int = 0,

@@ -40,7 +40,8 @@ _MAX_PRESIGNED_SECONDS: Final = 7 * 24 * 3600
 _SERVICE: Final = "dynamodb"
 _TERMINATOR: Final = "aws4_request"
 # The server accepts every region; what cannot be the name of one is refused.
-_REGION: Final = re.compile(r"[a-z]{2,}(?:-[a-z]+)+-\d{1,2}|local(?:host)?")
+REGION: Final = re.compile(r"[a-z]{2,}(?:-[a-z]+)+-\d{1,2}|local(?:host)?")
+_NO_REGION: Final = "Credential should be scoped to a valid region, not '{}'. "
 _BASIC_ISO_8601: Final = "%Y%m%dT%H%M%SZ"
 
 
@@ -146,6 +147,18 @@ def signature_of(request: Request) -> Signature:
     if not authorization.strip().startswith("AWS4-"):
         raise MissingAuthenticationTokenException("Request is missing Authentication Token")
     return _signature_in_header(request, authorization)
+
+
+def region_of(request: Request) -> str | None:
+    """The region that a request is signed for; None where its credential has no scope."""
+    elements = signature_of(request).credential.split("/")
+    return elements[2] if len(elements) >= 5 else None
+
+
+def check_region(region: str) -> None:
+    """Refuses what cannot be the name of a region."""
+    if not REGION.fullmatch(region):
+        raise InvalidSignatureException(_NO_REGION.format(region))
 
 
 def _signature_in_query(query: dict[str, str]) -> Signature:
@@ -323,8 +336,8 @@ def _check_scope(credential: str, date: datetime) -> tuple[str, str, str]:
     key_id, scope_date, region, service, terminator = elements
     day = date.strftime("%Y%m%d")
     message = ""
-    if not _REGION.fullmatch(region):
-        message += f"Credential should be scoped to a valid region, not '{region}'. "
+    if not REGION.fullmatch(region):
+        message += _NO_REGION.format(region)
     if service != _SERVICE:
         message += f"Credential should be scoped to correct service: '{_SERVICE}'. "
     if terminator != _TERMINATOR:
