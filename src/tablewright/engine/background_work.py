@@ -25,6 +25,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from tablewright.engine import discarded_tables
 from tablewright.engine.backups import on_demand, point_in_time
 from tablewright.engine.database import Database
 from tablewright.engine.items.transactions import TOKEN_SECONDS
@@ -187,7 +188,7 @@ def _is_needed(db: Database) -> bool:
             "SELECT 1 FROM streams UNION ALL SELECT 1 FROM tokens "
             "UNION ALL SELECT 1 FROM backups WHERE expires IS NOT NULL LIMIT 1"
         ).fetchone()
-        return found is not None
+        return found is not None or discarded_tables.are_there(db)
 
 
 def _has_unfinished_index(description: dict[str, Any]) -> bool:
@@ -221,5 +222,6 @@ _STEPS: tuple[Step, ...] = (
     shards.maintain,
     point_in_time.trim,
     on_demand.forget_expired,
+    discarded_tables.step,
     _purge_tokens,
 )

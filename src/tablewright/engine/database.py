@@ -83,6 +83,15 @@ def damaged_item(table: Table, key: bytes) -> DamagedRecord:
     return damaged(f"table {table.name}: the item with the key {table.key.shown(key)}")
 
 
+@dataclass(slots=True)
+class RowCopy:
+    """A copy of the rows of an SQL table that is being made: ``rows`` has all of ``source`` up to a rowid."""
+
+    source: str
+    rows: str
+    position: int = 0
+
+
 class Schedule(Protocol):
     def __call__(self, seconds: float = 0.0) -> None: ...
 
@@ -105,6 +114,8 @@ class Database:
         # Called when there is background work to do, now or in so many seconds.
         self.on_schedule: Schedule = _never
         self.tables: dict[str, Table] = {}
+        # By the SQL table that each is made in.
+        self.unfinished_copies: dict[str, RowCopy] = {}
         self.load_tables()
 
     # -- tables -------------------------------------------------------------------------------------------------
@@ -204,6 +215,9 @@ class Database:
                 "ON CONFLICT (key) DO UPDATE SET size = excluded.size, item = excluded.item",
                 (key, size, item),
             )
+        if self.unfinished_copies:
+            (rowid,) = execute(f"SELECT id FROM {table.rows} WHERE key = ?", (key,)).fetchone()
+            self._follow_copies(table, rowid)
 
     def change(
         self,
@@ -237,6 +251,8 @@ class Database:
         else:
             rowid = old.id
             execute(table.update_row, (size, _blob(sealed(table.seed, size, data)), rowid))
+        if self.unfinished_copies:
+            self._follow_copies(table, rowid)
         if not table.needs_old_image:
             return
         if table.recovery_days is not None:
@@ -258,6 +274,14 @@ class Database:
             assert displaced.lastrowid is not None
             rowid = displaced.lastrowid
         return rowid
+
+    def _follow_copies(self, table: Table, rowid: int) -> None:
+        """Change a row in unfinished copies that have it, as it was changed in its table."""
+        execute = self.storage.execute
+        for copy in self.unfinished_copies.values():
+            if copy.source == table.rows and rowid <= copy.position:
+                execute(f"DELETE FROM {copy.rows} WHERE id = ?", (rowid,))
+                execute(f"INSERT INTO {copy.rows} SELECT * FROM {table.rows} WHERE id = ?", (rowid,))
 
     def _replace_entries(self, table: Table, key: bytes, rowid: int, before: Item | None, after: Item | None) -> None:
         execute = self.storage.execute

@@ -26,6 +26,7 @@ from tablewright.dynamo import Item, item_size, same_item
 from tablewright.engine.backups.on_demand import Backup, all_backups
 from tablewright.engine.backups.point_in_time import checked_change
 from tablewright.engine.database import Database, checked_row, expiry
+from tablewright.engine.discarded_tables import PREFIX as DISCARDED
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.storage.checksums import DamagedRecord, check_record
 from tablewright.engine.streams.shards import SELECT_RECORD, all_streams, checked_record, last_number
@@ -123,7 +124,8 @@ def _schema_problems(db: Database) -> list[str]:
     expected = _expected_tables(db).keys()
     there = _definitions(db).keys()
     missing = [f"the SQL table {name} is missing" for name in sorted(expected - there)]
-    return missing + [f"the SQL table {name} belongs to no table or backup" for name in sorted(there - expected)]
+    strange = sorted(name for name in there - expected if not name.startswith(DISCARDED))
+    return missing + [f"the SQL table {name} belongs to no table or backup" for name in strange]
 
 
 def _definitions(db: Database) -> dict[str, str]:
@@ -137,11 +139,13 @@ def _expected_tables(db: Database) -> dict[str, tuple[str, ...]]:
         expected[statement.split()[2]] = (statement,)
     for table in db.tables.values():
         for rows, statement in _sql_tables(table):
-            expected[rows] = (statement,)
+            # The rows of a restored table were copied under another name.
+            expected[rows] = (statement, statement.replace(rows, f'"{rows}"'))
     for (number,) in db.storage.execute("SELECT number FROM backups"):
         name = f"backup_{number}"
         # One of a deleted table is the table's own.
-        expected[name] = (sql_schema.backup_table(name), sql_schema.items_table(f'"{name}"'))
+        quoted = f'"{name}"'
+        expected[name] = (sql_schema.backup_table(quoted), sql_schema.items_table(quoted))
     return expected
 
 

@@ -1,8 +1,8 @@
 """On-demand backups: CreateBackup, DescribeBackup, ListBackups and DeleteBackup.
 
 A backup is a row of the SQL table ``backups``, which holds the description of its table, and an SQL table with a copy
-of the items. Both are made by one transaction, so that a backup is of one instant, and complete when CreateBackup
-returns; the response says CREATING, as the service's does. A backup does not need its table any more.
+of the items. The copy is made in slices (``row_copies``), of one instant, and complete when CreateBackup returns; the
+response says CREATING, as the service's does. A backup does not need its table any more.
 
 A table that is deleted while point-in-time recovery is enabled leaves a backup of type SYSTEM, which costs nothing: the
 SQL table of its items is renamed. It is deleted after 35 days, in the background.
@@ -12,17 +12,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
 
 from tablewright.dynamo import BackupNotFoundException, ValidationException
 from tablewright.engine.backups.point_in_time import check_backups_available
+from tablewright.engine.backups.row_copies import copy_rows, finish, new_copy
 from tablewright.engine.database import Database
+from tablewright.engine.discarded_tables import discard
+from tablewright.engine.slices import Steps
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.storage.checksums import check_record, record_checksum
 from tablewright.engine.tables.table_description import billing_mode, current_description, moment
-from tablewright.engine.tables.table_lookup import find_backup_source, table_name
+from tablewright.engine.tables.table_lookup import find_backup_source, find_same_source, table_name
 from tablewright.engine.tables.table_schema import Table
 
 SYSTEM_BACKUP_SECONDS = 35 * 24 * 3600.0
@@ -67,15 +71,15 @@ class Backup:
 # -- operations ----------------------------------------------------------------------------------------------
 
 
-def create_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def create_backup(db: Database, request: dict[str, Any]) -> Steps:
     table = find_backup_source(db, request["TableName"])
     check_backups_available(table)
-    description = current_description(db, table)
-    number = _next_number(db)
-    execute = db.storage.write()
-    execute(sql_schema.backup_table(f"backup_{number}"))
-    copied = execute(f"INSERT INTO backup_{number} SELECT * FROM {table.rows}").rowcount
-    backup = _save(db, number, table, description, copied, request["BackupName"], None)
+    with new_copy(db, table.rows, sql_schema.backup_table) as copy:
+        items = yield from copy_rows(db, copy, partial(find_same_source, db, table))
+        number = _next_number(db)
+        finish(db, copy, f"backup_{number}")
+    table = find_same_source(db, table)
+    backup = _save(db, number, table, current_description(db, table), items, request["BackupName"], None)
     return {"BackupDetails": {**backup.details, "BackupStatus": "CREATING"}}
 
 
@@ -226,7 +230,7 @@ def _backup(number: int, arn: str, expires: float | None, definition: bytes, che
 def _forget(db: Database, backup: Backup) -> None:
     execute = db.storage.write()
     execute("DELETE FROM backups WHERE number = ?", (backup.number,))
-    execute(f"DROP TABLE {backup.rows}")
+    discard(db, backup.rows)
 
 
 # -- showing -------------------------------------------------------------------------------------------------

@@ -15,13 +15,17 @@ the recovery period is deleted in the background, and all of it when recovery is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import ceil, floor
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from tablewright.dynamo import ContinuousBackupsUnavailableException
+from tablewright.engine.backups.row_copies import ROWS_AT_ONCE, new_copy, next_rowid
 from tablewright.engine.database import Database, Row, checked_row
+from tablewright.engine.discarded_tables import discard
+from tablewright.engine.slices import Sliced, slice_end
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.storage.checksums import NOT_COMPARABLE, DamagedRecord, damaged, history_checksum
 from tablewright.engine.tables.table_lookup import find_backup_source
@@ -109,30 +113,75 @@ def window(db: Database, table: Table) -> Window:
     return Window(earliest, max(now, earliest))
 
 
-def copy_state(db: Database, table: Table, time: float | None, rows: str) -> None:
-    """Fill an SQL table of items with those that a table had at a time in its window; None: with those it has.
+def copy_state(db: Database, table: Table, time: float, rows: str, check_source: Callable[[], object]) -> Sliced[None]:
+    """Fill an SQL table of items with those that a table had at a time in its window, while others change it.
 
-    Every item gets the rowid that it had, so that no two can get the same one.
+    What was changed since then is collected first, and then along with the rows: a row that was not changed is copied,
+    and of one that was, what its first change replaced. Every item gets the rowid that it had, so that no two can get
+    the same one. ``check_source`` raises when table, time or history are not there any more.
     """
-    execute = db.storage.write()
-    if time is None:
-        execute(f"INSERT INTO {rows} SELECT * FROM {table.rows}")
-        return
-    found = execute(
-        f"SELECT sequence FROM {table.history} WHERE at <= ? ORDER BY sequence DESC LIMIT 1", (time,)
+    collected = _last_until(db, table, time)
+    position = 0
+    until = slice_end()
+    with new_copy(db, "", sql_schema.changes_table) as changed:
+        while True:
+            execute = db.storage.write()
+            collected = _collect_changes(db, table, changed.rows, collected, until)
+            if collected == _last_until(db, table, None):
+                following = next_rowid(db, table.rows, position)
+                if following is None:
+                    break
+                execute(
+                    f"INSERT INTO {rows} SELECT id, key, size, item FROM {table.rows} WHERE id > ? AND id <= ? "
+                    f"AND key NOT IN (SELECT key FROM {changed.rows})",
+                    (position, following),
+                )
+                position = following
+            if perf_counter() > until:
+                yield
+                check_source()
+                until = slice_end()
+        key = b""
+        while some := execute(
+            f"SELECT key, sequence FROM {changed.rows} WHERE key > ? ORDER BY key LIMIT {ROWS_AT_ONCE}", (key,)
+        ).fetchall():
+            execute = db.storage.write()
+            for _, sequence in some:
+                execute(
+                    # Where the row was copied before it was changed, it is there already.
+                    f"INSERT OR IGNORE INTO {rows} SELECT id, key, size, item FROM {table.history} "
+                    "WHERE sequence = ? AND item IS NOT NULL",
+                    (sequence,),
+                )
+            key = some[-1][0]
+            if perf_counter() > until:
+                yield
+                check_source()
+                until = slice_end()
+    discard(db, changed.rows)
+
+
+def _last_until(db: Database, table: Table, time: float | None) -> int:
+    """The last change that was made at a time or before; None: the last of all."""
+    condition, values = ("", ()) if time is None else ("WHERE at <= ?", (time,))
+    found = db.storage.execute(
+        f"SELECT sequence FROM {table.history} {condition} ORDER BY sequence DESC LIMIT 1", values
     ).fetchone()
-    last = 0 if found is None else int(found[0])
-    for _ in history(db, table, last):
-        pass  # every one of them is checked: their times and images decide what is restored
-    execute(
-        f"INSERT INTO {rows} (id, key, size, item) "
-        f"SELECT id, key, size, item FROM {table.rows} "
-        f"WHERE key NOT IN (SELECT key FROM {table.history} WHERE sequence > ?) "
-        f"UNION ALL SELECT id, key, size, item FROM {table.history} "
-        "WHERE item IS NOT NULL AND sequence IN "
-        f"(SELECT min(sequence) FROM {table.history} WHERE sequence > ? GROUP BY key)",
-        (last, last),
-    )
+    return 0 if found is None else int(found[0])
+
+
+def _collect_changes(db: Database, table: Table, changed: str, last: int, until: float) -> int:
+    """Note the keys that were changed after ``last``, each with its first change; gives the last that was noted."""
+    execute = db.storage.execute
+    newest = _last_until(db, table, None)
+    while last < newest:
+        # Every one of them is checked: their keys and images decide what is restored.
+        for change in history(db, table, last + 1, last + ROWS_AT_ONCE):
+            execute(f"INSERT OR IGNORE INTO {changed} VALUES (?, ?)", (change.key, change.sequence))
+        last = min(last + ROWS_AT_ONCE, newest)
+        if perf_counter() > until:
+            break
+    return last
 
 
 def history(db: Database, table: Table, first: int = 0, last: int = _MOST) -> Iterator[Replaced]:
@@ -159,7 +208,7 @@ def checked_change(
 
 
 def forget_history(db: Database, table: Table) -> None:
-    db.storage.write()(f"DROP TABLE {table.history}")
+    discard(db, table.history)
 
 
 def trim(db: Database) -> float | None:

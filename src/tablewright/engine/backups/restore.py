@@ -1,12 +1,12 @@
 """RestoreTableFromBackup and RestoreTableToPointInTime.
 
 A restored table is made as CreateTable makes one: the description that it comes from, with what the request overrides,
-is turned into a CreateTable request and passes the same checks. In the same transaction it gets its items, by one
-statement; its indexes are filled as an added index is, by the backfill. The table is CREATING until that is done, which
-for a small table it is at once. A process that is killed meanwhile leaves no table, or one that is finished after the
-next start.
+is turned into a CreateTable request and passes the same checks. Its items are copied first, in slices
+(``row_copies``); the copy becomes the table's own. Its indexes are filled as an added index is, by the backfill. The
+table is CREATING until that is done, which for a small table it is at once. A process that is killed meanwhile leaves
+no table, or one that is finished after the next start.
 
-    description ─ overrides ─▶ CreateTable request ─▶ checks ─▶ table ─▶ items ─▶ indexes ─▶ ACTIVE
+    description ─ overrides ─▶ CreateTable request ─▶ checks ─▶ items ─▶ table ─▶ indexes ─▶ ACTIVE
 
 Keys, indexes, capacity and encryption are restored: those of the backup, or those that the source has now. Tags, time
 to live, the stream, recovery, deletion protection and the table class are not; no stream has records of restored items.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tablewright.dynamo import (
@@ -26,7 +27,10 @@ from tablewright.dynamo import (
 )
 from tablewright.engine.backups import point_in_time
 from tablewright.engine.backups.on_demand import find_backup
-from tablewright.engine.database import Database
+from tablewright.engine.backups.row_copies import copy_rows, finish, new_copy
+from tablewright.engine.database import Database, RowCopy
+from tablewright.engine.slices import Steps
+from tablewright.engine.storage import sql_schema
 from tablewright.engine.tables import index_backfill
 from tablewright.engine.tables.table_checks import (
     ON_DEMAND,
@@ -36,14 +40,14 @@ from tablewright.engine.tables.table_checks import (
     key_names,
 )
 from tablewright.engine.tables.table_description import billing_mode
-from tablewright.engine.tables.table_lookup import find_backup_source
+from tablewright.engine.tables.table_lookup import find_backup_source, find_same_source
 from tablewright.engine.tables.table_operations import check_table_quota, creating_description, make_table
 from tablewright.engine.tables.table_schema import Table
 
 _UNITS = ("ReadCapacityUnits", "WriteCapacityUnits")
 
 
-def restore_table_from_backup(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def restore_table_from_backup(db: Database, request: dict[str, Any]) -> Steps:
     backup = find_backup(db, request["BackupArn"])
     definition = _definition(db, request, backup.description)
     summary = {
@@ -51,20 +55,50 @@ def restore_table_from_backup(db: Database, request: dict[str, Any]) -> dict[str
         "SourceTableArn": backup.description["TableArn"],
         "RestoreDateTime": backup.created,
     }
-    table, response = _make(db, definition, summary, backup.seed)
-    db.storage.write()(f"INSERT INTO {table.rows} SELECT * FROM {backup.rows}")
-    index_backfill.begin_restore(db, table)
-    return {"TableDescription": response}
+    with new_copy(db, backup.rows, sql_schema.items_table) as copy:
+        yield from copy_rows(db, copy, lambda: find_backup(db, backup.arn))
+        return _finished(db, definition, summary, backup.seed, copy)
 
 
-def restore_table_to_point_in_time(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def restore_table_to_point_in_time(db: Database, request: dict[str, Any]) -> Steps:
     source = _source(db, request)
     definition = _definition(db, request, source.description)
     time = _time(db, source, request)
-    then = point_in_time.window(db, source).latest if time is None else time
-    summary = {"SourceTableArn": source.arn, "RestoreDateTime": round(then, 3)}
-    table, response = _make(db, definition, summary, source.seed)
-    point_in_time.copy_state(db, source, time, table.rows)
+    with new_copy(db, source.rows if time is None else "", sql_schema.items_table) as copy:
+        if time is None:
+            yield from copy_rows(db, copy, lambda: find_same_source(db, source))
+            then = point_in_time.window(db, source).latest
+        else:
+            still_there = partial(_check_history, db, source, request)
+            yield from point_in_time.copy_state(db, source, time, copy.rows, still_there)
+            then = time
+        summary = {"SourceTableArn": source.arn, "RestoreDateTime": round(then, 3)}
+        return _finished(db, definition, summary, source.seed, copy)
+
+
+def _check_history(db: Database, source: Table, request: Mapping[str, Any]) -> None:
+    """Refuse to go on when the table, its history or the part of it that matters was deleted meanwhile."""
+    found = find_same_source(db, source)
+    _check_recovery(found)
+    _time(db, found, request)
+
+
+def _check_recovery(source: Table) -> None:
+    if source.recovery_days is None:
+        raise PointInTimeRecoveryUnavailableException(
+            f"Point in time recovery is not enabled for table '{source.name}'"
+        )
+
+
+def _finished(
+    db: Database, definition: dict[str, Any], summary: dict[str, Any], seed: int, copy: RowCopy
+) -> dict[str, Any]:
+    """Create the table, with the rows that were copied, and begin to fill its indexes."""
+    check_target(db, definition["TableName"])
+    check_table_quota(db, definition)
+    table, response = _make(db, definition, summary, seed)
+    db.storage.write()(f"DROP TABLE {table.rows}")
+    finish(db, copy, table.rows)
     index_backfill.begin_restore(db, table)
     return {"TableDescription": response}
 
@@ -99,10 +133,7 @@ def _source(db: Database, request: Mapping[str, Any]) -> Table:
     if request.get("UseLatestRestorableTime", False) == ("RestoreDateTime" in request):
         raise invalid("Exactly one of RestoreDateTime and UseLatestRestorableTime must be specified")
     source = find_backup_source(db, named[0])
-    if source.recovery_days is None:
-        raise PointInTimeRecoveryUnavailableException(
-            f"Point in time recovery is not enabled for table '{source.name}'"
-        )
+    _check_recovery(source)
     return source
 
 
@@ -126,10 +157,7 @@ def _time(db: Database, source: Table, request: Mapping[str, Any]) -> float | No
 def _definition(db: Database, request: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
     """A checked CreateTable request for the table that is wanted."""
     name = request["TargetTableName"]
-    if name in db.tables:
-        if db.tables[name].is_being_restored:
-            raise TableInUseException(f"Table is being created: {name}")
-        raise TableAlreadyExistsException(f"Table already exists: {name}")
+    check_target(db, name)
     if request.get("VectorIndexOverride"):
         raise invalid("Tablewright does not support VectorIndexOverride")
     billing = request.get("BillingModeOverride", billing_mode(source))
@@ -164,6 +192,14 @@ def _definition(db: Database, request: Mapping[str, Any], source: Mapping[str, A
     check_definition(definition)
     check_table_quota(db, definition)
     return definition
+
+
+def check_target(db: Database, name: str) -> None:
+    """The name of a table to restore must be free."""
+    if name in db.tables:
+        if db.tables[name].is_being_restored:
+            raise TableInUseException(f"Table is being created: {name}")
+        raise TableAlreadyExistsException(f"Table already exists: {name}")
 
 
 def _capacity(billing: str, source: Mapping[str, Any], wanted: Mapping[str, int] | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@
     index_N_M                                            the entries of its index M
     expiries_N, history_N                                with time to live, with point-in-time recovery
     backup_N                                             the items of backup N
+    discarded_N                                          what is to be removed, or is not complete yet
 
 ``checksum`` is that of the record, and an ``item`` ends in its own (``checksums``). What SQLite keeps of these
 statements is compared with them when a folder is opened: a column with another name or type would change what is read.
@@ -42,6 +43,11 @@ def items_table(name: str) -> str:
 def backup_table(name: str) -> str:
     """The columns are those of ``items_table``, in their order, so that SQLite copies rows without decoding them."""
     return f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, key BLOB NOT NULL, size INTEGER NOT NULL, item BLOB NOT NULL)"
+
+
+def changes_table(name: str) -> str:
+    """The first change of each key since a point in time, for as long as that is being restored."""
+    return f"CREATE TABLE {name} (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL) WITHOUT ROWID"
 
 
 def index_table(name: str) -> str:

@@ -31,3 +31,11 @@ def find_backup_source(db: Database, name_or_arn: str) -> Table:
     if table is None:
         raise TableNotFoundException(f"Table not found: {name}")
     return table
+
+
+def find_same_source(db: Database, table: Table) -> Table:
+    """The table as it is now, unless it was deleted since it was found, whether or not there is another of its name."""
+    found = find_backup_source(db, table.name)
+    if found.number != table.number:
+        raise TableNotFoundException(f"Table not found: {table.name}")
+    return found

@@ -14,6 +14,7 @@ from tablewright.dynamo import LimitExceededException, ResourceInUseException, V
 from tablewright.dynamo.limits import MAX_TABLE_NAMES
 from tablewright.engine.backups import on_demand, point_in_time
 from tablewright.engine.database import Database
+from tablewright.engine.discarded_tables import discard
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.streams import shards
 from tablewright.engine.tables.table_checks import check_account_limits, check_definition, merged_tags
@@ -147,13 +148,13 @@ def delete_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         # On a copy: the table in use must stay as it is if this fails.
         shards.disable_stream(db, replace(table, description=dict(table.description)))
     if table.recovery_days is None:
-        execute(f"DROP TABLE {table.rows}")
+        discard(db, table.rows)
     else:
         on_demand.back_up_deleted_table(db, table)
         point_in_time.forget_history(db, table)
-    for index in table.indexes.values():
-        execute(f"DROP TABLE {index.rows}")
-    execute(f"DROP TABLE IF EXISTS {table.expiries}")
+    discard(db, *(index.rows for index in table.indexes.values()))
+    if table.time_to_live is not None:
+        discard(db, table.expiries)
     del db.tables[table.name]
     forget_figures(db, table.number)
     return {"TableDescription": response}

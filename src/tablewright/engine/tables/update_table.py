@@ -23,6 +23,7 @@ from tablewright.dynamo import (
 )
 from tablewright.dynamo.limits import MAX_GLOBAL_INDEXES
 from tablewright.engine.database import Database
+from tablewright.engine.discarded_tables import discard
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.streams import shards
 from tablewright.engine.tables import index_backfill
@@ -363,7 +364,7 @@ def _apply(change: _Change) -> dict[str, Any]:
     if change.deleted is not None:
         index = before.indexes[change.deleted]
         index_backfill.forget(db, index)
-        db.storage.write()(f"DROP TABLE {index.rows}")
+        discard(db, index.rows)
     if change.created is not None:
         db.storage.write()(sql_schema.index_table(table.indexes[change.created].rows))
     answer = with_figures(db, table, change.response)

@@ -20,6 +20,7 @@ from typing import Any
 
 from tablewright.dynamo import ValidationException
 from tablewright.engine.database import Database, checked_row, expiry
+from tablewright.engine.discarded_tables import discard
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.storage.checksums import DamagedRecord
 from tablewright.engine.tables.table_lookup import find_table
@@ -76,7 +77,7 @@ def describe_time_to_live(db: Database, request: dict[str, Any]) -> dict[str, An
 
 def forget_expiries(db: Database, table: Table) -> None:
     """Drop the expiry entries of a table: when time to live is disabled, and when the table is deleted."""
-    db.storage.write()(f"DROP TABLE IF EXISTS {table.expiries}")
+    discard(db, table.expiries)
     db.forget_setting(_progress_name(table))
 
 

@@ -1,0 +1,75 @@
+"""SQL tables that nobody needs any more are emptied in the background, some rows at a time.
+
+Dropping an SQL table takes as long as it has pages, and nobody else can do anything meanwhile. So one that is not small
+is renamed, and its rows are deleted by a step of the background work, until it is empty and can be dropped.
+
+    items_7 ──▶ discarded_1 ──▶ ... fewer rows ... ──▶ gone
+
+The name says it all, after a crash as well. That is why a copy of a table is made under such a name too, and gets its
+own one when it is complete (``row_copies``): a copy that is not completed is discarded already.
+"""
+
+from __future__ import annotations
+
+import time
+
+from tablewright.engine.database import Database
+
+PREFIX = "discarded_"
+
+_SMALL = 1000
+_ROWS_AT_ONCE = 500
+_STEP_SECONDS = 0.003
+
+
+def discard(db: Database, *names: str) -> None:
+    """Drop SQL tables, now where they are small, else in the background."""
+    execute = db.storage.write()
+    for name in names:
+        if execute(f"SELECT 1 FROM {name} LIMIT 1 OFFSET {_SMALL}").fetchone() is None:
+            execute(f"DROP TABLE {name}")
+        else:
+            execute(f"ALTER TABLE {name} RENAME TO {new_name(db)}")
+            db.on_schedule()
+
+
+def new_name(db: Database) -> str:
+    """A name that no discarded table has."""
+    return f"{PREFIX}{max([int(name.removeprefix(PREFIX)) for name in _names(db)], default=0) + 1}"
+
+
+def are_there(db: Database) -> bool:
+    """Whether there is anything to empty."""
+    return any(True for _ in _names(db))
+
+
+def step(db: Database) -> float | None:
+    """A step of the background work: delete some rows of a discarded table, and drop it once it is empty."""
+    names = [name for name in _names(db) if name not in db.unfinished_copies]
+    if not names:
+        return None
+    execute, name = db.storage.write(), names[0]
+    until = time.perf_counter() + _STEP_SECONDS
+    columns = _key_columns(db, name)
+    while time.perf_counter() < until:
+        deleted = execute(
+            f"DELETE FROM {name} WHERE ({columns}) IN (SELECT {columns} FROM {name} LIMIT {_ROWS_AT_ONCE})"
+        ).rowcount
+        if deleted < _ROWS_AT_ONCE:
+            execute(f"DROP TABLE {name}")
+            return 0.0 if len(names) > 1 else None
+    return 0.0
+
+
+def _key_columns(db: Database, name: str) -> str:
+    """What tells the rows of an SQL table apart."""
+    execute = db.storage.execute
+    (definition,) = execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,)).fetchone()
+    if "WITHOUT ROWID" not in definition:
+        return "rowid"
+    return ", ".join(column for _, column, *_, in_key in execute(f"PRAGMA table_info({name})") if in_key)
+
+
+def _names(db: Database) -> list[str]:
+    found = db.storage.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?", (f"{PREFIX}*",))
+    return [name for (name,) in found.fetchall()]

@@ -1,0 +1,217 @@
+"""Backups and restores of tables that others change meanwhile, or delete, or that a crash leaves unfinished."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tablewright.dynamo import DynamoError
+from tablewright.engine import Engine, Outcome, Unfinished, slices
+from tests.clocks import Clock
+
+ITEMS = 1200
+SCAN = {"TableName": "rows", "ConsistentRead": True}
+
+
+@pytest.fixture(autouse=True)
+def short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+
+
+@pytest.fixture(params=["plain", "with an index"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    clock = Clock()
+    with Engine.open(tmp_path / "data", clock=clock) as engine:
+        create(engine, indexed=request.param == "with an index")
+        yield engine
+
+
+def create(engine: Engine, *, indexed: bool) -> None:
+    table: dict[str, Any] = {
+        "TableName": "rows",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    if indexed:
+        table["AttributeDefinitions"].append({"AttributeName": "g", "AttributeType": "S"})
+        table["GlobalSecondaryIndexes"] = [
+            {
+                "IndexName": "by-g",
+                "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                "Projection": {"ProjectionType": "ALL"},
+            }
+        ]
+    engine.call("CreateTable", table)
+    for first in range(0, ITEMS, 25):
+        puts = [{"PutRequest": {"Item": item(number)}} for number in range(first, first + 25)]
+        engine.call("BatchWriteItem", {"RequestItems": {"rows": puts}})
+
+
+def item(number: int, version: int = 0) -> dict[str, Any]:
+    return {"pk": {"S": f"{number}"}, "g": {"S": f"{number % 7}"}, "v": {"N": str(version)}}
+
+
+def change_something(engine: Engine, entropy: random.Random) -> None:
+    """Puts, updates and deletes, of items that were there and of others."""
+    for _ in range(10):
+        number = entropy.randrange(2 * ITEMS)
+        match entropy.randrange(3):
+            case 0:
+                engine.call("PutItem", {"TableName": "rows", "Item": item(number, entropy.randrange(1000))})
+            case 1:
+                engine.call("DeleteItem", {"TableName": "rows", "Key": {"pk": {"S": f"{number}"}}})
+            case 2:
+                update = {"UpdateExpression": "SET v = :v", "ExpressionAttributeValues": {":v": {"N": "5"}}}
+                engine.call("UpdateItem", {"TableName": "rows", "Key": {"pk": {"S": f"{number}"}}, **update})
+
+
+def items_of(engine: Engine, table: str) -> dict[str, Any]:
+    found = engine.call("Scan", {"TableName": table})
+    assert "LastEvaluatedKey" not in found
+    return {each["pk"]["S"]: each for each in found["Items"]}
+
+
+def finished(outcome: Outcome | Unfinished) -> dict[str, Any]:
+    while isinstance(outcome, Unfinished):
+        outcome = outcome.resume()
+    response: dict[str, Any] = orjson.loads(outcome[0])
+    return response
+
+
+def run_with_changes(engine: Engine, operation: str, request: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """The response of an operation that is done in slices, with changes between them, and how many slices it had."""
+    entropy = random.Random(7)
+    outcome = engine.begin(operation, request)
+    count = 0
+    while isinstance(outcome, Unfinished):
+        count += 1
+        change_something(engine, entropy)
+        outcome = outcome.resume()
+    return orjson.loads(outcome[0]), count
+
+
+def restored(engine: Engine, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+    finished(engine.begin(operation, {"TargetTableName": "restored", **request}))
+    engine.sweep()
+    return items_of(engine, "restored")
+
+
+def test_a_backup_has_the_table_as_it_was_when_the_last_row_was_copied(engine: Engine) -> None:
+    response, count = run_with_changes(engine, "CreateBackup", {"TableName": "rows", "BackupName": "b"})
+    assert count > 3
+    expected = items_of(engine, "rows")
+    change_something(engine, random.Random(8))
+    assert items_of(engine, "rows") != expected
+    arn = response["BackupDetails"]["BackupArn"]
+    described = engine.call("DescribeBackup", {"BackupArn": arn})["BackupDescription"]
+    assert described["SourceTableDetails"]["ItemCount"] == len(expected)
+    assert restored(engine, "RestoreTableFromBackup", {"BackupArn": arn}) == expected
+    assert engine.verify().problems == []
+
+
+def test_a_restore_to_the_latest_time_has_what_was_changed_meanwhile(engine: Engine) -> None:
+    recovery = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
+    engine.call("UpdateContinuousBackups", {"TableName": "rows", **recovery})
+    request = {"SourceTableName": "rows", "TargetTableName": "restored", "UseLatestRestorableTime": True}
+    _, count = run_with_changes(engine, "RestoreTableToPointInTime", request)
+    assert count > 3
+    expected = items_of(engine, "rows")
+    engine.sweep()
+    assert items_of(engine, "restored") == expected
+    assert engine.verify().problems == []
+
+
+def test_a_restore_to_a_time_has_nothing_of_what_was_changed_since(tmp_path: Path) -> None:
+    clock = Clock()
+    with Engine.open(tmp_path / "data", clock=clock) as engine:
+        create(engine, indexed=True)
+        recovery = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
+        engine.call("UpdateContinuousBackups", {"TableName": "rows", **recovery})
+        entropy = random.Random(3)
+        for _ in range(30):
+            clock.now += 1
+            change_something(engine, entropy)
+        expected, then = items_of(engine, "rows"), clock()
+        for _ in range(30):
+            clock.now += 1
+            change_something(engine, entropy)
+        request = {"SourceTableName": "rows", "TargetTableName": "restored", "RestoreDateTime": then}
+        _, count = run_with_changes(engine, "RestoreTableToPointInTime", request)
+        assert count > 3
+        engine.sweep()
+        assert items_of(engine, "restored") == expected
+        assert engine.verify().problems == []
+
+
+def test_a_table_that_is_deleted_meanwhile_leaves_no_backup(engine: Engine) -> None:
+    outcome = engine.begin("CreateBackup", {"TableName": "rows", "BackupName": "b"})
+    assert isinstance(outcome, Unfinished)
+    engine.call("DeleteTable", {"TableName": "rows"})
+    with pytest.raises(DynamoError, match="Table not found: rows"):
+        finished(outcome)
+    assert engine.call("ListBackups", {})["BackupSummaries"] == []
+    del outcome
+    engine.sweep()
+    assert engine.verify().problems == []
+
+
+def test_a_backup_that_is_deleted_meanwhile_leaves_no_restored_table(engine: Engine) -> None:
+    made = finished(engine.begin("CreateBackup", {"TableName": "rows", "BackupName": "b"}))
+    arn = made["BackupDetails"]["BackupArn"]
+    outcome = engine.begin("RestoreTableFromBackup", {"TargetTableName": "restored", "BackupArn": arn})
+    assert isinstance(outcome, Unfinished)
+    engine.call("DeleteBackup", {"BackupArn": arn})
+    with pytest.raises(DynamoError, match="Backup not found"):
+        finished(outcome)
+    assert engine.call("ListTables", {})["TableNames"] == ["rows"]
+
+
+def test_a_name_that_is_taken_meanwhile_is_not_restored_to(engine: Engine) -> None:
+    made = finished(engine.begin("CreateBackup", {"TableName": "rows", "BackupName": "b"}))
+    arn = made["BackupDetails"]["BackupArn"]
+    outcome = engine.begin("RestoreTableFromBackup", {"TargetTableName": "restored", "BackupArn": arn})
+    assert isinstance(outcome, Unfinished)
+    other = {
+        "TableName": "restored",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    engine.call("CreateTable", other)
+    with pytest.raises(DynamoError, match="Table already exists: restored"):
+        finished(outcome)
+
+
+def test_what_a_crash_left_unfinished_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with Engine.open(folder) as engine:
+        create(engine, indexed=False)
+        outcome = engine.begin("CreateBackup", {"TableName": "rows", "BackupName": "b"})
+        assert isinstance(outcome, Unfinished)
+        outcome = outcome.resume()
+        assert isinstance(outcome, Unfinished)
+    with Engine.open(folder) as engine:
+        assert engine.verify().problems == []
+        engine.sweep()
+        left = engine._storage.execute("SELECT name FROM sqlite_schema WHERE name GLOB 'discarded_*'").fetchall()
+        assert left == []
+        assert engine.call("ListBackups", {})["BackupSummaries"] == []
+
+
+def test_a_large_table_is_removed_in_the_background(engine: Engine) -> None:
+    engine.call("DeleteTable", {"TableName": "rows"})
+    assert engine.verify().problems == []
+    with pytest.raises(DynamoError):
+        engine.call("DescribeTable", {"TableName": "rows"})
+    create(engine, indexed=True)
+    engine.sweep()
+    left = engine._storage.execute("SELECT name FROM sqlite_schema WHERE name GLOB 'discarded_*'").fetchall()
+    assert left == []
+    assert len(items_of(engine, "rows")) == ITEMS
+    assert engine.verify().problems == []
