@@ -142,6 +142,14 @@ def test_a_condition_that_leaves_the_partition_open_reads_the_whole_table(songs:
             "Too many decomposed read operations for a given query.",
         ),
         (
+            f"artist IN [{', '.join(repr(str(number // 2)) for number in range(60))}]",
+            "Overlapping conditions with range keys are not supported in where clause",
+        ),
+        (
+            f"artist IN [{', '.join(repr(str(number)) for number in range(51))}] AND artist = '5'",
+            "Too many decomposed read operations for a given query.",
+        ),
+        (
             f"plays IN [{', '.join(map(str, range(101)))}]",
             "The IN operator is provided with too many operands; number of operands: 101",
         ),

@@ -8,7 +8,6 @@ import pytest
 
 from tablewright.dynamo import (
     IdempotentParameterMismatchException,
-    ResourceNotFoundException,
     TransactionCanceledException,
     ValidationException,
 )
@@ -67,6 +66,7 @@ def test_or_none_does(run: Session) -> None:
 def test_what_does_not_fit_the_table_cancels(run: Session) -> None:
     reasons = cancellation(
         run,
+        "INSERT INTO nowhere VALUE {'id': 'a'}",
         "INSERT INTO plain VALUE {'n': 1}",
         "UPDATE plain SET n = 1 WHERE id = 5",
         "DELETE FROM music WHERE artist = 'A'",
@@ -74,6 +74,7 @@ def test_what_does_not_fit_the_table_cancels(run: Session) -> None:
         "EXISTS(SELECT * FROM plain WHERE id = 5 AND n = 1)",
     )
     assert [(reason["Code"], reason["Message"]) for reason in reasons] == [
+        ("ResourceNotFound", "Requested resource not found"),
         ("ValidationError", "One or more parameter values were invalid: Missing the key id in the item"),
         ("ValidationError", "The provided key element does not match the schema"),
         ("ValidationError", "The provided key element does not match the schema"),
@@ -196,21 +197,20 @@ def test_the_token_is_this_operations_own(run: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    "statements",
+    "statement",
     [
-        ("DELETE FROM plain WHERE id = 'a'", "INSERT INTO nowhere VALUE {'id': 'a'}"),
-        ("UPDATE plain SET n = 1 WHERE id = 5", "DELETE FROM nowhere WHERE id = 'a'"),
-        ("DELETE FROM nowhere WHERE id = 'a' RETURNING ALL OLD *",),
-        ("EXISTS(SELECT * FROM plain WHERE id = 'a')", "EXISTS(SELECT * FROM nowhere WHERE id = 'a')"),
-        ("SELECT * FROM plain WHERE n = 1", "SELECT * FROM nowhere WHERE id = 'a'"),
-        ("SELECT * FROM plain.by_year WHERE id = 'a'", "SELECT * FROM nowhere WHERE id = 'a'"),
+        "INSERT INTO nowhere VALUE {'n': 1}",
+        "UPDATE nowhere SET n = 1 WHERE id = 5",
+        "DELETE FROM nowhere WHERE id = 'a' RETURNING ALL OLD *",
+        "EXISTS(SELECT * FROM nowhere WHERE id = 'a')",
+        "SELECT * FROM nowhere WHERE n = 1",
+        "SELECT * FROM nowhere.by_year WHERE id = 'a'",
     ],
 )
-def test_a_table_that_is_not_there_comes_before_what_is_wrong_with_the_others(
-    run: Session, statements: tuple[str, ...]
-) -> None:
-    with pytest.raises(ResourceNotFoundException, match="Requested resource not found"):
-        run.transaction(*statements)
+def test_a_table_that_is_not_there_comes_before_what_else_is_wrong(run: Session, statement: str) -> None:
+    other = "SELECT * FROM plain WHERE id = 'x'" if statement.startswith("SELECT") else "DELETE FROM plain WHERE id='x'"
+    reasons = cancellation(run, other, statement)
+    assert reasons == [{"Code": "None"}, {"Code": "ResourceNotFound", "Message": "Requested resource not found"}]
 
 
 def test_a_bad_parameter_comes_before_every_statement(run: Session) -> None:

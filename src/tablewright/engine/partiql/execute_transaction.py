@@ -1,7 +1,7 @@
 """ExecuteTransaction: statements that all take effect, or none.
 
-What is wrong with a statement itself, or a table that is not there, refuses the request; what is wrong between a
-statement and its table cancels the transaction, with a reason for each statement.
+What is wrong with a statement itself refuses the request; what is wrong between it and its table cancels the
+transaction, with a reason for each statement. A table that is not there is looked for before most of either.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from tablewright.dynamo import DynamoError, ValidationException, read_units
+from tablewright.dynamo import DynamoError, ResourceNotFoundException, ValidationException, read_units
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.transactions import Member, cancel_if_any, record_token, replayed, write_all
@@ -53,8 +53,6 @@ def execute_transaction(db: Database, request: dict[str, Any]) -> dict[str, Any]
         raise ValidationException(
             "ExecuteTransaction API does not support both read and write operations in the same request."
         )
-    for statement, _ in bound:
-        db.table(statement.table)
     if reads:
         return _read_transaction(db, request, bound)
     return _write_transaction(db, request, bound)
@@ -79,8 +77,6 @@ def _write_transaction(db: Database, request: dict[str, Any], bound: list[tuple[
     reasons: list[DynamoError | None] = []
     for number, (statement, values) in enumerate(bound):
         with _Located(number):
-            if isinstance(statement, UpdateStatement | Delete) and statement.returning is not None:
-                raise ValidationException("RETURNING clause is not supported in ExecuteTransaction.")
             member, reason = _member(db, statement, values, request["TransactStatements"][number])
         reasons.append(reason)
         if member is not None:
@@ -100,9 +96,14 @@ def _member(
 ) -> tuple[Member | None, DynamoError | None]:
     """A member of a write transaction, or why the transaction is cancelled on its account."""
     try:
+        db.table(statement.table)
+        if isinstance(statement, UpdateStatement | Delete) and statement.returning is not None:
+            raise StatementRefused("RETURNING clause is not supported in ExecuteTransaction.")
         write, key = prepared_write(db, statement, values, item_on_failure(request), in_transaction=True)
     except (StatementRefused, EmptyKeyException):
         raise
+    except ResourceNotFoundException as error:
+        return None, error
     except KeyMismatch:
         return None, ValidationException("The provided key element does not match the schema")
     except ValidationException as error:
@@ -116,9 +117,13 @@ def _read_transaction(db: Database, request: dict[str, Any], bound: list[tuple[S
     for number, (statement, values) in enumerate(bound):
         assert isinstance(statement, Select)
         with _Located(number):
+            try:
+                table = db.table(statement.table)
+            except ResourceNotFoundException as error:
+                reasons.append(error)
+                continue
             if statement.index is not None:
                 raise ValidationException("Reads on indices are not supported within transactions.")
-            table = db.table(statement.table)
             key = single_read_key(table, statement.where, values)
             if key is None:
                 raise ValidationException(

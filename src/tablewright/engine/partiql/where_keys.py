@@ -36,7 +36,9 @@ from tablewright.engine.partiql.statements import Values
 from tablewright.engine.storage.key_encoding import scalar_bytes
 from tablewright.engine.tables.table_schema import Key, Table
 
-_MAX_BRANCHES = 50
+_MAX_READS = 50
+# More branches than this are too many reads whatever they are, and are not even spread out.
+_MAX_BRANCHES = 1000
 _MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -120,8 +122,8 @@ def key_and_conditions(table: Table, where: ConditionProgram | None, values: Val
 
 def single_read_key(table: Table, where: ConditionProgram | None, values: Values) -> Item | None:
     """The key that a WHERE clause consists of; None when it says less than that, or more."""
-    if where is not None and _pins(where.node, table.key, values):
-        _spread(where.node, table.key, values)  # raises when these are too many reads for any SELECT
+    if where is not None and all(_type_problem(table.key, t) is None for t in key_terms(where.node, table.key, values)):
+        _decomposed(table.key, where.node, values)  # raises what is wrong with the reads of any SELECT
     key: Item = {}
     for part in () if where is None else _conjuncts(where.node):
         if isinstance(part, In) and len(part.options) == 1:
@@ -155,11 +157,26 @@ def ranges(source: Source, where: ConditionProgram | None, values: Values) -> li
     """The ranges of a keyed read in the order of their partition keys; None for a read of everything."""
     if where is None:
         return None
-    key = source.key
-    _check_types(key, where.node, values)
-    if not _pins(where.node, key, values):
+    for term in key_terms(where.node, source.key, values):
+        problem = _type_problem(source.key, term)
+        if problem is not None:
+            raise ValidationException(problem)
+    return _decomposed(source.key, where.node, values)
+
+
+def _decomposed(key: Key, node: Condition, values: Values) -> list[Range] | None:
+    if not _pins(node, key, values):
         return None
-    branches = _spread(where.node, key, values)
+    branches = _spread(node, key, values)
+    found = _partition_ranges(key, branches)
+    parts = None if found is None else _disjoint(key, branches, found)
+    if len(branches) > _MAX_READS:
+        raise _too_many()
+    return parts
+
+
+def _partition_ranges(key: Key, branches: list[Branch]) -> list[Range] | None:
+    """The range of each branch; None when one asks for two values of the partition key."""
     found = []
     for branch in branches:
         partitions = {scalar_bytes(t.operands[0]): t for t in branch.terms if t.name in key.partition}
@@ -167,6 +184,11 @@ def ranges(source: Source, where: ConditionProgram | None, values: Values) -> li
             return None
         ((partition, term),) = partitions.items()
         found.append(Range(partition, *_bounds(key, term, branch), branch.filters))
+    return found
+
+
+def _disjoint(key: Key, branches: list[Branch], found: list[Range]) -> list[Range]:
+    """The ranges in order, none of them empty but when all are."""
     found = [part for part in found if part.low != part.high] or found[:1]
     parts: list[Range] = []
     for part in sorted(found, key=lambda part: (part.partition, part.low)):
@@ -289,23 +311,21 @@ def _term(node: Condition, key: Key, values: Values) -> KeyTerm | None:
     return KeyTerm(name, operator, constants) if len(constants) == len(operands) else None
 
 
-def _check_types(key: Key, node: Condition, values: Values) -> None:
-    for term in key_terms(node, key, values):
-        expected = key.types[term.name]
-        for operand in term.operands:
-            ((tag, content),) = operand.items()
-            if tag not in ORDERED_TYPES:
-                raise ValidationException(_not_a_key(term.name, operand))
-            if tag != expected:
-                raise ValidationException(
-                    f"Key attribute's data type should match its data type in table's schema: Key {term.name}"
-                )
-            if content == "" and term.operator != "begins_with":
-                kind = "string" if tag == "S" else "binary"
-                raise ValidationException(
-                    "One or more parameter values are not valid. The AttributeValue for a key attribute "
-                    f"cannot contain an empty {kind} value. Key: {term.name}"
-                )
+def _type_problem(key: Key, term: KeyTerm) -> str | None:
+    """What is wrong with the values that a key attribute is compared with."""
+    for operand in term.operands:
+        ((tag, content),) = operand.items()
+        if tag not in ORDERED_TYPES:
+            return _not_a_key(term.name, operand)
+        if tag != key.types[term.name]:
+            return f"Key attribute's data type should match its data type in table's schema: Key {term.name}"
+        if content == "" and term.operator != "begins_with":
+            kind = "string" if tag == "S" else "binary"
+            return (
+                "One or more parameter values are not valid. The AttributeValue for a key attribute "
+                f"cannot contain an empty {kind} value. Key: {term.name}"
+            )
+    return None
 
 
 def _not_a_key(name: str, value: AttributeValue) -> str:
