@@ -20,6 +20,7 @@ from tablewright.dynamo.expressions.compile_cache import cached_program
 from tablewright.dynamo.expressions.condition_checks import (
     OPERAND_COUNTS,
     ORDERED_TYPES,
+    TYPE_NAMES,
     Values,
     compare,
     constant,
@@ -71,6 +72,7 @@ __all__ = [
     "OPERAND_COUNTS",
     "ORDERED_TYPES",
     "TOO_LARGE_TO_UPDATE",
+    "TYPE_NAMES",
     "Action",
     "AddAction",
     "And",

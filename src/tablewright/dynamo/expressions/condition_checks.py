@@ -61,7 +61,7 @@ TEXT_TYPES = frozenset({"S", "B"})
 SIZED_TYPES = frozenset({"S", "B", "SS", "NS", "BS", "L", "M"})
 TYPES = frozenset({"S", "N", "B", "NULL", "SS", "BOOL", "L", "BS", "NS", "M"})
 _ANY_TYPE = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
-_TYPE_NAMES = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
+TYPE_NAMES = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +324,7 @@ def _type_name_test(operand: Operand) -> Test:
             return incorrect_type("attribute_type", tag or _ANY_TYPE)
         value = constant(operand, values)
         if value is not None and value["S"] not in TYPES:
-            return f"Invalid attribute type name found; type: {value['S']}, valid types: {_TYPE_NAMES}"
+            return f"Invalid attribute type name found; type: {value['S']}, valid types: {TYPE_NAMES}"
         return None
 
     return test

@@ -161,19 +161,14 @@ def _set(nodes: tuple[syntax_tree.Node, ...], place: str, depth: int) -> Attribu
     if not nodes:
         raise refused("Empty bags are not supported")
     if not isinstance(nodes[0], syntax_tree.Constant):
-        raise refused(_BAG, nodes[0].at)
-    members = []
-    for node in nodes:
-        member = literal(node, place, depth + 1)
-        if not member.keys() & {"S", "N"}:
-            raise refused(_BAG, node.at)
-        members.append(member)
+        raise refused(_BAG)
+    members = [literal(node, place, depth + 1) for node in nodes]
     (tag,) = members[0]
-    if any(tag not in member for member in members):
+    if tag not in ("S", "N") or any(tag not in member for member in members):
         raise refused(_BAG)
     elements = [str(member[tag]) for member in members]
     if len(set(elements)) != len(elements):
-        ending = "contains duplicates." if tag == "S" else f"contains duplicates! under {place}"
         listing = ", ".join(elements)
+        ending = "contains duplicates." if tag == "S" else f"contains duplicates! under {place}"
         raise refused(f"One or more parameter values were invalid: Input collection [{listing}] {ending}")
     return {f"{tag}S": elements}

@@ -12,6 +12,7 @@ from typing import Any
 
 from tablewright.dynamo import AttributeValue, Item, Path, ValidationException, checked, lookup
 from tablewright.dynamo.expressions import (
+    TYPE_NAMES,
     ConditionProgram,
     InvalidExpression,
     Literal,
@@ -25,6 +26,8 @@ from tablewright.dynamo.expressions import (
 Values = Mapping[str, AttributeValue]
 
 _UPDATE_PREFIX = "Invalid UpdateExpression: "
+# PartiQL lists the types in an order of its own.
+_TYPE_NAMES = "{N,BS,L,B,NULL,M,S,SS,NS,BOOL}"
 
 
 def placeholder(number: int) -> Placeholder:
@@ -149,6 +152,9 @@ def check_values(statement: Statement, values: Values) -> None:
     if isinstance(statement, UpdateStatement):
         statement.check(values)
     if not isinstance(statement, Insert) and statement.where is not None:
-        statement.where.check(values)
+        try:
+            statement.where.check(values)
+        except InvalidExpression as error:
+            raise ValidationException((error.message or "").replace(TYPE_NAMES, _TYPE_NAMES)) from None
     if isinstance(statement, UpdateStatement | Delete) and statement.index is not None:
         raise ValidationException("This operation is not supported on an index")
