@@ -69,10 +69,10 @@ class FakeEngine:
 class FakeHost:
     """A server without a socket; commits when told to."""
 
-    def __init__(self, engine: FakeEngine) -> None:
+    def __init__(self, engine: FakeEngine, limits: Limits | None = None) -> None:
         endpoint = Endpoint(engine)
         self.respond = endpoint.respond
-        self.limits = Limits(pipelined=3)
+        self.limits = limits or Limits(pipelined=3)
         self.received = MemoryBudget(self.limits.received_bytes, self.limits.allowance_bytes)
         self.unsent = MemoryBudget(self.limits.unsent_bytes, self.limits.allowance_bytes)
         self.now = 0.0

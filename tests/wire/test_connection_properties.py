@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablewright.wire.connection import Connection
+from tablewright.wire.connection_limits import Limits
 from tablewright.wire.server import EngineConnection
 from tests.wire.fakes import FakeEngine, FakeHost, FakeTransport
 from tests.wire.http import request
@@ -56,6 +57,53 @@ def test_answers_do_not_depend_on_how_the_bytes_arrive(kinds: list[str], cuts: l
     answered = [int(number) for number in re.findall(rb'\{"n":(\d+)\}', transport.written)]
     assert answered == list(range(len(kinds)))
     assert transport.written.count(b"HTTP/1.1 200 OK") == len(kinds)
+
+
+EVENTS = st.sampled_from(["commit", "stop reading", "read", "nothing"])
+
+
+@given(
+    st.lists(st.sampled_from(["get", "put", "chunked", "upgrade"]), max_size=12),
+    st.lists(st.tuples(st.integers(1, 400), EVENTS)),
+    st.booleans(),
+)
+def test_what_a_connection_holds_is_counted_and_given_back(
+    kinds: list[str], events: list[tuple[int, str]], leaves: bool
+) -> None:
+    """Whatever waits for whatever: nothing is counted twice, and all of it is free in the end."""
+    engine, transport = FakeEngine(), FakeTransport()
+    # Every byte counts.
+    host = FakeHost(engine, Limits(pipelined=3, allowance_bytes=0))
+    connection = EngineConnection(cast(Any, host))
+    connection.connection_made(cast(asyncio.BaseTransport, transport))
+    stream = requests_of(kinds)
+    for size, event in events:
+        piece, stream = stream[:size], stream[size:]
+        connection.data_received(piece)
+        if event == "commit":
+            engine.flush()
+        elif event == "stop reading" and not transport.unsent:
+            transport.unsent = 500
+            connection.pause_writing()
+        elif event == "read" and transport.unsent:
+            transport.unsent = 0
+            connection.resume_writing()
+        assert host.received.used == connection._body_size + sum(len(each.body) for each in connection._backlog)
+        waiting = sum(len(each.response) for each in connection._queue)
+        assert host.unsent.used in (waiting + transport.unsent, waiting + max(transport.unsent, connection._written))
+    if leaves:
+        connection.connection_lost(None)
+        engine.flush()
+    else:
+        connection.data_received(stream)
+        if transport.unsent:
+            transport.unsent = 0
+            connection.resume_writing()
+        while engine.open_commit is not None:
+            engine.flush()
+        answered = [int(number) for number in re.findall(rb'\{"n":(\d+)\}', transport.written)]
+        assert answered == list(range(len(kinds)))
+    assert (host.received.used, host.unsent.used) == (0, 0)
 
 
 @given(
