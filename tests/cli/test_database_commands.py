@@ -20,6 +20,7 @@ from botocore.exceptions import ClientError
 
 from tablewright import Engine, __version__
 from tablewright.cli import main
+from tests.engine.table_requests import on_demand
 from tests.wire.http import Client, request
 from tests.wire.server_process import server_process
 
@@ -171,7 +172,7 @@ def test_it_serves_on_when_nobody_reads_what_it_says() -> None:
 def test_an_interruption_while_it_starts_is_quiet(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Engine, "open", interrupted)
@@ -442,6 +443,28 @@ def test_a_database_that_is_not_whole_exits_with_1(tmp_path: Path) -> None:
         f"{tmp_path} is damaged: 0 tables, 0 items, 0 index entries, 0 stream records;"
         " restore an intact copy of the folder\n"
     )
+
+
+def test_a_damaged_log_is_refused_until_the_loss_is_accepted(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "open") as engine:
+        for number in range(3):
+            engine.call("CreateTable", on_demand(TableName=f"table-{number}"))
+        shutil.copytree(tmp_path / "open", tmp_path / "data")
+    log = tmp_path / "data" / "tablewright.db-wal"
+    content = bytearray(log.read_bytes())
+    content[-100] ^= 1
+    log.write_bytes(content)
+    line = error_line("serve", "--port", "0", "--data", str(tmp_path / "data"), status=1)
+    assert "commits in doubt: 1. A copy of it is at" in line
+    assert "--accept-loss" in line
+    result = run("verify", str(tmp_path / "data"))
+    assert result.returncode == 1
+    assert "problem: the log is damaged: frame" in result.stdout
+    with server_process("--accept-loss", "--data", str(tmp_path / "data")) as (process, url):
+        assert client(url).list_tables()["TableNames"] == ["table-0", "table-1"]
+        process.terminate()
+        process.wait(10)
+    assert run("verify", str(tmp_path / "data")).returncode == 0
 
 
 @pytest.mark.parametrize("begin", [0, 16, 100])

@@ -55,6 +55,7 @@ def register(commands: Commands) -> None:
         help="serve metrics for Prometheus at /metrics of another address, such as 127.0.0.1:9100; the address may be"
         " left out (default: no metrics)",
     )
+    add_accept_loss(serve)
     serve.set_defaults(command=_serve, parser=serve)
 
     verify = commands.add_parser(
@@ -64,6 +65,14 @@ def register(commands: Commands) -> None:
     )
     verify.add_argument("data", metavar="DIR", help="data folder, not in use by a server")
     verify.set_defaults(command=_verify, parser=verify)
+
+
+def add_accept_loss(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--accept-loss",
+        action="store_true",
+        help="open a data folder whose log is damaged, without the commits behind the damage",
+    )
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -91,7 +100,8 @@ def _serve(options: argparse.Namespace) -> int:
         check_address(options.metrics[0], options.metrics[1], "--metrics")
     if folder is not None:
         _check_layout(folder, options.by_region)
-    with _open_regions(folder) if options.by_region else open_engine(folder) as engine:
+    open_ = _open_regions if options.by_region else open_engine
+    with open_(folder, accept_loss=options.accept_loss) as engine:
         try:
             run_server(
                 lambda: Server(
@@ -132,10 +142,10 @@ def _check_layout(folder: Path, by_region: bool) -> None:
         )
 
 
-def _open_regions(folder: Path | None) -> RegionalEngines:
+def _open_regions(folder: Path | None, *, accept_loss: bool) -> RegionalEngines:
     from tablewright.wire import RegionalEngines
 
-    return _opened(lambda: RegionalEngines(folder))
+    return _opened(lambda: RegionalEngines(folder, accept_loss=accept_loss))
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -182,11 +192,17 @@ def _say(text: str) -> None:
 def _verify(options: argparse.Namespace) -> int:
     import logging
 
+    from tablewright.engine import DamagedError, StorageError, verify_closed
+
     # Damage that background work runs into is in the report as well, without a traceback.
     logging.getLogger("tablewright").addHandler(logging.NullHandler())
     folder = existing_folder(options.data)
-    with open_engine(folder) as engine:
-        report = engine.verify()
+    try:
+        report = verify_closed(folder)
+    except DamagedError as error:
+        raise DamagedDataError(str(error)) from None
+    except StorageError as error:
+        raise UsageError(str(error)) from None
     for problem in report.problems:
         print(f"problem: {problem}")
     found = [
@@ -236,10 +252,10 @@ def _locate(path: str) -> Path:
         raise UsageError(str(error)) from None
 
 
-def open_engine(folder: Path | None) -> Engine:
+def open_engine(folder: Path | None, *, accept_loss: bool = False) -> Engine:
     from tablewright.engine import Engine
 
-    return _opened(lambda: Engine.open(folder))
+    return _opened(lambda: Engine.open(folder, accept_loss=accept_loss))
 
 
 def _opened(open_: Callable[[], _T]) -> _T:

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tablewright.cli.argument_parser import Commands, DamagedDataError, UsageError, port
+from tablewright.cli.database_commands import add_accept_loss
 
 if TYPE_CHECKING:
     from tablewright.runtime import Runtime, Settings
@@ -26,6 +27,7 @@ def register(commands: Commands) -> None:
     _add_storage(up)
     up.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
     up.add_argument("--port", type=port, help="port, 0 for any free one (default: 8080)")
+    add_accept_loss(up)
     up.add_argument("--demo", action="store_true", help="fill a new data folder with demo data")
     up.add_argument("--system", action="append", metavar="NAME", help="only this system; may be repeated")
     up.set_defaults(command=_up, parser=up)
@@ -77,13 +79,13 @@ def read_settings(**given: Any) -> Settings:
         raise UsageError(f"{file} cannot be read: {reason}") from None
 
 
-def open_runtime(settings: Settings, systems: Any) -> Runtime:
+def open_runtime(settings: Settings, systems: Any, *, accept_loss: bool = False) -> Runtime:
     """Open the runtime that the systems run on."""
     from tablewright.engine import DamagedError, StorageError
     from tablewright.runtime import Runtime, SettingsError
 
     try:
-        return Runtime.open(settings, systems)
+        return Runtime.open(settings, systems, accept_loss=accept_loss)
     except DamagedError as error:
         raise DamagedDataError(str(error)) from None
     except (SettingsError, StorageError) as error:
@@ -126,7 +128,7 @@ def _up(options: argparse.Namespace) -> int:
         steps.begin("loading the systems")
         systems = load(*dict.fromkeys(options.system or ()))
         steps.begin("opening the database")
-        runtime = open_runtime(settings, systems)
+        runtime = open_runtime(settings, systems, accept_loss=options.accept_loss)
         try:
             status = serve(runtime, systems, demo=options.demo, steps=steps)
         except StoreError as error:

@@ -12,6 +12,7 @@
     database         what the operations share, and the one path by which an item changes
     storage/         the data folder: SQLite, group commit, key encoding
     verify_folder    whether a data folder is consistent
+    closed_folder    the same, of one that nobody has open and that stays as it is
     background_work  expiry, backfills, trimming: one thread, when there is something to do
     metering         what every request consumed: in a file, or for metrics
 
@@ -19,6 +20,7 @@ Other packages import from here only.
 """
 
 from tablewright.dynamo import DynamoError
+from tablewright.engine.closed_folder import verify_closed
 from tablewright.engine.engine import Engine
 from tablewright.engine.metering import METER_VARIABLE
 from tablewright.engine.slices import Outcome, Unfinished
@@ -39,4 +41,5 @@ __all__ = [
     "VerifyReport",
     "holds_database",
     "resolve_folder",
+    "verify_closed",
 ]

@@ -61,11 +61,17 @@ class Engine:
     """
 
     def __init__(
-        self, folder: Path | None, clock: Callable[[], float], entropy: random.Random, region: str, account: str
+        self,
+        folder: Path | None,
+        clock: Callable[[], float],
+        entropy: random.Random,
+        region: str,
+        account: str,
+        accept_loss: bool,
     ) -> None:
         self._meter_log = open_meter_log()
         self._meter = None if self._meter_log is None else Meter(self._meter_log)
-        self._storage = Storage(folder)
+        self._storage = Storage(folder, accept_loss=accept_loss)
         try:
             self._database = Database(self._storage, clock, entropy, region, account)
             self._storage.on_rollback = self._database.load_tables
@@ -96,14 +102,16 @@ class Engine:
         entropy: random.Random | None = None,
         region: str = "us-east-1",
         account: str = "123456789012",
+        accept_loss: bool = False,
     ) -> Self:
         """Open the data folder at ``path``, and create it if there is none; without a path, a database in memory.
 
         ``clock`` gives the time in epoch seconds, ``entropy`` the random source for ids and tokens, ``region`` and
-        ``account`` what ARNs contain. Raises StorageError where the folder cannot be opened.
+        ``account`` what ARNs contain. Raises StorageError where the folder cannot be opened. ``accept_loss`` opens a
+        folder whose log is damaged, without the commits behind the damage; a copy of the log is kept.
         """
         folder = None if path is None else resolve_folder(path)
-        return cls(folder, clock, entropy or random.SystemRandom(), region, account)
+        return cls(folder, clock, entropy or random.SystemRandom(), region, account, accept_loss)
 
     @property
     def folder(self) -> Path | None:

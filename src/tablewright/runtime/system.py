@@ -126,7 +126,14 @@ class Runtime:
     _engine: Engine | None = field(default=None, repr=False)
 
     @classmethod
-    def open(cls, settings: Settings, systems: Sequence[System], *, clock: Callable[[], float] = time.time) -> Self:
+    def open(
+        cls,
+        settings: Settings,
+        systems: Sequence[System],
+        *,
+        clock: Callable[[], float] = time.time,
+        accept_loss: bool = False,
+    ) -> Self:
         """Open everything; SettingsError, or the engine's StorageError, if that is not possible."""
         if settings.endpoint is not None and not is_endpoint(settings.endpoint):
             raise SettingsError("give the endpoint of DynamoDB as http://host:port or https://host")
@@ -139,7 +146,8 @@ class Runtime:
         metrics = Metrics()
         engine: Engine | None = None
         if settings.is_embedded:
-            engine = Engine.open(None if settings.memory else settings.data, clock=clock)
+            folder = None if settings.memory else settings.data
+            engine = Engine.open(folder, clock=clock, accept_loss=accept_loss)
             plain: Backend = EmbeddedBackend(engine, owned=False)
         else:
             plain = BotocoreBackend(settings.region or "us-east-1", settings.endpoint, {})

@@ -36,8 +36,9 @@ def region_folders(folder: Path) -> list[Path]:
 class RegionalEngines:
     """The engines below a data folder, or in memory; close them with ``close``, or a ``with`` block."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, *, accept_loss: bool = False) -> None:
         self._folder = folder
+        self._accept_loss = accept_loss
         self._engines: dict[str, Engine] = {}
         # Requests with large bodies are checked in a thread, which may be the first to need a region.
         self._lock = threading.Lock()
@@ -64,7 +65,7 @@ class RegionalEngines:
         if len(self._engines) >= _MAX_REGIONS:
             raise LimitExceededException(f"This server has tables in {_MAX_REGIONS} regions, the most that it opens")
         folder = None if self._folder is None else self._folder / region
-        engine = Engine.open(folder, region=region)
+        engine = Engine.open(folder, region=region, accept_loss=self._accept_loss)
         for callback in self._when_failed:
             engine.when_failed(callback)
         for sink in self._sinks:

@@ -167,7 +167,12 @@ def _last_until(db: Database, table: Table, time: float | None) -> int:
     found = db.storage.execute(
         f"SELECT sequence FROM {table.history} {condition} ORDER BY sequence DESC LIMIT 1", values
     ).fetchone()
-    return 0 if found is None else int(found[0])
+    if found is None:
+        return 0
+    if time is not None:
+        for _ in history(db, table, found[0], found[0]):
+            pass  # its time, which decides what is restored, is as it was written
+    return int(found[0])
 
 
 def _collect_changes(db: Database, table: Table, changed: str, last: int, until: float) -> int:

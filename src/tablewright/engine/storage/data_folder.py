@@ -1,7 +1,7 @@
 """The data folder: one SQLite database that one process owns.
 
     tablewright.db        the database           tablewright.lock    locked by its owner (``folder_lock``)
-    tablewright.db-wal    its write-ahead log
+    tablewright.db-wal    its write-ahead log    tablewright.end     up to where the log was synced (``log_check``)
 
 Links are resolved once, before anything is opened (``Files``), so that the database, its log and the lock are side by
 side whatever a link points to by then. Only the user that owns the folder can read it.
@@ -14,15 +14,20 @@ itself.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 from tablewright.engine.storage.durable_files import sync_path
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
+from tablewright.engine.storage.log_check import EndMark, LogState, check_log, log_frames, read_end_mark
 from tablewright.engine.storage.sql_schema import SCHEMA
+
+_log = logging.getLogger("tablewright.engine")
 
 FORMAT_VERSION = 3
 _DATABASE = "tablewright.db"
@@ -71,6 +76,10 @@ class Files:
         return self.database.with_name(f"{self.database.name}-wal")
 
     @property
+    def end(self) -> Path:
+        return self.folder / "tablewright.end"
+
+    @property
     def lock(self) -> Path:
         return self.folder / "tablewright.lock"
 
@@ -78,11 +87,14 @@ class Files:
 class WriteAheadLog:
     """The file that commits are in until a checkpoint; opened when there is something to sync."""
 
-    __slots__ = ("_descriptor", "_path")
+    __slots__ = ("_descriptor", "_end", "_end_descriptor", "_mark", "_path")
 
     def __init__(self, files: Files) -> None:
         self._path = files.log
+        self._end = files.end
+        self._mark: EndMark | None = None
         self._descriptor: int | None = None
+        self._end_descriptor: int | None = None
 
     def sync(self) -> None:
         """Return when everything committed so far is on disk; OSError when it may not be."""
@@ -106,10 +118,22 @@ class WriteAheadLog:
         header = b"" if self._descriptor is None else os.pread(self._descriptor, 16, 0)
         return int.from_bytes(header[12:])
 
+    def mark_end(self) -> None:
+        """Note how far the log is synced, for the next process; only right after a sync, with no commit since."""
+        if self._descriptor is None:
+            return
+        mark = log_frames(self._descriptor, self._mark)
+        if mark is not None and mark != self._mark:
+            if self._end_descriptor is None:
+                self._end_descriptor = os.open(self._end, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.pwrite(self._end_descriptor, mark.packed(), 0)
+            self._mark = mark
+
     def close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        for descriptor in (self._descriptor, self._end_descriptor):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._descriptor = self._end_descriptor = None
 
 
 # Not every platform has fdatasync; fsync does more than is needed.
@@ -127,11 +151,9 @@ def resolve_folder(path: str | os.PathLike[str]) -> Path:
 
 
 def holds_database(folder: Path) -> bool:
-    """Whether the folder has a database to open; nothing is created or changed."""
-    try:
-        return (folder / _DATABASE).stat().st_size > 0
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+    """Whether the folder has a database to open, or a log of one; nothing is created or changed."""
+    files = Files.of(folder)
+    return any(file.is_file() and file.stat().st_size > 0 for file in (files.database, files.log))
 
 
 def connect_memory() -> sqlite3.Connection:
@@ -143,8 +165,11 @@ def connect_memory() -> sqlite3.Connection:
     return connection
 
 
-def connect(files: Files) -> tuple[sqlite3.Connection, FolderLock]:
-    """Open the database of a folder that nobody else has open, and create it if there is none."""
+def connect(files: Files, *, accept_loss: bool = False) -> tuple[sqlite3.Connection, FolderLock]:
+    """Open the database of a folder that nobody else has open, and create it if there is none.
+
+    A log that is damaged is refused, unless ``accept_loss``.
+    """
     _check_sqlite()
     folder = files.folder
     try:
@@ -155,29 +180,34 @@ def connect(files: Files) -> tuple[sqlite3.Connection, FolderLock]:
                 raise PermissionError(f"{place} is not writable")
         lock = FolderLock(files.lock)
     except FolderInUse as error:
-        raise _in_use(folder) from error
+        raise in_use(folder) from error
     except OSError as error:
         raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
     try:
-        return _connected(files), lock
+        return _connected(files, accept_loss), lock
     except BaseException:
         lock.release()
         raise
 
 
-def _connected(files: Files) -> sqlite3.Connection:
+def _connected(files: Files, accept_loss: bool) -> sqlite3.Connection:
     folder = files.folder
     try:
+        is_clean = _check_log(files, accept_loss)
         _restrict(files)
         connection = _opened(files.database)
     except (OSError, sqlite3.OperationalError) as error:
         raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
     try:
         _prepare(connection, files)
+        if not is_clean:
+            # Frames behind the end, of this generation, would look like commits that were lost.
+            forget_end(files)
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.OperationalError as error:
         connection.close()
         if "locked" in str(error):
-            raise _in_use(folder) from error
+            raise in_use(folder) from error
         raise StorageError(f"cannot open the data folder {folder}: {error}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter: of a message with a damaged name in it
         connection.close()
@@ -191,6 +221,63 @@ def _connected(files: Files) -> sqlite3.Connection:
     return connection
 
 
+def _check_log(files: Files, accept_loss: bool) -> bool:
+    """Refuse a log that is damaged, before SQLite opens it; whether nothing is behind its end."""
+    state = log_state(files)
+    if state.damage is None:
+        return not state.is_torn
+    aside = _set_aside(files)
+    if not accept_loss:
+        where = "" if aside is None else f" A copy of it is at {aside}."
+        raise DamagedError(
+            f"the log {files.log} is damaged: {state.damage}; commits in doubt: {_count(state)}.{where} Restore a "
+            "copy of the folder; or open it without these commits, with --accept-loss or accept_loss=True"
+        )
+    _log.warning("the log %s is damaged: %s; opened without commits: %s", files.log, state.damage, _count(state))
+    forget_end(files)
+    return False
+
+
+def _count(state: LogState) -> str:
+    return "unknown" if state.in_doubt is None else str(state.in_doubt)
+
+
+def log_state(files: Files) -> LogState:
+    """What the log is like that the folder has; DamagedError where it has one without a database."""
+    try:
+        has_database, has_log = (file.exists() and file.stat().st_size > 0 for file in (files.database, files.log))
+        if has_log and not has_database:
+            raise DamagedError(
+                f"there is a log at {files.log}, and no database beside it; restore both from a copy of the folder"
+            )
+        return check_log(files.log, read_end_mark(files.end) if has_database else None)
+    except OSError as error:
+        raise StorageError(f"cannot use {files.folder} as a data folder: {error}") from error
+
+
+def forget_end(files: Files) -> None:
+    """Before the log is emptied: none is no damage from now on."""
+    if files.end.exists():
+        files.end.write_bytes(b"")
+        sync_path(files.end)
+
+
+def _set_aside(files: Files) -> Path | None:
+    """Keep a copy of the log under a name that says what it is, once for each; None where there is no log."""
+    if not files.log.exists():
+        return None
+    content = files.log.read_bytes()
+    copy = files.folder / f"damaged-log-{crc32(content):08x}.wal"
+    if not copy.exists():
+        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        sync_path(files.folder)
+    return copy
+
+
 def _check_sqlite() -> None:
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         wanted = ".".join(map(str, _OLDEST_SQLITE))
@@ -199,7 +286,7 @@ def _check_sqlite() -> None:
         )
 
 
-def _in_use(folder: Path) -> StorageError:
+def in_use(folder: Path) -> StorageError:
     return StorageError(
         f"the data folder {folder} is in use by another engine; close that one, or choose another folder"
     )
@@ -228,15 +315,31 @@ def _make(files: Files) -> None:
 def _restrict(files: Files) -> None:
     """Let nobody else read the files; SQLite gives its log the permissions of the database."""
     os.close(os.open(files.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    for file in (files.database, files.log, files.lock):
+    for file in (files.database, files.log, files.end, files.lock):
         if file.exists() and file.stat().st_mode & 0o077:
             with suppress(PermissionError):
                 file.chmod(0o600)
 
 
+def reading(database: Path, files: Files, *, immutable: bool) -> sqlite3.Connection:
+    """Open a database of this format to read it. One that is immutable is not written to by SQLite either."""
+    _check_sqlite()
+    connection = _opened(f"{database.as_uri()}?mode=ro&immutable=1" if immutable else database)
+    try:
+        if _check_format(connection, files):
+            raise StorageError(f"there is no Tablewright database in {files.folder}")
+    except UnicodeDecodeError as error:  # of a message with a damaged name in it
+        connection.close()
+        raise sqlite3.DatabaseError(str(error)) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def _opened(database: str | Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        database, isolation_level=None, check_same_thread=False, cached_statements=512, timeout=0
+        database, isolation_level=None, check_same_thread=False, cached_statements=512, timeout=0, uri=True
     )
     # Text that is none any more is left to the checksums to refuse.
     connection.text_factory = lambda text: text.decode(errors="surrogateescape")

@@ -29,7 +29,14 @@ from types import TracebackType
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine.storage import forks
-from tablewright.engine.storage.data_folder import Files, StorageError, WriteAheadLog, connect, connect_memory
+from tablewright.engine.storage.data_folder import (
+    Files,
+    StorageError,
+    WriteAheadLog,
+    connect,
+    connect_memory,
+    forget_end,
+)
 from tablewright.engine.storage.disk_health import DiskHealth
 from tablewright.engine.storage.folder_lock import FolderLock
 
@@ -126,7 +133,10 @@ class StorageFigures:
 class Storage:
     """The connection. ``execute`` reads; ``write`` gives what reads and writes, inside the open commit."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(
+        self, folder: Path | None, *, accept_loss: bool = False, connection: sqlite3.Connection | None = None
+    ) -> None:
+        """Without a folder, a database in memory, or one that is open already."""
         self.folder = folder
         # Called after a rollback, so that copies of stored data in memory are read again.
         self.on_rollback: Callable[[], None] = lambda: None
@@ -145,11 +155,11 @@ class Storage:
         self._log: WriteAheadLog | None = None
         self._folder_lock: FolderLock | None = None
         if folder is None:
-            self._connection = connect_memory()
+            self._connection = connect_memory() if connection is None else connection
         else:
-            files = Files.of(folder)
-            self._connection, self._folder_lock = connect(files)
-            self._log = WriteAheadLog(files)
+            self._files = Files.of(folder)
+            self._connection, self._folder_lock = connect(self._files, accept_loss=accept_loss)
+            self._log = WriteAheadLog(self._files)
         self.execute = self._connection.execute
         if self._log is not None:
             self._sync_leftovers(self._log)
@@ -159,6 +169,7 @@ class Storage:
         """What a killed process had committed can be read from now on, so it has to be durable."""
         try:
             log.sync()
+            log.mark_end()
         except OSError as error:
             self._release()
             raise StorageError(f"cannot use {self.folder} as a data folder: it cannot be synced: {error}") from error
@@ -197,23 +208,28 @@ class Storage:
     def wait_durable(self, commit: Commit) -> None:
         """Return once the commit is durable, or raise why it is not."""
         if not commit.done:
-            with self.lock:
-                if self.open_commit is commit:
-                    self._commit()
-            self._sync()
+            with self._sync_lock:
+                with self.lock:
+                    if self.open_commit is commit:
+                        self._commit()
+                self._sync()
         if commit.error is not None or not commit.done:
             # Each waiter raises an error of its own: a traceback belongs to one thread.
             raise InternalServerError(_UNSURE if commit.error is None else commit.error.message)
 
     def flush(self) -> None:
         """Make the open commit durable, for everyone who waits for it."""
-        try:
-            with self.lock:
-                self._commit()
-        finally:
-            self._sync()
+        with self._sync_lock:
+            try:
+                with self.lock:
+                    self._commit()
+            finally:
+                self._sync()
 
     def _commit(self) -> None:
+        """Commit what is open. The caller has the lock of syncs as well: no commit is written before the one before it
+        is on disk, so that whoever finds two in a log knows that the first was (``log_check``).
+        """
         commit = self.open_commit
         if commit is None:
             return
@@ -244,6 +260,8 @@ class Storage:
             if self._failure is None:
                 try:
                     self._log.sync()
+                    with suppress(OSError):  # an older mark tells less, and nothing wrong
+                        self._log.mark_end()
                 except OSError as failure:
                     _log.critical("the disk failed to sync: %s", failure)
                     self.refusal = self._failure = InternalServerError(f"{_UNSURE}: {failure}")
@@ -311,16 +329,21 @@ class Storage:
 
     def close(self) -> None:
         """Make everything durable and release the data folder; every later call is refused."""
-        with self.lock:
-            if isinstance(self.refusal, StorageError):
-                return
-            self._commit()
-            self.refusal = StorageError("this engine has been closed; open the data folder again to use it")
-        self._sync()
-        with self.lock:
-            self._release()
+        with self._sync_lock:
+            with self.lock:
+                if isinstance(self.refusal, StorageError):
+                    return
+                self._commit()
+                self.refusal = StorageError("this engine has been closed; open the data folder again to use it")
+            self._sync()
+            with self.lock:
+                self._release()
 
     def _release(self) -> None:
+        if self._log is not None:
+            # SQLite is about to remove the log.
+            with suppress(OSError):
+                forget_end(self._files)
         self._connection.close()
         if self._log is not None:
             self._log.close()

@@ -1,0 +1,87 @@
+"""Verify a data folder that nobody has open, and leave every byte of it as it is.
+
+SQLite cannot read a log without taking over the folder: it makes files of its own, and writes the log into the database
+when it is done. Without commits in the log, which is how a folder is closed, the database is opened as one that cannot
+change, and the log is not looked at. Otherwise both are copied, and the copy is opened.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tablewright.dynamo import InternalServerError
+from tablewright.engine.database import Database
+from tablewright.engine.storage.checksums import DamagedRecord
+from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError, in_use, log_state, reading
+from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
+from tablewright.engine.storage.group_commit import Storage
+from tablewright.engine.verify_folder import VerifyReport, verify
+
+__all__ = ["verify_closed"]
+
+
+def verify_closed(folder: Path) -> VerifyReport:
+    """Verify a data folder that no engine has open; StorageError where it is in use, or cannot be read."""
+    files = Files.of(folder)
+    with _unused(files):
+        state = log_state(files)
+        report = VerifyReport()
+        if state.damage is not None:
+            doubt = "unknown" if state.in_doubt is None else state.in_doubt
+            report.found(f"the log is damaged: {state.damage}; commits in doubt: {doubt}")
+        with _readable(files, with_log=state.end > 0) as connection:
+            try:
+                storage = Storage(None, connection=connection)
+                # Nothing of it depends on the time.
+                database = Database(storage, time.time, random.Random(0), "us-east-1", "123456789012")
+            except (InternalServerError, sqlite3.Error, ValueError, LookupError, TypeError, AttributeError) as error:
+                what = error.what if isinstance(error, DamagedRecord) else str(error)
+                report.found(f"the tables cannot be read: {what}")
+                return report
+            found = verify(database)
+        found.problems[:0] = report.problems
+        return found
+
+
+@contextmanager
+def _unused(files: Files) -> Iterator[None]:
+    """Keep engines from opening the folder meanwhile, if one has ever been opened in it."""
+    with ExitStack() as held:
+        try:
+            if files.lock.exists():
+                held.callback(FolderLock(files.lock, shared=True).release)
+        except FolderInUse:
+            raise in_use(files.folder) from None
+        except OSError as error:
+            raise StorageError(f"cannot read the data folder {files.folder}: {error}") from error
+        yield
+
+
+@contextmanager
+def _readable(files: Files, *, with_log: bool) -> Iterator[sqlite3.Connection]:
+    """A connection that reads the folder, or a copy of it, and is closed afterwards."""
+    with ExitStack() as held:
+        database, immutable = files.database, True
+        if with_log:
+            copy = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="tablewright-verify-")))
+            try:
+                for file in (files.database, files.log):
+                    shutil.copyfile(file, copy / file.name)
+            except OSError as error:
+                raise StorageError(
+                    f"cannot copy {files.database} to {copy} to read it with its log: {error}"
+                ) from error
+            database, immutable = copy / files.database.name, False
+        try:
+            connection = reading(database, files, immutable=immutable)
+        except sqlite3.DatabaseError as error:
+            raise DamagedError(f"{files.database} is damaged ({error}); restore a copy of the folder") from error
+        held.callback(connection.close)
+        yield connection
