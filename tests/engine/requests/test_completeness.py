@@ -49,3 +49,25 @@ def test_every_member_that_clients_know_is_declared(operation: str) -> None:
     model = service_model("dynamodbstreams" if operation in STREAMS_OPERATIONS else "dynamodb")
     name = model["operations"][operation]["input"]["shape"]
     assert missing_members(INPUTS[operation].shape, model["shapes"], name, operation) == []
+
+
+def test_the_conformance_page_says_what_becomes_of_every_operation_and_parameter() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "conformance.md").read_text()
+    _, _, section = page.partition("## Operations and parameters")
+    table, _, rest = section.partition("Not there, and refused by their names: ")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| ")
+    ]
+    described = {row[0]: sorted(name for cell in row[1:] for name in cell.split(", ") if name) for row in rows[1:]}
+    expected: dict[str, list[str]] = {}
+    unknown = []
+    for service in ("dynamodb", "dynamodbstreams"):
+        model = service_model(service)
+        for operation, declared in model["operations"].items():
+            if operation not in INPUTS:
+                unknown.append(operation)
+            else:
+                shape = model["shapes"][declared["input"]["shape"]] if "input" in declared else {"members": {}}
+                expected[operation] = sorted(shape["members"])
+    assert described == expected
+    assert rest.partition(".")[0].replace("\n", " ").split(", ") == unknown
