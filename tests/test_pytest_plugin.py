@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tablewright.engine import Engine
-from tests.wire.http import Client, request
+from tests.wire.raw_http import Client, request
 
 MUSIC: dict[str, Any] = {
     "TableName": "music",

@@ -21,7 +21,7 @@ from botocore.exceptions import ClientError
 from tablewright import Engine, __version__
 from tablewright.cli import main
 from tests.engine.table_requests import on_demand
-from tests.wire.http import Client, request
+from tests.wire.raw_http import Client, request
 from tests.wire.server_process import server_process
 
 KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"

@@ -8,7 +8,7 @@ import pytest
 
 from tablewright.wire.server import serve_in_thread
 from tests.wire.fakes import FakeEngine
-from tests.wire.http import Client
+from tests.wire.raw_http import Client
 
 
 @pytest.fixture

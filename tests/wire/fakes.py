@@ -9,11 +9,11 @@ import orjson
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine import Commit, Outcome, StorageFigures
-from tablewright.wire.connection import Connection
-from tablewright.wire.connection_limits import Limits
 from tablewright.wire.endpoint import Endpoint
-from tablewright.wire.memory_budget import MemoryBudget
-from tablewright.wire.messages import Request
+from tablewright.wire.http.connection import Connection
+from tablewright.wire.http.connection_limits import Limits
+from tablewright.wire.http.memory_budget import MemoryBudget
+from tablewright.wire.http.messages import Request
 
 
 class FakeEngine:

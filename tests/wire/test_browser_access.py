@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, parse_origin
-from tablewright.wire.messages import Request
+from tablewright.wire.http.messages import Request
 from tablewright.wire.server import serve_in_thread
 from tests.wire.fakes import FakeEngine
-from tests.wire.http import Client, request
+from tests.wire.raw_http import Client, request
 
 APP = b"https://app.example"
 EXPOSED = "x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tablewright.dynamo import ConditionalCheckFailedException, TransactionCanceledException, ValidationException
-from tablewright.wire.messages import accepted_coding
+from tablewright.wire.http.messages import accepted_coding
 from tablewright.wire.operation_targets import OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tests.wire.fakes import FakeEngine
-from tests.wire.http import Client, Response, request
+from tests.wire.raw_http import Client, Response, request
 
 CORAL = "com.amazon.coral.service#"
 

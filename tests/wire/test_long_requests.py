@@ -19,7 +19,7 @@ from tablewright.wire import long_requests
 from tablewright.wire.long_requests import LARGE_BODY
 from tablewright.wire.server import serve_in_thread
 from tests.wire.fakes import FakeEngine
-from tests.wire.http import Client, request
+from tests.wire.raw_http import Client, request
 
 SCAN = b"DynamoDB_20120810.Scan"
 PUT = b"DynamoDB_20120810.PutItem"

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tablewright.wire.connection_limits import Limits
+from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.long_requests import MAX_WAITING_BYTES
-from tests.wire.http import Client, request
+from tests.wire.raw_http import Client, request
 from tests.wire.server_process import MB, resident_bytes, server_process
 
 LIMITS = Limits()

@@ -15,12 +15,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from tablewright.dynamo import InternalServerError, ValidationException
 from tablewright.engine import Engine
 from tablewright.wire import server as server_module
-from tablewright.wire.connection_limits import Limits
 from tablewright.wire.endpoint import EngineLike
+from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.request_metrics import RequestMetrics, family
 from tablewright.wire.server import Server, serve_in_thread
 from tests.wire.fakes import FakeEngine
-from tests.wire.http import Client, Response, request
+from tests.wire.raw_http import Client, Response, request
 
 PUT = b"DynamoDB_20120810.PutItem"
 GET = b"DynamoDB_20120810.GetItem"

@@ -14,12 +14,12 @@ from botocore.exceptions import ClientError
 
 from tablewright.engine import StorageError
 from tablewright.wire import regional_engines
-from tablewright.wire.messages import Request
+from tablewright.wire.http.messages import Request
 from tablewright.wire.regional_engines import RegionalEngines, region_folders
 from tablewright.wire.server import serve_in_thread
 from tablewright.wire.sigv4 import Credentials, Verifier
 from tests.threads import run_threads
-from tests.wire.http import Client, request
+from tests.wire.raw_http import Client, request
 
 TABLE: dict[str, Any] = {
     "TableName": "music",

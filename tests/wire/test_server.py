@@ -11,7 +11,7 @@ import pytest
 from tablewright.wire import server as server_module
 from tablewright.wire.server import Server, new_event_loop, serve_in_thread
 from tests.wire.fakes import FakeEngine
-from tests.wire.http import Client, request
+from tests.wire.raw_http import Client, request
 
 PUT = b"DynamoDB_20120810.PutItem"
 

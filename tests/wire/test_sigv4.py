@@ -20,7 +20,7 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from botocore.exceptions import ClientError
 
 from tablewright.wire import endpoint, sigv4
-from tablewright.wire.messages import Request
+from tablewright.wire.http.messages import Request
 from tablewright.wire.server import serve_in_thread
 from tablewright.wire.sigv4 import (
     Credentials,
@@ -34,8 +34,8 @@ from tablewright.wire.sigv4 import (
     read_credentials,
 )
 from tests.wire.fakes import FakeEngine
-from tests.wire.http import Client
-from tests.wire.http import request as raw_request
+from tests.wire.raw_http import Client
+from tests.wire.raw_http import request as raw_request
 
 NOW = datetime(2026, 5, 4, 12, 0, 0, tzinfo=UTC)
 KEY = "AKIDEXAMPLE"

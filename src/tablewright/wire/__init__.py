@@ -1,20 +1,18 @@
 """The engine behind DynamoDB's protocol.
 
-    server               listens; owns the event loop, the time-outs, the group commit and the graceful stop
-    connection           one client's connection: bytes in, requests out, responses back in order, all limits
-    connection_limits    those limits
-    memory_budget        what all connections together may hold
-    connection_registry  the open connections of a server
-    browser_access       which web pages may use a server: allowed origins, host names on loopback
-    endpoint             what DynamoDB's endpoint does with one request: the order of its checks, its responses
-    request_metrics      what a server has done, in Prometheus' text format
-    metrics_server       the address on which it can be read
-    messages             HTTP messages: a request as it was read, a response as it is sent
-    operation_targets    the operations that ``X-Amz-Target`` may name
-    sigv4                AWS Signature Version 4, checked for form or verified against known credentials
-    regional_engines     an engine for each region, in place of one for all
-    boto                 boto3 and botocore clients that call an engine in this process, without a socket
-    response_parsing     botocore's response parsing for those clients, compiled from the service model
+    server             listens; owns the event loop, the time-outs, the group commit and the graceful stop
+    engine_connection  a client of the engine: responses that wait for a commit, or for more slices
+    http/              connections and messages: framing, order, limits, memory
+    browser_access     which web pages may use a server: allowed origins, host names on loopback
+    endpoint           what DynamoDB's endpoint does with one request: the order of its checks, its responses
+    operation_targets  the operations that ``X-Amz-Target`` may name
+    sigv4              AWS Signature Version 4, checked for form or verified against known credentials
+    long_requests      requests that take long, done beside the others
+    regional_engines   an engine for each region, in place of one for all
+    request_metrics    what a server has done, in Prometheus' text format
+    metrics_server     the address on which it can be read
+    boto               boto3 and botocore clients that call an engine in this process, without a socket
+    response_parsing   botocore's response parsing for those clients, compiled from the service model
 
 The public names, ``boto`` among them, are loaded on first use: a program that only wants in-process clients does not
 load the server, and the server does not load botocore.
@@ -26,7 +24,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tablewright.wire import boto
     from tablewright.wire.browser_access import parse_origin
-    from tablewright.wire.messages import Request
+    from tablewright.wire.http.messages import Request
     from tablewright.wire.regional_engines import RegionalEngines, region_folders
     from tablewright.wire.server import EngineFailedError, Server, run_server, serve_in_thread
     from tablewright.wire.sigv4 import CredentialsFileError, Verifier, read_credentials
@@ -50,7 +48,7 @@ _MODULES = {
     "CredentialsFileError": "sigv4",
     "EngineFailedError": "server",
     "RegionalEngines": "regional_engines",
-    "Request": "messages",
+    "Request": "http.messages",
     "Server": "server",
     "Verifier": "sigv4",
     "parse_origin": "browser_access",

@@ -34,7 +34,7 @@ from botocore.parsers import create_parser
 from tablewright.dynamo import DynamoError, InternalServerError
 from tablewright.engine import Commit
 from tablewright.wire.endpoint import EngineLike
-from tablewright.wire.messages import http_date, next_request_id
+from tablewright.wire.http.messages import http_date, next_request_id
 from tablewright.wire.operation_targets import OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tablewright.wire.response_parsing import Parser, parser_for
 

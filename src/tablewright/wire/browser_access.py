@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tablewright.dynamo import AccessDeniedException
-from tablewright.wire.messages import Request
+from tablewright.wire.http.messages import Request
 
 # As DynamoDB has it.
 _EXPOSED: Final = b"Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date\r\n"

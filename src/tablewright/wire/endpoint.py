@@ -26,13 +26,12 @@ import orjson
 from tablewright.dynamo import DynamoError, InternalServerError, SerializationException, UnknownOperationException
 from tablewright.engine import Outcome, StorageFigures, Unfinished
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest, preflight_headers
+from tablewright.wire.http.connection_limits import MAX_BODY_BYTES
+from tablewright.wire.http.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render, render_health
 from tablewright.wire.long_requests import LARGE_BODY, LongRequest, Reply
-from tablewright.wire.messages import JSON, JSON_1_0, BodyTooLarge, Request, decompress, render, render_health
 from tablewright.wire.operation_targets import OPERATION_BY_TARGET, WITHOUT_OUTPUT
 from tablewright.wire.regional_engines import RegionalEngines
 from tablewright.wire.sigv4 import check_complete
-
-MAX_BODY: Final = 16 * 1024 * 1024
 
 _NOT_FOUND: Final = b"<UnknownOperationException/>\n"
 _NOTHING: Final = b"{}"
@@ -184,7 +183,7 @@ def _parse(request: Request) -> Any:
     body = request.body
     if b"content-encoding" in request.headers:
         try:
-            body = decompress(body, request.headers[b"content-encoding"], MAX_BODY)
+            body = decompress(body, request.headers[b"content-encoding"], MAX_BODY_BYTES)
         except ValueError:
             raise SerializationException from None
     if not body:

@@ -15,10 +15,10 @@ from typing import Final
 import orjson
 
 from tablewright.wire.browser_access import BrowserAccess, ForbiddenRequest
-from tablewright.wire.connection import Connection
-from tablewright.wire.connection_limits import Limits
-from tablewright.wire.connection_registry import ConnectionRegistry
-from tablewright.wire.messages import JSON_1_0, Request, render, render_error, render_health, render_unavailable
+from tablewright.wire.http.connection import Connection
+from tablewright.wire.http.connection_limits import Limits
+from tablewright.wire.http.connection_registry import ConnectionRegistry
+from tablewright.wire.http.messages import JSON_1_0, Request, render, render_error, render_health, render_unavailable
 
 _TEXT: Final = b"text/plain; version=0.0.4; charset=utf-8"
 _LIMITS: Final = Limits(connections=20, pipelined=1, body_bytes=1024, received_bytes=0, unsent_bytes=8 * 1024 * 1024)

@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 
 from tablewright.dynamo import LimitExceededException
 from tablewright.engine import Engine, StorageFigures, holds_database
-from tablewright.wire.messages import Request
+from tablewright.wire.http.messages import Request
 from tablewright.wire.sigv4 import REGION, check_region, region_of
 
 # More than there are; a caller may name what does not exist.

@@ -32,7 +32,7 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from tablewright.dynamo import DynamoError
-from tablewright.wire.messages import Request
+from tablewright.wire.http.messages import Request
 
 ALGORITHM: Final = "AWS4-HMAC-SHA256"
 _SKEW_SECONDS: Final = 15 * 60

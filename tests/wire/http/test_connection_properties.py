@@ -10,11 +10,11 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.wire.connection import Connection
-from tablewright.wire.connection_limits import Limits
-from tablewright.wire.server import EngineConnection
+from tablewright.wire.engine_connection import EngineConnection
+from tablewright.wire.http.connection import Connection
+from tablewright.wire.http.connection_limits import Limits
 from tests.wire.fakes import FakeEngine, FakeHost, FakeTransport
-from tests.wire.http import request
+from tests.wire.raw_http import request
 
 PUT = b"DynamoDB_20120810.PutItem"
 

@@ -12,10 +12,10 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 
 from tablewright.dynamo import InternalServerError
-from tablewright.wire.connection_limits import Limits
+from tablewright.wire.http.connection_limits import Limits
 from tablewright.wire.server import serve_in_thread
 from tests.wire.fakes import FakeEngine
-from tests.wire.http import Client, request
+from tests.wire.raw_http import Client, request
 
 PUT = b"DynamoDB_20120810.PutItem"
 MB = 1024 * 1024

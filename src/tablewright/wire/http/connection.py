@@ -32,9 +32,9 @@ from typing import Protocol, cast
 
 import httptools
 
-from tablewright.wire.connection_limits import Limits
-from tablewright.wire.memory_budget import Account, MemoryBudget
-from tablewright.wire.messages import Request
+from tablewright.wire.http.connection_limits import Limits
+from tablewright.wire.http.memory_budget import Account, MemoryBudget
+from tablewright.wire.http.messages import Request
 
 
 class ConnectionHost(Protocol):

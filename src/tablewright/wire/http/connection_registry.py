@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from tablewright.wire.connection import Connection
-from tablewright.wire.connection_limits import Limits
-from tablewright.wire.memory_budget import MemoryBudget, release_free_memory
+from tablewright.wire.http.connection import Connection
+from tablewright.wire.http.connection_limits import Limits
+from tablewright.wire.http.memory_budget import MemoryBudget, release_free_memory
 
 _WORTH_RELEASING: Final = 16 * 1024 * 1024
 

@@ -14,12 +14,13 @@ from typing import Any, cast
 import pytest
 
 from tablewright.wire import server as server_module
-from tablewright.wire.connection import Connection
-from tablewright.wire.connection_limits import Limits
-from tablewright.wire.memory_budget import Account, MemoryBudget
-from tablewright.wire.server import EngineConnection, Server, serve_in_thread
+from tablewright.wire.engine_connection import EngineConnection
+from tablewright.wire.http.connection import Connection
+from tablewright.wire.http.connection_limits import Limits
+from tablewright.wire.http.memory_budget import Account, MemoryBudget
+from tablewright.wire.server import Server, serve_in_thread
 from tests.wire.fakes import FakeEngine, FakeHost, FakeTransport
-from tests.wire.http import Client, request
+from tests.wire.raw_http import Client, request
 
 KB = 1024
 MB = KB * KB

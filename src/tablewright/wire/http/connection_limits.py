@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from tablewright.wire.endpoint import MAX_BODY
+MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,7 @@ class Limits:
     pipelined: int = 64  # responses of one connection that may wait for commits
     head_bytes: int = 64 * 1024
     head_fields: int = 128
-    body_bytes: int = MAX_BODY
+    body_bytes: int = MAX_BODY_BYTES
     allowance_bytes: int = 64 * 1024  # of a connection, in each direction, that count for nothing in these totals:
     received_bytes: int = 128 * 1024 * 1024  # bodies that are unfinished or wait
     unsent_bytes: int = 128 * 1024 * 1024  # responses that wait, or that clients do not read

@@ -1,0 +1,149 @@
+"""A client of the engine: its connection, whose responses may have to wait.
+
+A response that depends on a commit is sent when that is durable, one that takes long when the engine is done with it;
+meanwhile it keeps its place. ``MeasuredConnection`` is the same with metrics, so that without them nothing is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final, Protocol
+
+from tablewright.engine import Commit
+from tablewright.wire.http.connection import Connection, ConnectionHost, PendingResponse
+from tablewright.wire.http.messages import Request, render_error, render_unavailable
+from tablewright.wire.long_requests import LongRequest, LongRequests, Reply
+from tablewright.wire.operation_targets import OPERATION_BY_TARGET
+from tablewright.wire.request_metrics import RequestMetrics
+
+DurableCallback = Callable[[BaseException | None], None]
+
+# What is measured and is no operation: health checks, preflights, requests that are refused.
+_OTHER: Final = "other"
+
+
+class EngineHost(ConnectionHost, Protocol):
+    """What such a connection needs of its server."""
+
+    long_requests: LongRequests
+
+    def respond(self, request: Request, /) -> Reply | LongRequest: ...
+
+    def failure_response(self, request: Request, cause: BaseException | None, /) -> bytes: ...
+
+    def when_durable(self, commit: Commit, callback: DurableCallback, /) -> None: ...
+
+
+class EngineConnection(Connection):
+    """A client of the engine: a response may have to wait for a commit."""
+
+    def __init__(self, server: EngineHost) -> None:
+        super().__init__(server)
+        self._server = server
+        self._unfinished = 0
+
+    def eof_received(self) -> bool:
+        # Nobody half-closes and then waits for long: this client has left, and what it asked for need not be done.
+        return super().eof_received() and not self._unfinished
+
+    def respond(self, request: Request) -> None:
+        server = self._server
+        outcome = server.respond(request)
+        if isinstance(outcome, LongRequest):
+            self._respond_later(request, outcome)
+            return
+        response, commit = outcome
+        if commit is None:
+            self.send(response, request)
+            return
+        pending = PendingResponse(not request.keep_alive, response)
+        self.enqueue(pending)
+        self._complete_when_durable(pending, request, commit)
+
+    def _respond_later(self, request: Request, long: LongRequest) -> None:
+        server = self._server
+        if not server.long_requests.accepts(long):
+            self.send(self.unavailable_response(request), request)
+            return
+        pending = PendingResponse(not request.keep_alive, b"")
+        self.enqueue(pending)
+        self._unfinished += 1
+
+        def replied(reply: Reply) -> None:
+            self._unfinished -= 1
+            response, commit = reply
+            if commit is None:
+                self.complete(pending, response)
+            else:
+                self.replace(pending, response)
+                self._complete_when_durable(pending, request, commit)
+
+        server.long_requests.add(long, replied, lambda: not self.is_closed)
+
+    def _complete_when_durable(self, pending: PendingResponse, request: Request, commit: Commit) -> None:
+        server = self._server
+
+        def durable(error: BaseException | None) -> None:
+            self.complete(pending, None if error is None else server.failure_response(request, error))
+
+        server.when_durable(commit, durable)
+
+    def unavailable_response(self, request: Request) -> bytes:
+        return render_unavailable(request)
+
+    def error_response(self, status: int) -> bytes:
+        return render_error(status)
+
+
+class MeasuredConnection(EngineConnection):
+    """The same, and every response is counted and timed."""
+
+    def __init__(self, server: EngineHost, metrics: RequestMetrics) -> None:
+        super().__init__(server)
+        self._metrics = metrics
+        # The request that is being processed: its operation, and when that began.
+        self._measured: tuple[str, float] | None = None
+        self._pending: dict[PendingResponse, tuple[str, float]] = {}
+
+    def respond(self, request: Request) -> None:
+        operation = OPERATION_BY_TARGET.get(request.headers.get(b"x-amz-target", b""), _OTHER)
+        self._measured = (operation, perf_counter())
+        super().respond(request)
+        self._measured = None
+
+    def send(self, response: bytes, request: Request | None) -> None:
+        if request is not None:
+            operation, began = self._measured or (_OTHER, perf_counter())
+            self._measured = None
+            status = _status(response)
+            self._metrics.responded(operation, status, perf_counter() - began)
+            if status in (403, 503):
+                self._metrics.refused(status)
+        super().send(response, request)
+
+    def enqueue(self, pending: PendingResponse) -> None:
+        if self._measured is not None:
+            self._pending[pending] = self._measured
+            self._measured = None
+        super().enqueue(pending)
+
+    def complete(self, pending: PendingResponse, instead: bytes | None = None) -> None:
+        measured = self._pending.pop(pending, None)
+        if measured is not None:
+            operation, began = measured
+            status = _status(pending.response if instead is None else instead)
+            self._metrics.responded(operation, status, perf_counter() - began)
+        super().complete(pending, instead)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._pending.clear()
+        super().connection_lost(exc)
+
+    def error_response(self, status: int) -> bytes:
+        self._metrics.refused(status)
+        return super().error_response(status)
+
+
+def _status(response: bytes) -> int:
+    return int(response[9:12])
