@@ -253,7 +253,10 @@ class Model:
                 if name in item and not isinstance(item[name], kind):
                     raise Invalid
 
-    def updated(self, table: str, key: Key, update: Update) -> Item:
+    def updated(self, table: str, key: Key, update: Update) -> Item | None:
+        """The item after an update; where there is none, only removing makes none."""
+        if key not in self.tables[table] and update.expression.startswith(("REMOVE", "DELETE")):
+            return None
         item = deepcopy(self.tables[table].get(key) or dict(zip(KEY_NAMES[table], key, strict=True)))
         update.apply(item)
         return item
