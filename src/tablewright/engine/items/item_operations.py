@@ -301,7 +301,7 @@ def _check_changed_index_keys(table: Table, before: Item, after: Item, touched: 
                 )
             index.check_element(name, value, updated=True)
         if not touched.isdisjoint(index.key.names):
-            index.check_together(after)
+            index.check_together(after, updated=True)
 
 
 def _expected(request: Mapping[str, Any]) -> ConditionProgram | None:

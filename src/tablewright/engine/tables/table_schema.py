@@ -20,6 +20,7 @@ _NOT_VALID = "One or more parameter values are not valid. "
 # Characters that fit into every key, at four bytes each.
 _SURELY_FITS = MAX_SORT_KEY_BYTES // 4
 _EMPTY = {"S": "string", "B": "binary"}
+_UPDATED_BEYOND_SIZE = "The update expression attempted to update the secondary index key beyond allowed size limits"
 
 
 class EmptyKeyException(ValidationException):
@@ -152,9 +153,11 @@ class Index:
                 return False
         return not (self.is_multi_attribute and self.key.excess(item))
 
-    def check_together(self, item: Item) -> None:
+    def check_together(self, item: Item, *, updated: bool = False) -> None:
         """Key attributes that are good by themselves: not too large together."""
         if self.is_multi_attribute and (excess := self.key.excess(item)) is not None:
+            if updated:
+                raise ValidationException(_UPDATED_BEYOND_SIZE)
             kind, names, most, size = excess
             raise ValidationException(
                 f"Aggregate size for {kind} key attributes {', '.join(names)} of index {self.name} has exceeded "
@@ -178,6 +181,8 @@ class Index:
                 f"IndexName: {self.name}, IndexKey: {name}"
             )
         if len(content) > _SURELY_FITS:
+            if updated and not self.key.fits(name, content):
+                raise ValidationException(_UPDATED_BEYOND_SIZE)
             self.key.check_size(name, content)
 
     def entry(self, item: Item) -> Item:
