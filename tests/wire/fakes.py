@@ -57,6 +57,10 @@ class FakeEngine:
     def storage_figures(self) -> StorageFigures:
         return StorageFigures(database_bytes=4096, log_bytes=1234567, checkpoints=3)
 
+    @property
+    def syncs_slowly(self) -> bool:
+        return False
+
     def flush(self) -> None:
         self.flushes += 1
         commit, self.open_commit = self.open_commit, None

@@ -207,7 +207,7 @@ class Database:
 
     def overwrite(self, table: Table, key: bytes, data: bytes, size: int) -> None:
         """Put an item without reading the one that it replaces; only while not ``table.needs_old_image``."""
-        execute = self.storage.write()
+        execute = self.storage.write(table.number, key)
         item = _blob(sealed(table.seed, size, data))
         if not execute(table.put_row, (row_id(key), _blob(key), size, item)).rowcount:
             execute(
@@ -242,7 +242,7 @@ class Database:
             data = orjson.dumps(new)
             if old is not None and old.data == data:
                 return
-        execute = self.storage.write()
+        execute = self.storage.write(table.number, key)
         if old is None:
             rowid = self._insert(table, key, size, data)
         elif new is None:

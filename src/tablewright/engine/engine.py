@@ -188,9 +188,15 @@ class Engine:
                 quiet = quiet + 1 if storage.writes == writes else 0
                 if commit.done or quiet == _QUIET_ITERATIONS:
                     break
-        finally:
-            # The first task to get here commits for the others; one that is cancelled leaves no commit open.
-            self._storage.wait_durable(commit)
+        except BaseException:
+            # A task that is cancelled leaves no commit open.
+            storage.wait_durable(commit)
+            raise
+        # The first task to get here commits for the others.
+        if storage.syncs_slowly and not commit.done:
+            await asyncio.shield(asyncio.to_thread(storage.wait_durable, commit))
+        else:
+            storage.wait_durable(commit)
 
     def execute(self, operation: str, request: Any, *, pattern: str = "") -> Outcome:
         """The response as JSON, and the commit that must be durable before anyone may see it; None if all is durable.
@@ -224,6 +230,11 @@ class Engine:
                 _log.error("%s failed (table %s, key %s): %s", operation, name, key, error.__cause__)
             raise refusal(operation, error, turn, request) from error.__cause__
         return unfinished.paused(turn) if response is None else (orjson.dumps(response), turn.commit)
+
+    @property
+    def syncs_slowly(self) -> bool:
+        """Whether its disk takes so long to sync that ``flush`` should not be called on an event loop."""
+        return self._storage.syncs_slowly
 
     def flush(self) -> None:
         """Make every write durable that is not yet; everyone who waits for it is called back."""

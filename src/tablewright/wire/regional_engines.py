@@ -73,6 +73,10 @@ class RegionalEngines:
         self._engines = {**self._engines, region: engine}  # others may be going through them
         return engine
 
+    @property
+    def syncs_slowly(self) -> bool:
+        return any(engine.syncs_slowly for engine in self._engines.values())
+
     def flush(self) -> None:
         """Make every write durable that is not yet, in all regions."""
         failure: Exception | None = None

@@ -3,7 +3,7 @@
 The engine is called on the event loop itself: a call takes tens of microseconds, less than handing it
 to a thread. Writes become durable together: every request that arrived in the same iteration has been
 executed when the flush that was scheduled by the first of them runs, and one fsync covers them all. What takes
-longer is done beside the others (``long_requests``).
+longer is done beside the others (``long_requests``). On a disk that takes long to sync, a thread flushes.
 
     run_server      serve until SIGTERM or SIGINT (the command line)
     serve_in_thread a server in a background thread, for tests and embedding programs
@@ -37,6 +37,9 @@ from tablewright.wire.long_requests import LongRequests
 from tablewright.wire.metrics_server import MetricsServer
 from tablewright.wire.regional_engines import RegionalEngines
 from tablewright.wire.request_metrics import RequestMetrics, Sample, family
+
+# Seconds until the next look whether the disk is done.
+_WHILE_FLUSHING = 0.001
 
 _log = logging.getLogger("tablewright.wire")
 
@@ -78,6 +81,8 @@ class Server(ConnectionRegistry):
         self.when_failed = engine.when_failed
         self._all_left = asyncio.Event()
         self._flush_scheduled = False
+        # A thread is at it, since the disk is slow; requests are processed meanwhile.
+        self._flushing = False
         self._arrivals = self._arrivals_seen = 0
         self._open_commit: Commit | None = None
         self._waiting: list[DurableCallback] = []
@@ -175,9 +180,19 @@ class Server(ConnectionRegistry):
         if self._arrivals != self._arrivals_seen and len(self._waiting) < len(self._connections):
             self._arrivals_seen = self._arrivals
             self._loop.call_soon(self._flush_soon)
+        elif self._flushing:
+            # Another commit has to wait until the disk is done with the one before it.
+            self._loop.call_later(_WHILE_FLUSHING, self._flush_soon)
         else:
             self._flush_scheduled = False
-            self._flush()
+            if self._engine.syncs_slowly:
+                self._flushing = True
+                self._loop.run_in_executor(None, self._flush).add_done_callback(self._flushed)
+            else:
+                self._flush()
+
+    def _flushed(self, _: object) -> None:
+        self._flushing = False
 
     def _flush(self) -> None:
         try:

@@ -124,7 +124,10 @@ def get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     table.check_key(key)
     if projection is not None:
         check_key_paths(table, projection)
-    row = db.fetch(table, table.row_key(key))
+    row_key = table.row_key(key)
+    row = db.fetch(table, row_key)
+    if db.storage.syncs_slowly:
+        db.storage.has_read([(table.number, row_key)])
     response: dict[str, Any] = {}
     if row is not None:
         response["Item"] = orjson.Fragment(row.data) if projection is None else projection.apply(row.item)

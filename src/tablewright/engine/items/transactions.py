@@ -255,7 +255,8 @@ def replayed(db: Database, token: str, fingerprint: bytes) -> list[tuple[str, in
 
 def record_token(db: Database, token: str, fingerprint: bytes, sizes: Sequence[tuple[str, int]]) -> None:
     columns = (token, fingerprint, float(db.clock()), orjson.dumps(sizes))
-    db.storage.write()(
+    # No read shows a token, so it is under a table that there is not.
+    db.storage.write(0, token.encode())(
         "INSERT OR REPLACE INTO tokens (token, fingerprint, at, response, checksum) VALUES (?, ?, ?, ?, ?)",
         (*columns, record_checksum(*columns)),
     )

@@ -11,6 +11,10 @@ A response may leave only when everything that it could have seen is durable: ``
 for, for reads and errors as much as for writes. It is the same object all the way: ``Engine.execute`` returns it, a
 ``DynamoError`` carries it, and the wire sends the response when it is durable.
 
+On a disk that takes long to sync (``syncs_slowly``), a commit notes the rows that it touches, and a read that says what
+it has read (``has_read``) waits only for a commit that touched some of it. On a fast one that would cost more than the
+wait. Whoever has an event loop leaves the sync to a thread then, and does it on the loop otherwise.
+
 When SQLite refuses (disk full, I/O error), or an operation fails halfway through its writes, the whole commit is rolled
 back, everyone waiting for it gets an InternalServerError, and what was committed before is untouched. When a sync
 fails, it is unknown what is on the disk: the storage refuses every operation from then on, until it is opened again.
@@ -21,10 +25,11 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from types import TracebackType
 
 from tablewright.dynamo import InternalServerError
@@ -45,6 +50,11 @@ _REFUSED = "The write could not be made durable and was not kept"
 _CORRUPT = 11
 _UNSURE = "The disk failed to sync, and what it holds is unknown; restart to read what was stored"
 
+# Seconds. A thread of its own makes batches small and hands the interpreter lock around: on a fast disk that costs more
+# than it gains.
+_SLOW_SYNC = 0.010
+_FAST_SYNC = 0.004
+
 _log = logging.getLogger("tablewright.engine")
 
 
@@ -54,9 +64,11 @@ class Commit:
     ``done`` is true once they are durable, or were refused; ``error`` says why they were refused.
     """
 
-    __slots__ = ("_callbacks", "_lock", "done", "error")
+    __slots__ = ("_callbacks", "_lock", "done", "error", "touched")
 
-    def __init__(self) -> None:
+    def __init__(self, *, notes_rows: bool = False) -> None:
+        # The rows that it touches, by table and key; None: it may have touched anything.
+        self.touched: set[tuple[int, bytes]] | None = set() if notes_rows else None
         self.done = False
         self.error: InternalServerError | None = None
         self._callbacks: list[Callable[[InternalServerError | None], None]] = []
@@ -104,6 +116,7 @@ class Turn:
         if storage.refusal is not None:
             raise type(storage.refusal)(*storage.refusal.args)
         self._writes = storage.writes
+        storage.depends_on_all = True
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -118,7 +131,7 @@ class Turn:
                 raise storage.abort(error) from error
             if storage.writes > max(self._writes, storage.kept):
                 storage.abort(error)
-        self.commit = storage.newest_commit()
+        self.commit = storage.newest_commit() if storage.depends_on_all else storage.dependency
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +165,12 @@ class Storage:
         self.open_commit: Commit | None = None
         self._unsynced: list[Commit] = []
         self._sync_lock = threading.RLock()
+        # Whether a sync takes so long that nobody should wait for it who need not: by their mean, of late.
+        self.syncs_slowly = False
+        self._mean_sync = 0.0
+        # Whether the turn may have seen everything; if not, the commit that it depends on.
+        self.depends_on_all = True
+        self.dependency: Commit | None = None
         self._log: WriteAheadLog | None = None
         self._folder_lock: FolderLock | None = None
         if folder is None:
@@ -168,7 +187,7 @@ class Storage:
     def _sync_leftovers(self, log: WriteAheadLog) -> None:
         """What a killed process had committed can be read from now on, so it has to be durable."""
         try:
-            log.sync()
+            self._timed_sync(log)
             log.mark_end()
         except OSError as error:
             self._release()
@@ -181,15 +200,21 @@ class Storage:
         with self.lock, turn:
             yield turn
 
-    def write(self) -> Callable[..., sqlite3.Cursor]:
-        """``execute``, with a transaction open for it."""
+    def write(self, table: int | None = None, key: bytes = b"") -> Callable[..., sqlite3.Cursor]:
+        """``execute``, with a transaction open for it: to change the row with that key, or by default anything."""
         self.writes += 1
         if self.open_commit is not None and not self._connection.in_transaction:
             # It is committed, and a signal has kept that from being noted.
             self._commit()
         if self.open_commit is None:
             self.execute("BEGIN IMMEDIATE")
-            self.open_commit = Commit()
+            self.open_commit = Commit(notes_rows=self.syncs_slowly)
+        touched = self.open_commit.touched
+        if touched is not None:
+            if table is None:
+                self.open_commit.touched = None
+            else:
+                touched.add((table, key))
         return self.execute
 
     def keep(self) -> None:
@@ -202,6 +227,20 @@ class Storage:
             return self.open_commit
         newest = self._unsynced[-1:]
         return newest[0] if newest else None
+
+    def has_read(self, rows: Sequence[tuple[int, bytes]], *, ranges: bool = False) -> None:
+        """This turn has read nothing but these rows, by table and key; ``ranges``: all whose keys begin so."""
+        pending = [*self._unsynced] if self.open_commit is None else [*self._unsynced, self.open_commit]
+        self.depends_on_all, self.dependency = False, None
+        for commit in reversed(pending):
+            touched = commit.touched
+            if touched is None or (
+                any(number == table and key.startswith(begin) for number, begin in rows for table, key in touched)
+                if ranges
+                else not touched.isdisjoint(rows)
+            ):
+                self.dependency = commit
+                return
 
     # -- durability ---------------------------------------------------------------------------------------------
 
@@ -259,7 +298,7 @@ class Storage:
             # write.
             if self._failure is None:
                 try:
-                    self._log.sync()
+                    self._timed_sync(self._log)
                     with suppress(OSError):  # an older mark tells less, and nothing wrong
                         self._log.mark_end()
                 except OSError as failure:
@@ -274,6 +313,12 @@ class Storage:
             # Otherwise they stay, for operations that have seen them and have not ended their turn yet.
             for commit in commits:
                 commit.finish(self._failure)
+
+    def _timed_sync(self, log: WriteAheadLog) -> None:
+        began = perf_counter()
+        log.sync()
+        self._mean_sync += (perf_counter() - began - self._mean_sync) / 4
+        self.syncs_slowly = self._mean_sync > (_FAST_SYNC if self.syncs_slowly else _SLOW_SYNC)
 
     def _checkpoint(self, log_size: int) -> None:
         """Make a checkpoint, since SQLite does not seem to succeed with its own; later, if somebody is at work."""
