@@ -13,6 +13,7 @@ import pytest
 from tablewright.dynamo import DynamoError, InternalServerError
 from tablewright.engine import Engine, slices
 from tablewright.engine.slices import Outcome, Unfinished
+from tablewright.engine.tables import table_description
 
 ITEMS = 400
 # Two items of this size are more than a slice.
@@ -207,3 +208,17 @@ def test_a_batch_that_is_cancelled_leaves_no_commit_open(engine: Engine) -> None
 
     asyncio.run(scenario())
     assert engine._storage.open_commit is None
+
+
+def test_the_items_of_a_table_are_counted_in_slices(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_description, "_COUNTED_AT_ONCE", 50)
+    first = engine.begin("DescribeTable", {"TableName": "rows"})
+    assert isinstance(first, Unfinished)
+    last = resumed(first)
+    assert not isinstance(last, Unfinished)
+    table = orjson.loads(last[0])["Table"]
+    assert table["ItemCount"] == table["GlobalSecondaryIndexes"][0]["ItemCount"] == ITEMS
+    first = engine.begin("DescribeTable", {"TableName": "rows"})
+    engine.call("DeleteTable", {"TableName": "rows"})
+    with pytest.raises(DynamoError, match="Table: rows not found"):
+        resumed(first)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tablewright.dynamo import ConditionalCheckFailedException, ResourceNotFoundException
+from tablewright.engine.items import item_operations
 from tests.engine.table_client import TableClient
 
 INVALID = "One or more parameter values were invalid: "
@@ -402,3 +403,21 @@ def test_item_collection_metrics_are_for_tables_with_local_indexes(db: TableClie
         assert answer == {"ItemCollectionMetrics": metrics}
         assert db(operation, **{subject: key}, ReturnItemCollectionMetrics="NONE") == {}
         assert db(operation, TableName="plain", **{subject: {"pk": A}}, ReturnItemCollectionMetrics="SIZE") == {}
+
+
+def test_the_size_of_a_large_item_collection_is_estimated_from_some_of_its_items(
+    db: TableClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.create("pk, sk", local_indexes={"lsi": "pk, l"})
+    for first in range(0, 3_000, 25):
+        items = [{"pk": A, "sk": {"S": str(number)}, "x": A} for number in range(first, first + 25)]
+        db("BatchWriteItem", RequestItems={"table": [{"PutRequest": {"Item": item}} for item in items]})
+    monkeypatch.setattr(item_operations, "_SAMPLED_ROWS", 1_000)
+    # The range in bytes.
+    monkeypatch.setattr(item_operations, "_RANGE_BITS", 0)
+    low, high = db("DeleteItem", Key={"pk": A, "sk": {"S": "none"}}, ReturnItemCollectionMetrics="SIZE")[
+        "ItemCollectionMetrics"
+    ]["SizeEstimateRangeGB"]
+    exact = db("DescribeTable")["Table"]["TableSizeBytes"]
+    assert high == low + 1
+    assert 0.85 * exact < low < 1.15 * exact

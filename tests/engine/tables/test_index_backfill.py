@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tablewright.dynamo import Item, LimitExceededException, item_size
 from tablewright.engine import Engine
 from tablewright.engine.database import Database
+from tablewright.engine.slices import in_one_go
 from tablewright.engine.storage.group_commit import Storage
 from tablewright.engine.tables import index_backfill
 from tablewright.engine.tables.table_operations import create_table, describe_table
@@ -67,7 +68,8 @@ class Bench:
 
     def status(self) -> tuple[str, bool | None] | None:
         with self.storage.turn():
-            indexes = describe_table(self.db, {"TableName": "music"})["Table"].get("GlobalSecondaryIndexes")
+            table = in_one_go(describe_table(self.db, {"TableName": "music"}))["Table"]
+            indexes = table.get("GlobalSecondaryIndexes")
         return (indexes[0]["IndexStatus"], indexes[0].get("Backfilling")) if indexes else None
 
     def entries(self) -> set[int]:

@@ -40,6 +40,10 @@ from tablewright.engine.tables.table_schema import Table
 _INVALID = "One or more parameter values were invalid: "
 _TOO_LARGE = "Item size has exceeded the maximum allowed size"
 _NOTHING: Item = {}
+# The rows of a large item collection that its size is estimated from.
+_SAMPLED_ROWS = 2000
+# Its size is reported as a range of a gigabyte.
+_RANGE_BITS = 30
 
 
 class Changes(Protocol):
@@ -362,15 +366,31 @@ def item_collection_metrics(db: Database, table: Table, key: Item) -> dict[str, 
     """The size of an item collection, for tables with local indexes: only there does it have a bound."""
     if all(index.is_global for index in table.indexes.values()):
         return None
-    prefix = table.key.partition_prefix(key)
-    (size,) = db.storage.execute(
-        f"SELECT total(size) FROM {table.rows} WHERE key >= ? AND key < ?", (prefix, key_encoding.after(prefix))
-    ).fetchone()
-    gigabytes = int(size) >> 30
+    gigabytes = _collection_size(db, table, table.key.partition_prefix(key)) >> _RANGE_BITS
     return {
         "ItemCollectionKey": {name: key[name] for name in table.key.partition},
         "SizeEstimateRangeGB": [float(gigabytes), float(gigabytes + 1)],
     }
+
+
+def _collection_size(db: Database, table: Table, prefix: bytes) -> int:
+    """The bytes of a partition; of a large one an estimate, from a sample.
+
+    Rowids of a partition are spread evenly over its range (``key_encoding.row_id``): how far the first so many of them
+    reach says how many there are.
+    """
+    first, end = key_encoding.row_id_range(prefix)
+    count, size, last = db.storage.execute(
+        f"SELECT count(*), total(size), max(id) FROM "
+        f"(SELECT id, size FROM {table.rows} WHERE id >= ? AND id < ? ORDER BY id LIMIT {_SAMPLED_ROWS})",
+        (first, end),
+    ).fetchone()
+    if count < _SAMPLED_ROWS:
+        (size,) = db.storage.execute(
+            f"SELECT total(size) FROM {table.rows} WHERE key >= ? AND key < ?", (prefix, key_encoding.after(prefix))
+        ).fetchone()
+        return int(size)
+    return int(int(size) * (end - first) // (last - first + 1))
 
 
 def batch_collection_metrics(db: Database, writes: Iterable[tuple[Table, Item]]) -> dict[str, list[dict[str, Any]]]:

@@ -133,6 +133,12 @@ def row_id(key: bytes) -> int:
     return (int.from_bytes(key[:4]) << 31 | crc32(key) & 0x7FFF_FFFF) or 1
 
 
+def row_id_range(prefix: bytes) -> tuple[int, int]:
+    """The rowids that the keys of a partition give: from, and up to but not including. They are spread evenly."""
+    first = int.from_bytes(prefix[:4]) << 31
+    return first, first + (1 << 31)
+
+
 def after(prefix: bytes) -> bytes | None:
     """The least bytes above everything that begins with ``prefix``; None when there are none."""
     stripped = prefix.rstrip(b"\xff")

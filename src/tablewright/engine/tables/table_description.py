@@ -14,11 +14,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from datetime import UTC, datetime
+from time import perf_counter
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from tablewright.dynamo import item_size
 from tablewright.engine.database import Database, checked_row
+from tablewright.engine.slices import Sliced, in_one_go, slice_end
 from tablewright.engine.storage.checksums import DamagedRecord
 from tablewright.engine.tables.table_checks import ON_DEMAND, PROVISIONED, least_warm_throughput
 from tablewright.engine.tables.table_schema import Index, Table
@@ -31,6 +33,7 @@ _MEASURED_ROWS = 50_000
 _MEASURED_ENTRIES = 1_000
 _SAMPLES = 10
 _SAMPLE_ROWS = 200
+_COUNTED_AT_ONCE = 5_000
 
 
 class _Figures(NamedTuple):
@@ -40,6 +43,10 @@ class _Figures(NamedTuple):
     size: int
     indexes: Mapping[str, tuple[int, int]]
     good_until: float
+
+
+class _Deleted(Exception):
+    """A table or an index that was deleted while it was counted."""
 
 
 _figures: WeakKeyDictionary[Database, dict[int, _Figures]] = WeakKeyDictionary()
@@ -174,13 +181,16 @@ def new_id(db: Database) -> str:
 
 
 def current_description(db: Database, table: Table) -> dict[str, Any]:
-    """The description as DescribeTable returns it."""
+    """The description as DescribeTable returns it; the figures of a large table are those that were counted last."""
     return with_figures(db, table, deepcopy(table.description))
 
 
 def with_figures(db: Database, table: Table, description: dict[str, Any]) -> dict[str, Any]:
-    """A description of the table, with its current figures."""
-    figures = _counted(db, table)
+    """A description of the table, with its figures."""
+    figures = _figures.get(db, {}).get(table.number)
+    if figures is None or figures.items <= _MEASURED_ROWS or figures.indexes.keys() != table.indexes.keys():
+        in_one_go(figures_counted(db, table))
+        figures = _figures[db][table.number]
     description["TableSizeBytes"] = figures.size
     description["ItemCount"] = figures.items
     now = db.clock()
@@ -217,22 +227,48 @@ def forget_figures(db: Database, number: int) -> None:
     _figures.get(db, {}).pop(number, None)
 
 
-def _counted(db: Database, table: Table) -> _Figures:
+def figures_counted(db: Database, table: Table) -> Sliced[None]:
+    """Count and measure a table, unless that took long, and not long ago."""
     kept = _figures.setdefault(db, {})
     figures = kept.get(table.number)
     now, began = time.monotonic(), time.thread_time()
     if figures is None or figures.good_until <= now or figures.indexes.keys() != table.indexes.keys():
-        items, size = _table_figures(db, table)
-        indexes = {index.name: _index_figures(db, table, index) for index in table.indexes.values()}
+        indexes = {}
+        try:
+            items, size = yield from _table_figures(db, table)
+            for index in table.indexes.values():
+                indexes[index.name] = yield from _index_figures(db, table, index)
+        except _Deleted:
+            return
         cost = time.thread_time() - began
-        figures = _Figures(items, size, indexes, now + cost * _KEPT_FOR if cost > _COSTLY else now)
-        kept[table.number] = figures
-    return figures
+        good_until = now + cost * _KEPT_FOR if cost > _COSTLY else now
+        kept[table.number] = _Figures(items, size, indexes, good_until)
 
 
-def _table_figures(db: Database, table: Table) -> tuple[int, int]:
+def _count(db: Database, rows: str, key: str) -> Sliced[int]:
+    """The rows of an SQL table, counted a few thousand at a time."""
+    total, position = 0, None
+    until = slice_end()
+    while True:
+        condition, values = ("", ()) if position is None else (f"WHERE {key} > ?", (position,))
+        some, position = db.storage.execute(
+            f"SELECT count(*), max({key}) FROM "
+            f"(SELECT {key} FROM {rows} {condition} ORDER BY {key} LIMIT {_COUNTED_AT_ONCE})",
+            values,
+        ).fetchone()
+        total += int(some)
+        if some < _COUNTED_AT_ONCE:
+            return total
+        if perf_counter() > until:
+            yield
+            until = slice_end()
+            if not db.storage.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (rows,)).fetchone():
+                raise _Deleted
+
+
+def _table_figures(db: Database, table: Table) -> Sliced[tuple[int, int]]:
     execute = db.storage.execute
-    count: int = execute(f"SELECT count(*) FROM {table.rows}").fetchone()[0]
+    count = yield from _count(db, table.rows, "id")
     if count <= _MEASURED_ROWS:
         return count, execute(f"SELECT coalesce(sum(size), 0) FROM {table.rows}").fetchone()[0]
     last: int = execute(f"SELECT max(id) FROM {table.rows}").fetchone()[0]
@@ -248,9 +284,9 @@ def _table_figures(db: Database, table: Table) -> tuple[int, int]:
     return count, size * count // rows
 
 
-def _index_figures(db: Database, table: Table, index: Index) -> tuple[int, int]:
+def _index_figures(db: Database, table: Table, index: Index) -> Sliced[tuple[int, int]]:
     execute = db.storage.execute
-    count: int = execute(f"SELECT count(*) FROM {index.rows}").fetchone()[0]
+    count = yield from _count(db, index.rows, "key")
     measured = min(count, _MEASURED_ENTRIES)
     if index.projected is None:
         size: int = execute(

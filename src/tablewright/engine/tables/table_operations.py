@@ -15,10 +15,16 @@ from tablewright.dynamo.limits import MAX_TABLE_NAMES
 from tablewright.engine.backups import on_demand, point_in_time
 from tablewright.engine.database import Database
 from tablewright.engine.discarded_tables import discard
+from tablewright.engine.slices import Steps
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.streams import shards
 from tablewright.engine.tables.table_checks import check_account_limits, check_definition, merged_tags
-from tablewright.engine.tables.table_description import current_description, forget_figures, new_description
+from tablewright.engine.tables.table_description import (
+    current_description,
+    figures_counted,
+    forget_figures,
+    new_description,
+)
 from tablewright.engine.tables.table_lookup import find_table, table_name
 from tablewright.engine.tables.table_schema import Table
 
@@ -109,7 +115,10 @@ def _show_warm_throughput(response: dict[str, Any], request: dict[str, Any]) -> 
         del response["WarmThroughput"]
 
 
-def describe_table(db: Database, request: dict[str, Any]) -> dict[str, Any]:
+def describe_table(db: Database, request: dict[str, Any]) -> Steps:
+    table = find_table(db, request["TableName"])
+    yield from figures_counted(db, table)
+    # As it is now, unless it was deleted while its items were counted.
     return {"Table": current_description(db, find_table(db, request["TableName"]))}
 
 
