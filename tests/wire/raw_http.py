@@ -102,5 +102,5 @@ class Client:
     def _more(self) -> None:
         data = self.socket.recv(1 << 20)
         if not data:
-            raise ConnectionError(f"the server closed the connection after {self._buffer!r}")
+            raise ConnectionError(f"the server closed the connection after {self._buffer[:100]!r}")
         self._buffer += data

@@ -16,8 +16,9 @@ import pytest
 from tablewright.dynamo import InternalServerError, ValidationException
 from tablewright.engine import Commit, Engine, Outcome, Unfinished
 from tablewright.wire import long_requests
+from tablewright.wire import server as server_module
 from tablewright.wire.long_requests import LARGE_BODY
-from tablewright.wire.server import serve_in_thread
+from tablewright.wire.server import Server, serve_in_thread
 from tests.wire.fakes import FakeEngine
 from tests.wire.raw_http import Client, request
 
@@ -176,7 +177,7 @@ def test_few_bodies_are_parsed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_slices_are_done_for_few_requests_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_requests, "_MAX_IN_TURN", 2)
+    monkeypatch.setattr(long_requests, "MAX_IN_TURN", 2)
     engine = SlicingEngine()
     with serve_in_thread(engine) as url, ExitStack() as clients:
         scanning = [clients.enter_context(Client(url)) for _ in range(4)]
@@ -188,6 +189,28 @@ def test_slices_are_done_for_few_requests_in_turn(monkeypatch: pytest.MonkeyPatc
         for scan in (3, 2, 1, 0):
             engine.scan(scan).released.set()
         assert [client.receive().status for client in scanning] == [200] * 4
+
+
+def test_a_page_for_which_there_is_no_room_any_more_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    servers: list[Server] = []
+
+    class Seen(Server):
+        async def start(self) -> None:
+            servers.append(self)
+            await super().start()
+
+    monkeypatch.setattr(server_module, "Server", Seen)
+    engine = SlicingEngine()
+    engine.end = lambda: (b"x" * 100_000, None)
+    with serve_in_thread(engine) as url, Client(url) as client, Client(url) as small:
+        client.send(request(b"{}", SCAN))
+        engine.scan()
+        # There was room when it began; since then, others have taken it.
+        servers[0].unsent.limit = -1
+        engine.scan().released.set()
+        assert client.receive().status == 503
+        servers[0].unsent.limit = 0
+        assert small.ask(request(b"{}", GET)).status == 200
 
 
 def test_a_large_item_is_stored_and_a_wrong_one_refused() -> None:

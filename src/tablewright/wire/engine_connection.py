@@ -74,6 +74,9 @@ class EngineConnection(Connection):
             self._unfinished -= 1
             response, commit = reply
             if commit is None:
+                if len(response) > self._allowance and self._all_unsent.exceeded:
+                    # There was room when it began. It is a page that was read, and can be read again.
+                    response = self.unavailable_response(request)
                 self.complete(pending, response)
             else:
                 self.replace(pending, response)

@@ -40,7 +40,7 @@ LARGE_BODY = 256 * 1024
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 _MAX_PARSED_BYTES = 4 * 1024 * 1024
 # The requests that slices are done for in turn.
-_MAX_IN_TURN = 32
+MAX_IN_TURN = 32
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class LongRequests:
             self._executor.submit(job.next_stage if job.is_wanted() else _abandoned).add_done_callback(parsed)
 
     def _take_turns(self, job: _Job) -> None:
-        if len(self._turns) >= _MAX_IN_TURN:
+        if len(self._turns) >= MAX_IN_TURN:
             self._later.append(job)
             return
         self._turns.append(job)
