@@ -106,7 +106,7 @@ def main(folder: str, seed: int) -> None:
     clock = Clock(START)
     engine = Engine.open(folder, clock=clock, entropy=random.Random(seed))
     if seed % 2:
-        engine._storage.execute("PRAGMA wal_autocheckpoint = 40")
+        engine._storage.checkpoint_pages = 40
 
     def tell(line: str) -> None:
         # One write to the pipe: whole, or not at all.

@@ -19,7 +19,7 @@ def main(folder: str, first_version: int, seed: int) -> None:
     index_backfill._CHUNK = 20
     engine = Engine.open(folder)
     if seed % 2:
-        engine._storage.execute("PRAGMA wal_autocheckpoint = 40")
+        engine._storage.checkpoint_pages = 40
 
     def tell(lines: str) -> None:
         # One write to the pipe: whole, or not at all.

@@ -1,6 +1,13 @@
-"""Backups of a data folder's tables: create one, list them, restore one or a point in time.
+"""Backups of a data folder's tables, in that folder, and copies of the whole folder elsewhere: make one, list them,
+restore one.
 
-The commands open the folder itself. While a server uses it, an AWS client does the same over HTTP.
+                          a table's backup, as DynamoDB has it      a copy of the whole data folder
+    backup                TABLE                                     --to FOLDER
+    backups                                                         --from FOLDER
+    restore               SOURCE --to NAME                          --from FOLDER
+
+For backups of tables the commands open the folder itself; while a server uses it, an AWS client does the same over
+HTTP. A copy is made whoever uses the folder.
 """
 
 from __future__ import annotations
@@ -11,7 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tablewright.cli.argument_parser import Commands, UsageError
-from tablewright.cli.database_commands import counted, existing_folder, open_engine
+from tablewright.cli.database_commands import counted, existing_folder, locate, open_engine, storage_errors
 
 if TYPE_CHECKING:
     from tablewright.engine import Engine
@@ -22,30 +29,50 @@ _IN_USE = "the folder must not be in use by a server; while it is, use an AWS cl
 
 
 def register(commands: Commands) -> None:
-    backup = commands.add_parser("backup", help="back up a table of a data folder", epilog=_IN_USE)
-    backup.add_argument("table", metavar="TABLE", help="the table's name")
+    backup = commands.add_parser(
+        "backup",
+        help="back up a data folder to a folder of copies, or one table inside of it",
+        epilog=f"--to copies the whole folder, also while a server uses it; for TABLE {_IN_USE}",
+    )
+    what = backup.add_mutually_exclusive_group(required=True)
+    what.add_argument("table", metavar="TABLE", nargs="?", help="back up this table, in the data folder itself")
+    what.add_argument("--to", metavar="FOLDER", help="add a copy of the whole data folder to this folder of copies")
     _add_data(backup)
-    backup.add_argument("--name", help="name of the backup (default: the table's, and the time)")
+    backup.add_argument("--name", help="name of a table's backup (default: the table's, and the time)")
+    backup.add_argument("--keep", type=_count, metavar="N", help="with --to: delete all copies but the N newest")
     backup.set_defaults(command=_backup, parser=backup)
 
-    listing = commands.add_parser("backups", help="list the backups in a data folder", epilog=_IN_USE)
+    listing = commands.add_parser(
+        "backups", help="list the backups in a data folder, or the copies of one", epilog=f"without --from {_IN_USE}"
+    )
     listing.add_argument("table", metavar="TABLE", nargs="?", help="only those of this table")
+    listing.add_argument("--from", dest="copies", metavar="FOLDER", help="list the copies in this folder of copies")
     _add_data(listing)
     listing.set_defaults(command=_list, parser=listing)
 
     restore = commands.add_parser(
-        "restore", help="restore a backup, or a table as it was, as a new table", epilog=_IN_USE
+        "restore",
+        help="restore a backup, or a table as it was, as a new table; or a copy as a new data folder",
+        epilog=f"without --from {_IN_USE}",
     )
-    restore.add_argument(
-        "source", metavar="SOURCE", help="ARN of a backup, or the name of a table with point-in-time recovery"
+    source = restore.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "source",
+        metavar="SOURCE",
+        nargs="?",
+        help="ARN of a backup, or the name of a table with point-in-time recovery",
+    )
+    source.add_argument(
+        "--from", dest="copies", metavar="FOLDER", help="restore a copy from this folder of copies to a new --data"
     )
     _add_data(restore)
-    restore.add_argument("--to", required=True, metavar="NAME", help="name of the new table")
+    restore.add_argument("--to", metavar="NAME", help="name of the new table")
     restore.add_argument(
         "--at",
         type=_time,
         metavar="TIME",
-        help="time to restore to, such as 2026-11-15T18:30:00Z; local time without an offset (default: the latest)",
+        help="time to restore to, such as 2026-11-15T18:30:00Z; local time without an offset (default: the latest);"
+        " with --from, the newest copy that was taken by then",
     )
     restore.set_defaults(command=_restore, parser=restore)
 
@@ -61,6 +88,12 @@ def _time(text: str) -> float:
         raise argparse.ArgumentTypeError(f"a time looks like 2026-11-15T18:30:00Z, not {text!r}") from None
 
 
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 10_000):
+        raise argparse.ArgumentTypeError(f"the number of copies is at least 1, not {text!r}")
+    return int(text)
+
+
 def _open(options: argparse.Namespace, table: str | None) -> Engine:
     """The engine of the data folder, unless the name of the table is a folder, given in the wrong place."""
     if table is not None and (os.sep in table or (os.path.isdir(table) and not os.path.exists(options.data))):
@@ -69,6 +102,12 @@ def _open(options: argparse.Namespace, table: str | None) -> Engine:
 
 
 def _backup(options: argparse.Namespace) -> int:
+    if options.to is not None:
+        if options.name is not None:
+            raise UsageError("--name is for the backup of a table; copies are named by their time")
+        return _copy(options)
+    if options.keep is not None:
+        raise UsageError("--keep is for copies of the whole data folder, with --to FOLDER")
     with _open(options, options.table) as engine:
         name = options.name
         if name is None:
@@ -83,6 +122,10 @@ def _backup(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
+    if options.copies is not None:
+        if options.table is not None:
+            raise UsageError("a copy is of the whole data folder; omit TABLE, or --from")
+        return _list_copies(options)
     request: dict[str, Any] = {"BackupType": "ALL"}
     if options.table is not None:
         request["TableName"] = options.table
@@ -104,6 +147,12 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _restore(options: argparse.Namespace) -> int:
+    if options.copies is not None:
+        if options.to is not None:
+            raise UsageError("--to names a new table; give the folder to restore a copy to with --data")
+        return _restore_copy(options)
+    if options.to is None:
+        raise UsageError("give the name of the new table with --to")
     is_backup = options.source.startswith("arn:")
     if is_backup and options.at is not None:
         raise UsageError(
@@ -140,6 +189,64 @@ def _restore_to(engine: Engine, source: str, **request: Any) -> dict[str, Any]:
         raise UsageError(f"{source} can be restored to a time from {_shown(earliest)} to {_shown(latest)}") from None
     except DynamoError as error:
         raise UsageError(_plain(error)) from None
+
+
+# -- copies of the whole folder -----------------------------------------------------------------------------
+
+
+def _copy(options: argparse.Namespace) -> int:
+    from tablewright.cli.progress import StepProgress
+    from tablewright.engine.copies.folder_backup import back_up
+
+    data = existing_folder(options.data, "; give its path with --data")
+    to = locate(options.to)
+    with StepProgress() as steps, storage_errors():
+        copy = back_up(data, to, keep=options.keep, progress=steps.report)
+    print(f"Copied {data} to {to} as {copy.name}: {_bytes(copy.size)}, of which {_bytes(copy.written)} were new")
+    return _told(copy.problems, "the data folder is damaged, and so is this copy; earlier copies are kept")
+
+
+def _list_copies(options: argparse.Namespace) -> int:
+    from tablewright.engine.copies.copy_folder import CopyFolder
+
+    copies = CopyFolder(locate(options.copies))
+    names = copies.names()
+    if not names:
+        print(f"There are no copies in {copies.folder}")
+    with storage_errors():
+        for name in names:
+            copy = copies.read(name)
+            state = f", damaged: {counted(len(copy.problems), 'problem')}" if copy.problems else ""
+            print(f"{_shown(copy.taken_at)}  {name}  {_bytes(copy.size)}, {_bytes(copy.written)} new{state}")
+    return 0
+
+
+def _restore_copy(options: argparse.Namespace) -> int:
+    from tablewright.cli.progress import StepProgress
+    from tablewright.engine.copies.copy_folder import CopyFolder
+    from tablewright.engine.copies.folder_backup import restore
+
+    copies, data = CopyFolder(locate(options.copies)), locate(options.data)
+    with StepProgress() as steps, storage_errors():
+        copy = copies.choose(options.at)
+        restore(copies, copy, data, steps.report)
+    print(f"Restored {data} as of {_shown(copy.taken_at)}: {_bytes(copy.size)}")
+    return _told(copy.problems, "the data folder was damaged when this copy was taken; --at restores an earlier one")
+
+
+def _told(problems: list[str], meaning: str) -> int:
+    for problem in problems:
+        print(f"problem: {problem}")
+    if problems:
+        print(meaning)
+    return 1 if problems else 0
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB"
+
+
+# -- calls --------------------------------------------------------------------------------------------------
 
 
 def _call(engine: Engine, operation: str, **request: Any) -> dict[str, Any]:

@@ -7,17 +7,16 @@ import errno
 import ipaddress
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from tablewright.cli.argument_parser import Commands, DamagedDataError, FailedDiskError, UsageError, port
 
 if TYPE_CHECKING:
     from tablewright.engine import Engine
     from tablewright.wire import RegionalEngines, Request, Server
-
-_T = TypeVar("_T")
 
 
 def register(commands: Commands) -> None:
@@ -81,7 +80,7 @@ def _serve(options: argparse.Namespace) -> int:
     from tablewright.wire import CredentialsFileError, EngineFailedError, Server, Verifier, read_credentials, run_server
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    folder = None if options.memory else _locate(options.data)
+    folder = None if options.memory else locate(options.data)
     authenticate: Callable[[Request], None] | None = None
     if options.credentials is not None:
         try:
@@ -145,7 +144,8 @@ def _check_layout(folder: Path, by_region: bool) -> None:
 def _open_regions(folder: Path | None, *, accept_loss: bool) -> RegionalEngines:
     from tablewright.wire import RegionalEngines
 
-    return _opened(lambda: RegionalEngines(folder, accept_loss=accept_loss))
+    with storage_errors():
+        return RegionalEngines(folder, accept_loss=accept_loss)
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -192,17 +192,13 @@ def _say(text: str) -> None:
 def _verify(options: argparse.Namespace) -> int:
     import logging
 
-    from tablewright.engine import DamagedError, StorageError, verify_closed
+    from tablewright.engine import verify_closed
 
     # Damage that background work runs into is in the report as well, without a traceback.
     logging.getLogger("tablewright").addHandler(logging.NullHandler())
     folder = existing_folder(options.data)
-    try:
+    with storage_errors():
         report = verify_closed(folder)
-    except DamagedError as error:
-        raise DamagedDataError(str(error)) from None
-    except StorageError as error:
-        raise UsageError(str(error)) from None
     for problem in report.problems:
         print(f"problem: {problem}")
     found = [
@@ -233,7 +229,7 @@ def existing_folder(path: str, advice: str = "") -> Path:
     """A data folder that exists; nothing is created or changed. ``advice`` says what to do where there is none."""
     from tablewright.engine import holds_database
 
-    folder = _locate(path)
+    folder = locate(path)
     if not folder.exists():
         raise UsageError(f"there is no data folder at {folder}{advice}")
     if not folder.is_dir():
@@ -243,7 +239,7 @@ def existing_folder(path: str, advice: str = "") -> Path:
     return folder
 
 
-def _locate(path: str) -> Path:
+def locate(path: str) -> Path:
     from tablewright.engine import StorageError, resolve_folder
 
     try:
@@ -255,14 +251,17 @@ def _locate(path: str) -> Path:
 def open_engine(folder: Path | None, *, accept_loss: bool = False) -> Engine:
     from tablewright.engine import Engine
 
-    return _opened(lambda: Engine.open(folder, accept_loss=accept_loss))
+    with storage_errors():
+        return Engine.open(folder, accept_loss=accept_loss)
 
 
-def _opened(open_: Callable[[], _T]) -> _T:
+@contextmanager
+def storage_errors() -> Iterator[None]:
+    """Errors of storage as those of the command line: damaged data, or what the user can fix."""
     from tablewright.engine import DamagedError, StorageError
 
     try:
-        return open_()
+        yield
     except DamagedError as error:
         raise DamagedDataError(str(error)) from None
     except (StorageError, OSError) as error:

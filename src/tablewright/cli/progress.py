@@ -13,12 +13,15 @@ class StepProgress:
     def __init__(self) -> None:
         self._progress: Any = None
         self._task: Any = None
+        self._what = ""
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-
+            try:
+                from rich.console import Console
+                from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+            except ImportError:  # of the extra ``design``: a plain installation has lines instead
+                return self
             columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
             self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
             self._progress.start()
@@ -37,9 +40,16 @@ class StepProgress:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(what, total=None)
 
-    def update(self, what: str, done: int, total: int) -> None:
+    def update(self, what: str, done: int, total: int | None) -> None:
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, description=what, completed=done, total=total)
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """``begin`` when this is about something else than before, and ``update``; no total is known if it is 0."""
+        if what != self._what:
+            self._what = what
+            self.begin(what)
+        self.update(what, done, total or None)
 
     def end(self) -> None:
         """Clear the display, as something else is printed from now on."""

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import orjson
 
@@ -33,9 +33,12 @@ from tablewright.engine.operations import HANDLERS
 from tablewright.engine.requests import check_request
 from tablewright.engine.slices import Outcome, Steps, Unfinished, refusal
 from tablewright.engine.storage.checksums import DamagedRecord
-from tablewright.engine.storage.data_folder import DamagedError, resolve_folder
+from tablewright.engine.storage.data_folder import DamagedError, StorageError, resolve_folder
 from tablewright.engine.storage.group_commit import Commit, Storage, StorageFigures, Turn
 from tablewright.engine.verify_folder import VerifyReport, definition_problems, verify
+
+if TYPE_CHECKING:
+    from tablewright.engine.copies.copy_folder import FolderCopy
 
 _log = logging.getLogger("tablewright.engine")
 
@@ -274,6 +277,17 @@ class Engine:
         if turn.commit is not None:
             self._storage.wait_durable(turn.commit)
         return report
+
+    def copy_to(self, folder: str | os.PathLike[str], *, keep: int | None = None) -> FolderCopy:
+        """Add a verified copy of the data folder, as it is at one instant, to a folder of copies; others go on writing.
+
+        ``keep`` deletes all copies but so many of the newest. Run it in a thread of its own beside asyncio.
+        """
+        from tablewright.engine.copies.folder_backup import back_up  # a program that makes no copies need not load it
+
+        if self.folder is None:
+            raise StorageError("a database in memory has no data folder to copy; open one with a path")
+        return back_up(self.folder, resolve_folder(folder), keep=keep, database=self._storage.reading())
 
     def close(self) -> None:
         """Make everything durable and release the data folder."""

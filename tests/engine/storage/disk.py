@@ -34,7 +34,14 @@ def put(engine: Engine, key: str, size: int = 0, table: str = "things") -> None:
 
 
 def keys(engine: Engine, table: str = "things") -> set[str]:
-    return {item["pk"]["S"] for item in engine.call("Scan", {"TableName": table})["Items"]}
+    request: dict[str, Any] = {"TableName": table}
+    found: set[str] = set()
+    while True:
+        page = engine.call("Scan", request)
+        found |= {item["pk"]["S"] for item in page["Items"]}
+        if "LastEvaluatedKey" not in page:
+            return found
+        request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
 class Disk:

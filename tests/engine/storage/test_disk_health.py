@@ -77,7 +77,7 @@ def test_a_failed_sync_is_a_problem_for_good(engine: Engine, monkeypatch: pytest
 
 def test_a_failed_checkpoint_is_found_and_is_a_problem_until_one_succeeds(engine: Engine) -> None:
     """SQLite does not say that its own checkpoints fail: the log grows."""
-    engine._storage.execute("PRAGMA wal_autocheckpoint = 0")
+    engine._storage.checkpoint_pages = 1_000_000
     log = engine._storage._log
     assert log is not None
     engine._storage.health.log_limit = log.size + 200_000

@@ -2,6 +2,7 @@
 
     tablewright.db        the database           tablewright.lock    locked by its owner (``folder_lock``)
     tablewright.db-wal    its write-ahead log    tablewright.end     up to where the log was synced (``log_check``)
+    blobs/                large values           tablewright.gate    locked by those who copy (``checkpoint_gate``)
 
 Links are resolved once, before anything is opened (``Files``), so that the database, its log and the lock are side by
 side whatever a link points to by then. Only the user that owns the folder can read it.
@@ -31,6 +32,8 @@ _log = logging.getLogger("tablewright.engine")
 
 FORMAT_VERSION = 3
 _DATABASE = "tablewright.db"
+# Where a store keeps large values, in the data folder.
+BLOBS = "blobs"
 # The first version with several ON CONFLICT clauses in one statement.
 _OLDEST_SQLITE = (3, 35)
 _SQLITE = b"SQLite format 3\0"
@@ -43,7 +46,7 @@ _APPLICATION_ID = 0x54_42_57_31  # "TBW1"
 _CACHE_KIB = 96 * 1024
 # A longer log means fewer checkpoints, which write each page once however often it changed.
 _PAGE_BYTES = 4096
-_CHECKPOINT_PAGES = 16_000
+CHECKPOINT_PAGES = 16_000
 
 
 class StorageError(Exception):
@@ -83,6 +86,10 @@ class Files:
     def lock(self) -> Path:
         return self.folder / "tablewright.lock"
 
+    @property
+    def gate(self) -> Path:
+        return self.folder / "tablewright.gate"
+
 
 class WriteAheadLog:
     """The file that commits are in until a checkpoint; opened when there is something to sync."""
@@ -106,6 +113,11 @@ class WriteAheadLog:
     @property
     def size(self) -> int:
         return 0 if self._descriptor is None else os.fstat(self._descriptor).st_size
+
+    @property
+    def frames(self) -> int:
+        """How many pages were in the log when it was synced."""
+        return 0 if self._mark is None else self._mark.frames
 
     @property
     def database_size(self) -> int:
@@ -315,7 +327,7 @@ def _make(files: Files) -> None:
 def _restrict(files: Files) -> None:
     """Let nobody else read the files; SQLite gives its log the permissions of the database."""
     os.close(os.open(files.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    for file in (files.database, files.log, files.end, files.lock):
+    for file in (files.database, files.log, files.end, files.lock, files.gate):
         if file.exists() and file.stat().st_mode & 0o077:
             with suppress(PermissionError):
                 file.chmod(0o600)
@@ -358,7 +370,8 @@ def _prepare(connection: sqlite3.Connection, files: Files) -> None:
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = NORMAL")
     execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-    execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    # Commits that may make a checkpoint switch it on (``group_commit``).
+    execute("PRAGMA wal_autocheckpoint = 0")
     execute("BEGIN IMMEDIATE")
     if is_new:
         for statement in SCHEMA:

@@ -17,7 +17,7 @@ try:
 except ImportError:  # not on Windows; SQLite's own lock is what is left
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FolderInUse", "FolderLock"]
+__all__ = ["FolderInUse", "FolderLock", "copying_lock"]
 
 
 class FolderInUse(Exception):
@@ -48,3 +48,8 @@ class FolderLock:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+
+
+def copying_lock(blobs: Path) -> Path:
+    """The file that is locked while no blob of a folder may be deleted, because a copy of it is being made."""
+    return blobs / "copying.lock"

@@ -23,6 +23,7 @@ fails, it is unknown what is on the disk: the storage refuses every operation fr
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +35,9 @@ from types import TracebackType
 
 from tablewright.dynamo import InternalServerError
 from tablewright.engine.storage import forks
+from tablewright.engine.storage.checkpoint_gate import CheckpointGate
 from tablewright.engine.storage.data_folder import (
+    CHECKPOINT_PAGES,
     Files,
     StorageError,
     WriteAheadLog,
@@ -173,6 +176,12 @@ class Storage:
         self.dependency: Commit | None = None
         self._log: WriteAheadLog | None = None
         self._folder_lock: FolderLock | None = None
+        self._gate: CheckpointGate | None = None
+        # From so many pages in the log on, a commit makes a checkpoint.
+        self.checkpoint_pages = CHECKPOINT_PAGES
+        # To copy the database with, and how many do.
+        self._reading: int | None = None
+        self._readers = 0
         if folder is None:
             self._connection = connect_memory() if connection is None else connection
         else:
@@ -187,6 +196,7 @@ class Storage:
     def _sync_leftovers(self, log: WriteAheadLog) -> None:
         """What a killed process had committed can be read from now on, so it has to be durable."""
         try:
+            self._gate = CheckpointGate(self._files)
             self._timed_sync(log)
             log.mark_end()
         except OSError as error:
@@ -274,7 +284,7 @@ class Storage:
             return
         try:
             if self._connection.in_transaction:
-                self.execute("COMMIT")
+                self._commit_transaction()
         except sqlite3.Error as error:
             self.abort(error)
         finally:
@@ -287,6 +297,18 @@ class Storage:
                 else:
                     self._unsynced.append(commit)
                 self.open_commit = None
+
+    def _commit_transaction(self) -> None:
+        """COMMIT, and let SQLite make a checkpoint if the log is long; not while somebody copies the database."""
+        if self._log is None or self._gate is None or self._log.frames < self.checkpoint_pages:
+            self.execute("COMMIT")
+            return
+        with self._gate.passing() as is_open:
+            try:
+                self.execute(f"PRAGMA wal_autocheckpoint = {self.checkpoint_pages if is_open else 0}")
+                self.execute("COMMIT")
+            finally:
+                self.execute("PRAGMA wal_autocheckpoint = 0")
 
     def _sync(self) -> None:
         """Make everything that is committed durable. A caller that had to wait for the lock finds it done."""
@@ -322,12 +344,13 @@ class Storage:
 
     def _checkpoint(self, log_size: int) -> None:
         """Make a checkpoint, since SQLite does not seem to succeed with its own; later, if somebody is at work."""
-        if not self.lock.acquire(blocking=False):
+        if self._gate is None or not self.lock.acquire(blocking=False):
             return
         try:
-            if not self._connection.in_transaction:
-                self.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-                self.health.checkpoint_made(log_size)
+            with self._gate.passing() as is_open:
+                if is_open and not self._connection.in_transaction:
+                    self.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                    self.health.checkpoint_made(log_size)
         except sqlite3.Error as error:
             _log.error("a checkpoint failed: %s", error)
             self.health.checkpoint_failed(error, log_size)
@@ -359,6 +382,30 @@ class Storage:
             if commit is not None:
                 commit.finish(refusal)
         return refusal
+
+    @contextmanager
+    def reading(self) -> Iterator[int]:
+        """A descriptor of the database, to copy it with.
+
+        It stays open with the connection: SQLite's own locks would go with it. One of a storage that has been closed
+        meanwhile is closed by its last user.
+        """
+        with self.turn():
+            if self._reading is None:
+                self._reading = os.open(self._files.database, os.O_RDONLY | os.O_CLOEXEC)
+            self._readers += 1
+        try:
+            yield self._reading
+        finally:
+            with self.lock:
+                self._readers -= 1
+                if isinstance(self.refusal, StorageError):
+                    self._end_reading()
+
+    def _end_reading(self) -> None:
+        if self._reading is not None and not self._readers:
+            os.close(self._reading)
+            self._reading = None
 
     def leave_to_parent(self) -> None:
         """This is the copy in the child of a fork: refuse every call, and leave the files alone."""
@@ -392,5 +439,9 @@ class Storage:
         self._connection.close()
         if self._log is not None:
             self._log.close()
+        if self._gate is not None:
+            self._gate.close()
+            self._gate = None
+        self._end_reading()
         if self._folder_lock is not None:
             self._folder_lock.release()

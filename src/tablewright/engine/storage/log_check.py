@@ -52,6 +52,11 @@ class EndMark:
     salts: tuple[int, int]
     frames: int
 
+    @property
+    def size(self) -> int:
+        """How long the log is up to there, in bytes."""
+        return _HEADER.size + self.frames * _FRAME_BYTES
+
     def packed(self) -> bytes:
         packed = _MARK.pack(*self.salts, self.frames, 0)
         return packed[:-4] + crc32(packed[:-4]).to_bytes(4, "big")

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from tablewright.engine.storage.durable_files import sync_path
+from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock, copying_lock
 from tablewright.store.blobs.blob_store import REFUSED, UNFINISHED, BlobEntry, checked_name, is_blob_name
 from tablewright.store.errors import ServiceError
 
@@ -63,9 +64,21 @@ class FolderBlobStore:
     def delete(self, name: str) -> None:
         path = self._path(name)
         try:
+            if self._is_being_copied():
+                # Items of the copy may refer to it. It is an orphan now, and is collected as such.
+                return
             path.unlink(missing_ok=True)
         except OSError as error:
             raise _refusal("delete", path, error) from error
+
+    def _is_being_copied(self) -> bool:
+        try:
+            FolderLock(copying_lock(self.folder), shared=True).release()
+        except FileNotFoundError:
+            return False
+        except FolderInUse:
+            return True
+        return False
 
     def entries(self, prefix: str, after: str | None, limit: int) -> list[BlobEntry]:
         found = self._under(prefix.rstrip("/").split("/"), [] if after is None else after.split("/"))

@@ -1,0 +1,159 @@
+"""A folder of copies: each is a data folder as it was at one instant, complete by itself.
+
+    copies/20261116T091233.512000Z      a copy: its files, as lists of chunks, and its own checksum in the first line
+    chunks/                             what the files consist of (``chunk_store``); shared by all copies
+    work/                               the snapshot that is being verified
+    lock                                whoever writes here
+
+A copy is added by one rename, when everything that it refers to is on disk: whatever stops the process, earlier copies
+stay, and a new one is there as a whole or not at all. A chunk goes when the last copy that refers to it has gone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import orjson
+
+from tablewright.engine.copies.chunk_store import ChunkStore, StoredFile
+from tablewright.engine.storage.data_folder import DamagedError, StorageError
+from tablewright.engine.storage.durable_files import sync_path
+from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
+
+__all__ = ["WORK", "CopyFolder", "FolderCopy"]
+
+_FORMAT = 1
+# Where a snapshot is while it is verified.
+WORK = "work"
+_OWN = {"chunks", "copies", "lock", WORK}
+_NAME = "%Y%m%dT%H%M%S.%fZ"
+
+
+@dataclass(slots=True)
+class FolderCopy:
+    """One copy. ``problems`` is what verify found in it: the data folder was damaged when it was taken."""
+
+    taken_at: float
+    database: StoredFile
+    # All other files of the data folder, by path: blobs above all.
+    files: dict[str, StoredFile]
+    problems: list[str] = field(default_factory=list)
+    # How many bytes were new when it was taken.
+    written: int = 0
+
+    @property
+    def name(self) -> str:
+        return datetime.fromtimestamp(self.taken_at, UTC).strftime(_NAME)
+
+    @property
+    def size(self) -> int:
+        return self.database.size + sum(file.size for file in self.files.values())
+
+    def chunks(self) -> Iterator[str]:
+        for file in (self.database, *self.files.values()):
+            yield from file.chunks
+
+
+class CopyFolder:
+    """Reads and writes a folder of copies."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.chunks = ChunkStore(folder / "chunks")
+        self._copies = folder / "copies"
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Create the folder if there is none, and keep others from writing to it."""
+        try:
+            self._copies.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not os.listdir(self._copies) and (others := set(os.listdir(self.folder)) - _OWN):
+                self._copies.rmdir()
+                raise StorageError(f"{self.folder} is not a folder of copies: {min(others)} is in it; choose another")
+            lock = FolderLock(self.folder / "lock")
+        except FolderInUse:
+            raise StorageError(f"another backup is being written to {self.folder}; wait for it to end") from None
+        except OSError as error:
+            raise StorageError(f"cannot write copies to {self.folder}: {error}") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def names(self) -> list[str]:
+        """The copies there are, oldest first."""
+        try:
+            return sorted(name for name in os.listdir(self._copies) if name.endswith("Z"))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def read(self, name: str) -> FolderCopy:
+        """A copy; DamagedError when its description is not as it was written."""
+        try:
+            checksum, _, content = (self._copies / name).read_bytes().partition(b"\n")
+        except OSError as error:
+            raise DamagedError(f"the copy {name} cannot be read: {error.strerror}") from error
+        if sha256(content).hexdigest().encode() != checksum:
+            raise DamagedError(f"the description of the copy {name} is damaged")
+        told = orjson.loads(content)
+        if told.pop("format") != _FORMAT:
+            raise StorageError(f"{self.folder} was written by a newer version of Tablewright; upgrade to read it")
+        told["database"] = StoredFile(**told["database"])
+        told["files"] = {path: StoredFile(**file) for path, file in told["files"].items()}
+        return FolderCopy(**told)
+
+    def choose(self, at: float | None) -> FolderCopy:
+        """The newest copy, or the newest of those that were taken by then."""
+        names = self.names()
+        if not names:
+            raise StorageError(f"there is no copy in {self.folder}; `tablewright backup --to` makes one")
+        if at is not None:
+            wanted = datetime.fromtimestamp(at, UTC).strftime(_NAME)
+            earlier = [name for name in names if name <= wanted]
+            if not earlier:
+                raise StorageError(f"the oldest copy in {self.folder} is {names[0]}; choose that time, or a later one")
+            names = earlier
+        return self.read(names[-1])
+
+    def newest(self) -> FolderCopy | None:
+        """The newest copy that can be read, to build another on."""
+        for name in reversed(self.names()):
+            try:
+                return self.read(name)
+            except DamagedError:
+                continue
+        return None
+
+    def add(self, copy: FolderCopy) -> None:
+        """Make a copy known, durably; its chunks are stored."""
+        self.chunks.sync()
+        content = orjson.dumps({"format": _FORMAT, **asdict(copy)})
+        path = self._copies / copy.name
+        unfinished = path.with_name(copy.name + ".part")
+        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(sha256(content).hexdigest().encode() + b"\n" + content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+        for place in (self._copies, self.folder, self.folder.parent):
+            sync_path(place)
+
+    def keep_newest(self, count: int) -> list[str]:
+        """Delete all copies but the newest, and the chunks that only they had; gives what was deleted."""
+        names = self.names()
+        old = names[: max(len(names) - count, 0)]
+        for name in old:
+            (self._copies / name).unlink()
+        sync_path(self._copies)
+        self.chunks.keep_only(self._referenced(names[len(old) :]))
+        return old
+
+    def _referenced(self, names: Iterable[str]) -> Iterator[str]:
+        for name in names:
+            yield from self.read(name).chunks()

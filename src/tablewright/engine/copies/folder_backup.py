@@ -1,0 +1,224 @@
+"""Back up a data folder to a folder of copies, while it is in use, and restore a copy elsewhere.
+
+    blobs ──▶ chunks                              most of them, before the instant
+    database, log ──▶ snapshot ──▶ verify ──▶ chunks
+      └─ at the instant: blobs that are new since; nobody deletes a blob meanwhile
+    everything is on disk ──▶ the copy is added
+
+A blob is written before the item that refers to it, and deleted after the last that did. So those that are there right
+after the instant of the snapshot are all that its items refer to, as long as none is deleted in between: a blob store
+leaves that to the next collection of orphans while its folder is locked (``copying_lock``). Blobs never change: those
+of the copy before are not read again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from tablewright.engine.closed_folder import verify_closed
+from tablewright.engine.copies.chunk_store import StoredFile
+from tablewright.engine.copies.copy_folder import WORK, CopyFolder, FolderCopy
+from tablewright.engine.copies.snapshot import opened, take_snapshot
+from tablewright.engine.storage.data_folder import BLOBS, DamagedError, Files, StorageError
+from tablewright.engine.storage.durable_files import sync_path
+from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock, copying_lock
+
+__all__ = ["Progress", "back_up", "restore"]
+
+_OWN = "tablewright."
+_UNFINISHED = ".part"
+
+# Called with what is being done, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], None]
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """No progress."""
+
+
+# -- backing up ---------------------------------------------------------------------------------------------
+
+
+def back_up(
+    data: Path,
+    to: Path,
+    *,
+    keep: int | None = None,
+    progress: Progress = silent,
+    database: AbstractContextManager[int] | None = None,
+    clock: Callable[[], float] = time.time,
+) -> FolderCopy:
+    """Add a copy of a data folder to a folder of copies; with ``keep``, delete older ones than so many.
+
+    ``database`` gives a descriptor of the database, in a process that has it open.
+    """
+    source = Files.of(data)
+    _check_apart(data, to)
+    copies = CopyFolder(to)
+    with copies.writing(), _scratch(to) as work:
+        files = _Files(data, copies)
+        files.collect(progress)
+        taken_at = clock()
+
+        @contextmanager
+        def instant() -> Iterator[None]:
+            nonlocal taken_at
+            with _blobs_kept(data / BLOBS):
+                taken_at = clock()
+                yield
+                files.collect(progress)
+
+        def reading(done: int, total: int) -> None:
+            progress("reading the database", done, total)
+
+        with database or opened(source.database) as descriptor:
+            take_snapshot(source, work, descriptor, reading, instant)
+        progress("verifying", 0, 0)
+        report = verify_closed(work)
+        copy = FolderCopy(taken_at, _store(copies, Files.of(work).database, progress), files.found)
+        copy.problems, copy.written = report.problems, copies.chunks.written
+        copies.add(copy)
+        if keep is not None:
+            copies.keep_newest(keep)
+    return copy
+
+
+def _check_apart(data: Path, to: Path) -> None:
+    own, other = data.resolve(), to.resolve()
+    if own == other or own in other.parents or other in own.parents:
+        raise StorageError(
+            f"{to} and the data folder {data} are inside of each other; choose another folder for copies"
+        )
+
+
+@contextmanager
+def _scratch(to: Path) -> Iterator[Path]:
+    """Where a snapshot is verified: beside the chunks, where there is room for it."""
+    scratch = to / WORK
+    # Only one backup writes here, so what is there is of one that was killed.
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(mode=0o700)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def _blobs_kept(blobs: Path) -> Iterator[None]:
+    if not blobs.is_dir():
+        yield
+        return
+    try:
+        lock = FolderLock(copying_lock(blobs))
+    except FolderInUse:
+        raise StorageError(f"another backup of {blobs.parent} is under way; wait for it to end") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+class _Files:
+    """The files of a data folder beside its database, in chunks."""
+
+    def __init__(self, data: Path, copies: CopyFolder) -> None:
+        self._data = data
+        self._copies = copies
+        newest = copies.newest()
+        self._known = {} if newest is None else newest.files
+        self.found: dict[str, StoredFile] = {}
+
+    def collect(self, progress: Progress) -> None:
+        """Store all files that are there now, and know of no others."""
+        self._known = self._known | self.found
+        self.found = {}
+        for number, (name, path) in enumerate(_walk(self._data)):
+            try:
+                self.found[name] = self._stored(name, path)
+            except FileNotFoundError:
+                continue
+            progress("copying blobs", number + 1, 0)
+
+    def _stored(self, name: str, path: Path) -> StoredFile:
+        known = self._known.get(name) if name.startswith(f"{BLOBS}/") else None
+        if known is not None and known.size == path.stat().st_size and self._copies.chunks.has(known):
+            return known
+        with open(path, "rb") as file:
+            chunks = list(self._copies.chunks.put_file(file))
+            return StoredFile(file.tell(), chunks)
+
+
+def _walk(data: Path) -> Iterator[tuple[str, Path]]:
+    """All files but those of the database, by their path in the folder."""
+    folders = [data]
+    while folders:
+        folder = folders.pop()
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            path = Path(entry.path)
+            # A link at the top is a part of the folder that somebody has put on another disk.
+            if entry.is_dir(follow_symlinks=folder == data):
+                folders.append(path)
+            elif (
+                entry.is_file()
+                and not (folder == data and entry.name.startswith(_OWN))
+                and not entry.name.endswith(_UNFINISHED)
+                and path != copying_lock(data / BLOBS)
+            ):
+                yield path.relative_to(data).as_posix(), path
+
+
+def _store(copies: CopyFolder, path: Path, progress: Progress) -> StoredFile:
+    chunks, size = [], path.stat().st_size
+    with open(path, "rb") as file:
+        for chunk in copies.chunks.put_file(file):
+            chunks.append(chunk)
+            progress("writing the copy", file.tell(), size)
+    return StoredFile(size, chunks)
+
+
+# -- restoring ----------------------------------------------------------------------------------------------
+
+
+def restore(copies: CopyFolder, copy: FolderCopy, data: Path, progress: Progress = silent) -> None:
+    """Make a data folder of a copy. It appears as a whole; a folder that has something in it is refused."""
+    try:
+        if data.exists() and (not data.is_dir() or os.listdir(data)):
+            raise StorageError(f"{data} is not empty; restore to a new folder")
+        data.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f"{data.name}.restoring-", dir=data.parent))
+        try:
+            _assemble(copies, copy, work, progress)
+            os.replace(work, data)
+            sync_path(data.parent)
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise StorageError(f"cannot restore to {data}: {error}") from error
+
+
+def _assemble(copies: CopyFolder, copy: FolderCopy, work: Path, progress: Progress) -> None:
+    done = 0
+    folders = {work}
+    for name, stored in {**copy.files, Files.of(work).database.name: copy.database}.items():
+        path = work.joinpath(*name.split("/"))
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for written in copies.chunks.write_to(stored, path):
+            done += written
+            progress("restoring", done, copy.size)
+        if path.stat().st_size != stored.size:
+            raise DamagedError(f"{name} of the copy {copy.name} has another size than it should have")
+        folders.update(parent for parent in path.parents if work in parent.parents)
+    for folder in folders:
+        sync_path(folder)
+    progress("verifying", 0, 0)
+    problems = verify_closed(work).problems
+    if new := [problem for problem in problems if problem not in copy.problems]:
+        raise DamagedError(f"the copy {copy.name} is damaged: {new[0]}")

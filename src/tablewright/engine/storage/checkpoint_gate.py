@@ -1,0 +1,92 @@
+"""Checkpoints let those pass who read the files of an open database: no page of it changes meanwhile.
+
+SQLite writes to the database in a checkpoint only; commits go to the log. Whoever holds the gate closed can therefore
+copy the database as it is, while others write, and then the log up to its last commit: that is what a power cut would
+leave, of one instant. The log grows until the gate is open again.
+
+    engine   gate.passing: COMMIT, with a checkpoint because the log is long      a shared lock
+    reader   closed(gate): copy the files                                         an exclusive one
+
+A reader that does not come to an end must not fill the disk, so a log may become as large as the database, or a
+gigabyte; then there is a checkpoint all the same. The reader notices, and starts over (``copies.snapshot``).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tablewright.engine.storage.data_folder import Files
+from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["CheckpointGate", "GateBusy", "closed"]
+
+_LARGEST_LOG = 1024**3
+_PATIENCE = 60.0
+
+
+class GateBusy(Exception):
+    """Somebody else holds the gate for longer than one waits for it."""
+
+
+class CheckpointGate:
+    """The engine's side of the gate."""
+
+    __slots__ = ("_descriptor", "_files")
+
+    def __init__(self, files: Files) -> None:
+        self._descriptor = os.open(files.gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._files = files
+
+    @contextmanager
+    def passing(self) -> Iterator[bool]:
+        """Whether there may be a checkpoint inside of the block."""
+        try:
+            yield self._enter() or self._log_is_too_long()
+        finally:
+            if fcntl is not None:
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def _enter(self) -> bool:
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return False
+        return True
+
+    def _log_is_too_long(self) -> bool:
+        try:
+            return self._files.log.stat().st_size > max(_LARGEST_LOG, self._files.database.stat().st_size)
+        except FileNotFoundError:
+            return False
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+@contextmanager
+def closed(file: Path) -> Iterator[None]:
+    """Keep the gate closed; raises GateBusy when another reader does so for too long."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            lock = FolderLock(file)
+            break
+        except FolderInUse:
+            if time.monotonic() > until:
+                raise GateBusy from None
+            # A checkpoint takes some milliseconds.
+            time.sleep(0.001)
+    try:
+        yield
+    finally:
+        lock.release()
