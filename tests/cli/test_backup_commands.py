@@ -97,7 +97,7 @@ def test_a_table_is_restored_as_it_was(
     assert datetime.fromisoformat(moment).timestamp() == NOW + 70
     clock = Clock(NOW + 600)
     opened = Engine.open
-    monkeypatch.setattr(Engine, "open", lambda path: opened(path, clock=clock))
+    monkeypatch.setattr(Engine, "open", lambda path, **options: opened(path, clock=clock, **options))
     _, done = run(capsys, "restore", "music", "--at", moment, "--to", "then", "--data", data)
     assert done == f"then has 2 items, as of {moment}"
     _, done = run(capsys, "restore", "music", "--to", "latest", "--data", data)
@@ -111,7 +111,7 @@ def test_a_time_without_an_offset_is_local(
 ) -> None:
     clock = Clock(NOW + 600)
     opened = Engine.open
-    monkeypatch.setattr(Engine, "open", lambda path: opened(path, clock=clock))
+    monkeypatch.setattr(Engine, "open", lambda path, **options: opened(path, clock=clock, **options))
     local = datetime.fromtimestamp(NOW + 70, UTC).astimezone().replace(tzinfo=None).isoformat()
     _, done = run(capsys, "restore", "music", "--at", local, "--to", "then", "--data", data)
     assert done.startswith("then has 2 items")
