@@ -14,6 +14,7 @@
     storage/         the data folder: SQLite, group commit, key encoding
     verify_folder    whether a data folder is consistent
     closed_folder    the same, of one that nobody has open and that stays as it is
+    free_space       free pages go back to the system
     background_work  expiry, backfills, trimming: one thread, when there is something to do
     metering         what every request consumed: in a file, or for metrics
 

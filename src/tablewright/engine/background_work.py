@@ -1,5 +1,5 @@
 """Background work: expiry, index backfills, trimming of streams and histories, deletion of old idempotency tokens and
-backups.
+backups, giving free pages back to the system.
 
 Each kind of work is a step: a function that does a few milliseconds of it inside a turn of the storage and returns in
 how many seconds there is more (0: now; None: not until something changes). One thread per engine runs the steps. It is
@@ -25,7 +25,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from tablewright.engine import discarded_tables
+from tablewright.engine import discarded_tables, free_space
 from tablewright.engine.backups import on_demand, point_in_time
 from tablewright.engine.database import Database
 from tablewright.engine.items.transactions import TOKEN_SECONDS
@@ -188,7 +188,7 @@ def _is_needed(db: Database) -> bool:
             "SELECT 1 FROM streams UNION ALL SELECT 1 FROM tokens "
             "UNION ALL SELECT 1 FROM backups WHERE expires IS NOT NULL LIMIT 1"
         ).fetchone()
-        return found is not None or discarded_tables.are_there(db)
+        return found is not None or discarded_tables.are_there(db) or free_space.are_there(db)
 
 
 def _has_unfinished_index(description: dict[str, Any]) -> bool:
@@ -223,5 +223,6 @@ _STEPS: tuple[Step, ...] = (
     point_in_time.trim,
     on_demand.forget_expired,
     discarded_tables.step,
+    free_space.step,
     _purge_tokens,
 )

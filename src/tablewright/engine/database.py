@@ -49,6 +49,9 @@ _LOG = (
     "VALUES (?, ?, ?, nullif(?, ''), ?, ?, nullif(?, x''), nullif(?, x''))"
 )
 
+# Items deleted until somebody looks whether the file should be shorter.
+_DELETES_BETWEEN_LOOKS = 1000
+
 # Expiry times beyond this (year 292 billion) cannot be stored, and never come.
 _LAST_SECOND = 2**62
 
@@ -114,6 +117,7 @@ class Database:
         # Called when there is background work to do, now or in so many seconds.
         self.on_schedule: Schedule = _never
         self.tables: dict[str, Table] = {}
+        self._deletes = 0
         # By the SQL table that each is made in.
         self.unfinished_copies: dict[str, RowCopy] = {}
         self.load_tables()
@@ -248,6 +252,9 @@ class Database:
         elif new is None:
             rowid = old.id
             execute(table.delete_row, (rowid,))
+            self._deletes += 1
+            if self._deletes % _DELETES_BETWEEN_LOOKS == 0:
+                self.on_schedule()
         else:
             rowid = old.id
             execute(table.update_row, (size, _blob(sealed(table.seed, size, data)), rowid))

@@ -30,7 +30,7 @@ def discard(db: Database, *names: str) -> None:
             execute(f"DROP TABLE {name}")
         else:
             execute(f"ALTER TABLE {name} RENAME TO {new_name(db)}")
-            db.on_schedule()
+    db.on_schedule()
 
 
 def new_name(db: Database) -> str:

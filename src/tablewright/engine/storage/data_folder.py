@@ -372,6 +372,8 @@ def _prepare(connection: sqlite3.Connection, files: Files) -> None:
     execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     # Commits that may make a checkpoint switch it on (``group_commit``).
     execute("PRAGMA wal_autocheckpoint = 0")
+    # After a commit that was larger, the log is cut to this again.
+    execute(f"PRAGMA journal_size_limit = {CHECKPOINT_PAGES * _PAGE_BYTES}")
     execute("BEGIN IMMEDIATE")
     if is_new:
         for statement in SCHEMA:

@@ -174,6 +174,8 @@ class Storage:
         # Whether the turn may have seen everything; if not, the commit that it depends on.
         self.depends_on_all = True
         self.dependency: Commit | None = None
+        # Whether the file will be shorter after a checkpoint.
+        self.has_vacuumed = False
         self._log: WriteAheadLog | None = None
         self._folder_lock: FolderLock | None = None
         self._gate: CheckpointGate | None = None
@@ -356,6 +358,26 @@ class Storage:
             self.health.checkpoint_failed(error, log_size)
         finally:
             self.lock.release()
+
+    def empty_log(self) -> bool:
+        """Write the log into the database and truncate it, unless somebody writes or copies; whether that was done.
+
+        Inside a turn.
+        """
+        # Others have the lock of syncs before they want the one of turns: waiting for it here would be a deadlock.
+        if self._gate is None or not self._sync_lock.acquire(blocking=False):
+            return False
+        try:
+            if self._connection.in_transaction or self._unsynced or self._failure is not None:
+                return False
+            with self._gate.passing() as is_open:
+                if not is_open:
+                    return False
+                forget_end(self._files)
+                (busy, _, _) = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return not busy
+        finally:
+            self._sync_lock.release()
 
     def figures(self) -> StorageFigures:
         if self._log is None:

@@ -1,0 +1,40 @@
+"""Pages that are free go back to the system, some at a time, and then the log is emptied.
+
+SQLite keeps the pages of what was deleted for what is written next. When they are more than an eighth of the file, a
+step of the background work moves pages from the end of the file into their place; the file gets shorter with the
+checkpoint that follows. Some are left, so that a table whose items come and go does not pay for it all the time.
+"""
+
+from __future__ import annotations
+
+from tablewright.engine.database import Database
+
+# In pages. A file of a megabyte is as good as any smaller one.
+_LEAST = 256
+_AT_ONCE = 100
+_ONE_IN = 8
+# Seconds until the next attempt to empty the log, when somebody was writing.
+_LATER = 1.0
+
+
+def are_there(db: Database) -> bool:
+    """Whether there are so many free pages that some should go."""
+    if db.storage.folder is None:
+        return False
+    (free,) = db.storage.execute("PRAGMA freelist_count").fetchone()
+    (pages,) = db.storage.execute("PRAGMA page_count").fetchone()
+    return bool(free > _LEAST and free * _ONE_IN > pages)
+
+
+def step(db: Database) -> float | None:
+    """A step of the background work: give some free pages back, and empty the log after the last of them."""
+    storage = db.storage
+    if are_there(db):
+        # No read shows which page something is on.
+        storage.write(0)(f"PRAGMA incremental_vacuum({_AT_ONCE})").fetchall()
+        storage.has_vacuumed = True
+        return 0.0
+    if storage.has_vacuumed and not storage.empty_log():
+        return _LATER
+    storage.has_vacuumed = False
+    return None
