@@ -29,7 +29,7 @@ from tablewright.dynamo import (
     value_size,
 )
 from tablewright.dynamo.expressions import TOO_LARGE_TO_UPDATE, ConditionProgram, ProjectionProgram, check_parameters
-from tablewright.dynamo.limits import MAX_ITEM_SIZE
+from tablewright.dynamo.limits import MAX_ITEM_SIZE, MAX_NAME_BYTES
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items import legacy_parameters
 from tablewright.engine.items.consumed_capacity import Meter
@@ -215,7 +215,9 @@ def replace_with(item: Item | None, size: int = 0) -> Callable[[Row | None], tup
 def checked_key(key: Mapping[str, AttributeValue]) -> Item:
     """A key whose values are valid and canonical; whether it matches the table is checked later."""
     for name in key:
-        check_name(name)
+        # Most names are good, and this runs for every item: no call for each of them.
+        if type(name) is not str or not name.isascii() or not 0 < len(name) <= MAX_NAME_BYTES:
+            check_name(name)
     return {name: checked(value)[0] for name, value in key.items()}
 
 
