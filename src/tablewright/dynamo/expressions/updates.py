@@ -163,11 +163,13 @@ def _applied(
     actions: Sequence[tuple[Action, tuple[PathPart, ...]]],
     evaluators: Sequence[Evaluator | None],
 ) -> Item:
-    evaluated = (evaluate and evaluate(item, values) for evaluate in evaluators)
-    results = list(evaluated if len(evaluators) <= _FEW_VALUES else _bounded(evaluated))
+    if len(evaluators) <= _FEW_VALUES:
+        results = [evaluate and evaluate(item, values) for evaluate in evaluators]
+    else:
+        results = list(_bounded(evaluate and evaluate(item, values) for evaluate in evaluators))
     draft = _Draft(item)
     for (action, parts), result in zip(actions, results, strict=True):
-        container = draft.container(parts)
+        container = draft.item if len(parts) == 1 else draft.container(parts)
         if isinstance(action, SetAction):
             assert result is not None
             draft.write(container, parts[-1], result)
@@ -436,16 +438,16 @@ def subtract_elements(old: AttributeValue, value: AttributeValue) -> AttributeVa
 class _Draft:
     """A new version of an item: containers are copied when they are first written into."""
 
-    __slots__ = ("_item", "_lists", "_owned")
+    __slots__ = ("_lists", "_owned", "item")
 
     def __init__(self, item: Item) -> None:
-        self._item: Item = dict(item)
+        self.item: Item = dict(item)
         self._owned: set[int] = set()
         self._lists: dict[int, tuple[list[AttributeValue], set[int], list[tuple[int, AttributeValue]]]] = {}
 
     def container(self, parts: tuple[PathPart, ...]) -> Any:
         """The map or list, safe to write into, that holds the last step of the path."""
-        holder: Any = self._item
+        holder: Any = self.item
         for part, following in pairwise(parts):
             if isinstance(holder, list):
                 value = holder[part] if isinstance(part, int) and part < len(holder) else None
@@ -479,7 +481,7 @@ class _Draft:
             appended.sort(key=lambda entry: entry[0])
             kept = [element for position, element in enumerate(elements) if position not in removed]
             elements[:] = kept + [value for _, value in appended]
-        return self._item
+        return self.item
 
     def _changes(
         self, elements: list[AttributeValue]
