@@ -7,6 +7,7 @@ from benchmarks import (
     engagement,
     in_process,
     over_http,
+    over_http_256,
     report,
     scale,
     services,
@@ -17,7 +18,19 @@ from benchmarks import (
     waits,
 )
 
-MODULES = (in_process, over_http, waits, store, services, services_postgres, support, engagement, scale, startup)
+MODULES = (
+    in_process,
+    over_http,
+    over_http_256,
+    waits,
+    store,
+    services,
+    services_postgres,
+    support,
+    engagement,
+    scale,
+    startup,
+)
 PARTS = {module.PART: module.measure for module in MODULES}
 
 

@@ -1,4 +1,4 @@
-"""What a read costs at a million items against ten thousand, and how much memory the process takes.
+"""What a read costs at ten million items against ten thousand, and how much memory the process takes.
 
 Each size is a data folder of its own, in a process of its own, filled through BatchWriteItem and read through
 `engine.call` at random over all its items; the two are measured in turns.
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tablewright import Engine
 
 PART = "scale"
-SMALL, LARGE = 10_000, 1_000_000
+SMALL, LARGE = 10_000, 10_000_000
 OPERATIONS = ["get", "query"]
-COST_BAR, MEMORY_BAR = 1.3, 150.0
+COST_BAR, MEMORY_BAR = 1.4, 200.0
 
 
 def measure(seconds: float, rounds: int) -> Section:
@@ -71,7 +71,7 @@ class Worker:
         started = time.perf_counter()
         for number, batch in enumerate(workload.batches(size), 1):
             cls.engine.call("BatchWriteItem", batch)
-            if number % 4000 == 0:
+            if number % 20_000 == 0:
                 progress(f"[scale] {number * workload.BATCH:,} of {size:,}")
         return time.perf_counter() - started
 
@@ -126,7 +126,7 @@ def section(costs: dict[str, dict[int, list[float]]], resident: float, peak: flo
     )
     return Section(
         PART,
-        "A million items",
+        "Ten million items",
         [
             "`engine.call` on a durable file, at random over all items of about 500 bytes",
             "memory is that of the process after it has loaded its items and answered the reads",
