@@ -145,7 +145,6 @@ def test_an_action_that_is_not_valid_is_a_reason(db: TableClient, action: dict[s
     assert db("Scan")["Count"] == 0
 
 
-@pytest.mark.requirement("EN3")
 def test_nothing_is_a_reason_after_the_first_action_that_is_not_valid(db: TableClient) -> None:
     db.create()
     none, invalid = {"Code": "None"}, {"Code": "ValidationError", "Message": KEY_MISMATCH}

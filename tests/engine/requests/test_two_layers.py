@@ -33,7 +33,6 @@ def deep(levels: int) -> dict[str, Any]:
 # -- writes of one item ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("EN3")
 @pytest.mark.parametrize("operation", SUBJECTS)
 def test_an_empty_table_name_is_reported_alone_and_without_its_value(operation: str) -> None:
     request = {"TableName": "", **SUBJECTS[operation], "ReturnValues": "X", "ReturnConsumedCapacity": "X"}
@@ -64,7 +63,6 @@ def test_a_request_without_its_key_is_refused_in_older_words_all_together() -> N
     assert validation_error("UpdateItem", older) == f"2 validation errors detected: {OPERATOR}; {key}"
 
 
-@pytest.mark.requirement("EN3")
 def test_a_request_with_a_value_beyond_62_levels_is_refused_in_older_words(db: TableClient) -> None:
     values = one_error("'X'", "returnValues", RETURN_VALUES)
     newer_values = "1 validation error detected: Failed to satisfy constraint: Member must satisfy enum value set: "

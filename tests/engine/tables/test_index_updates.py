@@ -62,7 +62,6 @@ def test_an_index_is_added(engine: Engine) -> None:
     assert found["Items"] == [{"pk": {"S": "a"}, "n": {"N": "1"}}]
 
 
-@pytest.mark.requirement("EN3")
 @pytest.mark.parametrize(
     ("defined", "key", "existing", "new"),
     [
