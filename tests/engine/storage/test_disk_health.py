@@ -75,6 +75,26 @@ def test_a_failed_sync_is_a_problem_for_good(engine: Engine, monkeypatch: pytest
     assert heard == [expected, expected]
 
 
+def test_whoever_cannot_be_told_of_a_failed_sync_keeps_nobody_waiting(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+
+    def gone(reason: str) -> None:
+        raise RuntimeError("Event loop is closed")
+
+    def fail(_: WriteAheadLog) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    engine.when_failed(gone)
+    engine.when_failed(heard.append)
+    with monkeypatch.context() as broken:
+        broken.setattr(WriteAheadLog, "sync", fail)
+        with pytest.raises(InternalServerError, match="failed to sync"):
+            put(engine, "a")
+    assert len(heard) == 1
+
+
 def test_a_failed_checkpoint_is_found_and_is_a_problem_until_one_succeeds(engine: Engine) -> None:
     """SQLite does not say that its own checkpoints fail: the log grows."""
     engine._storage.checkpoint_pages = 1_000_000

@@ -10,8 +10,11 @@ long as it should be, a checkpoint is asked for, and its error is known.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Final
+
+_log = logging.getLogger("tablewright.engine")
 
 CHECKPOINT_BYTES: Final = 64 * 1024 * 1024
 """About where SQLite makes a checkpoint."""
@@ -51,7 +54,11 @@ class DiskHealth:
     def failed(self, error: BaseException) -> None:
         self.failure = f"the disk failed to sync: {error}"
         for callback in self._callbacks:
-            callback(self.failure)
+            try:
+                callback(self.failure)
+            except Exception:
+                # Those who wait for the commit still have to be told.
+                _log.exception("a callback about the failed disk failed")
 
     def when_failed(self, callback: Callable[[str], None]) -> None:
         """Call back when a sync fails, from whichever thread syncs; at once if one has."""
