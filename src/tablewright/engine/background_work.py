@@ -29,7 +29,7 @@ from tablewright.engine import discarded_tables, free_space
 from tablewright.engine.backups import on_demand, point_in_time
 from tablewright.engine.database import Database
 from tablewright.engine.items.transactions import TOKEN_SECONDS
-from tablewright.engine.streams import shards
+from tablewright.engine.streams import shards, unread_streams
 from tablewright.engine.tables import index_backfill
 from tablewright.engine.ttl import time_to_live
 
@@ -220,6 +220,7 @@ _STEPS: tuple[Step, ...] = (
     _backfill,
     time_to_live.sweep,
     shards.maintain,
+    unread_streams.warn,
     point_in_time.trim,
     on_demand.forget_expired,
     discarded_tables.step,

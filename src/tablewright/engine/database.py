@@ -118,6 +118,8 @@ class Database:
         self.on_schedule: Schedule = _never
         self.tables: dict[str, Table] = {}
         self._deletes = 0
+        # When somebody last asked for records of a stream, by its number; or when it was first known that nobody had.
+        self.stream_reads: dict[int, float] = {}
         # By the SQL table that each is made in.
         self.unfinished_copies: dict[str, RowCopy] = {}
         self.load_tables()

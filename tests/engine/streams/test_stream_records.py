@@ -631,3 +631,20 @@ def test_a_reader_that_asks_for_an_unknown_shard_harms_nobody_who_writes(engine:
     assert batch.error is None
     assert engine.call("GetItem", {"TableName": "music", "Key": item})["Item"] == item
     assert len(describe(engine, arn)["Shards"]) == 2
+
+
+def test_a_damaged_record_that_is_due_to_be_trimmed_keeps_nobody_from_reading(tmp_path: Path, clock: Clock) -> None:
+    with Engine.open(tmp_path, clock=clock) as engine:
+        engine._background.stop()
+        arn = create(engine)
+        put(engine, "old")
+        put(engine, "damaged")
+        engine._storage.write()("UPDATE log SET kind = 'REMOVE' WHERE sequence = (SELECT max(sequence) FROM log)")
+        engine.flush()
+        clock.now += 23 * HOUR
+        put(engine, "new")
+        clock.now += HOUR
+        engine.sweep()
+        assert engine._storage.execute("SELECT count(*) FROM log").fetchone() == (2,)
+        found = records(engine, iterator(engine, arn, "AT_TIMESTAMP", 0, Timestamp=clock.now - HOUR))
+        assert keys(found) == ["new"]

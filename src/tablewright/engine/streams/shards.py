@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -28,6 +29,7 @@ from tablewright.dynamo import AccessDeniedException, ResourceNotFoundException,
 from tablewright.engine.database import Database
 from tablewright.engine.storage.checksums import (
     NOT_COMPARABLE,
+    DamagedRecord,
     check_record,
     damaged,
     log_checksum,
@@ -275,10 +277,11 @@ def maintain(db: Database) -> float | None:
 def expired_through(db: Database) -> int:
     """The last position in the log whose record is too old to be read; 0 when none is."""
     horizon = db.clock() - RETENTION
-    found = db.storage.execute(
-        f"{SELECT_RECORD} WHERE at <= ? ORDER BY at DESC, sequence DESC LIMIT 1", (horizon,)
-    ).fetchone()
-    return 0 if found is None else checked_record(*found).sequence
+    for row in db.storage.execute(f"{SELECT_RECORD} WHERE at <= ? ORDER BY at DESC, sequence DESC", (horizon,)):
+        # The time of a damaged one may be wrong; another has to tell.
+        with suppress(DamagedRecord):
+            return checked_record(*row).sequence
+    return 0
 
 
 def last_number(db: Database) -> int:

@@ -74,7 +74,7 @@ def get_records(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     limit = checked_limit(request, MAX_STREAM_RECORDS)
     iterator = _Iterator.decoded(request["ShardIterator"])
     stream = find_stream(db, iterator.arn)
-    now = db.clock()
+    now = db.stream_reads[stream.number] = db.clock()
     if iterator.issued <= now - ITERATOR_LIFETIME:
         raise ExpiredIteratorException("Shard iterator has expired")
     shard = stream.shard(iterator.shard)
