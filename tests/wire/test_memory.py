@@ -175,6 +175,16 @@ def test_clients_that_leave_in_the_middle() -> None:
         watch(f"{CLIENTS} clients that leave after 4 MB", url, lambda: resident_bytes(process), attack, bound)
 
 
+def test_unfinished_heads() -> None:
+    async def attack(url: str) -> list[Streams]:
+        fields = b"".join(b"x-%d: %b\r\n" % (number, b"x" * 500) for number in range(110))
+        return await all_send(url, CLIENTS, b"POST / HTTP/1.1\r\n" + fields + b"x-last: " + b"x" * 5000)
+
+    with server_process("--memory") as (process, url):
+        bound = 2 * CLIENTS * LIMITS.head_bytes
+        watch(f"{CLIENTS} unfinished heads of 64 KB", url, lambda: resident_bytes(process), attack, bound)
+
+
 def test_large_bodies_that_become_many_objects() -> None:
     numbers = b",".join([b'{"N":"1"}'] * 400_000)
     body = b'{"TableName":"large","Item":{"pk":{"S":"0"},"n":{"L":[%b]}}}' % numbers
