@@ -8,6 +8,7 @@
     evolution_commands        diff, workbench
     infrastructure_commands   infra, iam
     lint_command              lint
+    scrub_command             scrub
     service_commands          up, token, config
     support_commands          support rebuild-metrics, ...
 
@@ -34,6 +35,7 @@ from tablewright.cli import (
     evolution_commands,
     infrastructure_commands,
     lint_command,
+    scrub_command,
     service_commands,
     support_commands,
 )
@@ -44,6 +46,7 @@ __all__ = ["main"]
 _MODULES = (
     database_commands,
     backup_commands,
+    scrub_command,
     service_commands,
     support_commands,
     engagement_commands,

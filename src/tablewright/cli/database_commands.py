@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tablewright.cli.argument_parser import Commands, DamagedDataError, FailedDiskError, UsageError, port
 
 if TYPE_CHECKING:
-    from tablewright.engine import Engine
+    from tablewright.engine import Engine, VerifyReport
     from tablewright.wire import RegionalEngines, Request, Server
 
 
@@ -201,6 +201,16 @@ def _verify(options: argparse.Namespace) -> int:
         report = verify_closed(folder)
     for problem in report.problems:
         print(f"problem: {problem}")
+    counts = ", ".join(report_counts(report))
+    if report.ok:
+        print(f"{folder} is intact: {counts}")
+        return 0
+    print(f"{folder} is damaged: {counts}; restore an intact copy of the folder")
+    return 1
+
+
+def report_counts(report: VerifyReport) -> list[str]:
+    """What was verified, in numbers."""
     found = [
         counted(report.tables, "table"),
         counted(report.items, "item"),
@@ -213,12 +223,7 @@ def _verify(options: argparse.Namespace) -> int:
         )
     if report.backups:
         found.append(counted(report.backups, "backup"))
-    counts = ", ".join(found)
-    if report.ok:
-        print(f"{folder} is intact: {counts}")
-        return 0
-    print(f"{folder} is damaged: {counts}; restore an intact copy of the folder")
-    return 1
+    return found
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

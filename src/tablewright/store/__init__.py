@@ -17,6 +17,7 @@ item_description     an item as messages name it
 from tablewright.store.async_store import AsyncStore
 from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.blobs.blob_check import BlobCheck, check_blobs
 from tablewright.store.blobs.blob_references import offloaded_sizes
 from tablewright.store.blobs.blob_store import BlobEntry, BlobStore
 from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
@@ -90,6 +91,7 @@ __all__ = [
     "AsyncStore",
     "AsyncTolerantReader",
     "Backend",
+    "BlobCheck",
     "BlobEntry",
     "BlobLost",
     "BlobStore",
@@ -160,6 +162,7 @@ __all__ = [
     "blob_store_of",
     "changes_in",
     "changes_of",
+    "check_blobs",
     "entity_filter",
     "offloaded_sizes",
     "readable_filter",

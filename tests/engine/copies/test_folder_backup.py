@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -295,6 +296,25 @@ def test_a_damaged_data_folder_is_copied_and_told_of(data: Path, tmp_path: Path)
     copy = back_up(data, tmp_path / "copies")
     assert any("does not match its checksum" in problem for problem in copy.problems)
     restored(tmp_path / "copies", tmp_path / "restored")
+
+
+def test_a_database_that_cannot_be_opened_is_not_copied(data: Path, tmp_path: Path) -> None:
+    flip(data / "tablewright.db", 21)
+    with pytest.raises(DamagedError, match=f"{data}/tablewright.db is damaged"):
+        back_up(data, tmp_path / "copies")
+    assert CopyFolder(tmp_path / "copies").names() == []
+
+
+def test_a_log_that_is_damaged_in_the_middle_is_not_copied(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "live") as engine:
+        create(engine)
+        for number in range(20):
+            put(engine, str(number), 3000)
+        shutil.copytree(tmp_path / "live", tmp_path / "data")
+    flip(tmp_path / "data" / "tablewright.db-wal", 60_000)
+    with pytest.raises(DamagedError, match=f"the log {tmp_path}/data/tablewright.db-wal is damaged"):
+        back_up(tmp_path / "data", tmp_path / "copies")
+    assert CopyFolder(tmp_path / "copies").names() == []
 
 
 def test_folders_that_will_not_do_are_refused(data: Path, tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ from tablewright.engine.closed_folder import verify_closed
 from tablewright.engine.copies.chunk_store import StoredFile
 from tablewright.engine.copies.copy_folder import WORK, CopyFolder, FolderCopy
 from tablewright.engine.copies.snapshot import opened, take_snapshot
-from tablewright.engine.storage.data_folder import BLOBS, DamagedError, Files, StorageError
+from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError
 from tablewright.engine.storage.durable_files import sync_path
-from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock, copying_lock
+from tablewright.engine.storage.folder_lock import BLOBS, FolderInUse, FolderLock, copying_lock
 
 __all__ = ["Progress", "back_up", "restore"]
 

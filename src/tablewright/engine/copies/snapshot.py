@@ -69,7 +69,11 @@ def _merge(source: Files, target: Files) -> None:
         raise DamagedError(
             f"the log {source.log} is damaged: {damage}; `tablewright verify` says more, no copy was made"
         )
-    Storage(target.folder).close()
+    try:
+        Storage(target.folder).close()
+    except StorageError as error:
+        # It is about the snapshot, which is as the source is.
+        raise type(error)(str(error).replace(str(target.folder), str(source.folder))) from error
 
 
 @contextmanager

@@ -32,8 +32,6 @@ _log = logging.getLogger("tablewright.engine")
 
 FORMAT_VERSION = 3
 _DATABASE = "tablewright.db"
-# Where a store keeps large values, in the data folder.
-BLOBS = "blobs"
 # The first version with several ON CONFLICT clauses in one statement.
 _OLDEST_SQLITE = (3, 35)
 _SQLITE = b"SQLite format 3\0"

@@ -17,7 +17,11 @@ try:
 except ImportError:  # not on Windows; SQLite's own lock is what is left
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FolderInUse", "FolderLock", "copying_lock"]
+__all__ = ["BLOBS", "FolderInUse", "FolderLock", "copying_lock"]
+
+
+# Where a store keeps large values, in the data folder.
+BLOBS = "blobs"
 
 
 class FolderInUse(Exception):

@@ -6,12 +6,11 @@ import os
 from weakref import WeakKeyDictionary
 
 from tablewright.engine import Engine
+from tablewright.engine.storage.folder_lock import BLOBS
 from tablewright.store.blobs.blob_store import BlobStore
 from tablewright.store.blobs.folder_blob_store import FolderBlobStore
 from tablewright.store.blobs.memory_blob_store import MemoryBlobStore
 from tablewright.store.blobs.s3_blob_store import S3BlobStore
-
-_FOLDER_NAME = "blobs"
 
 _in_memory: WeakKeyDictionary[Engine, MemoryBlobStore] = WeakKeyDictionary()
 
@@ -19,7 +18,7 @@ _in_memory: WeakKeyDictionary[Engine, MemoryBlobStore] = WeakKeyDictionary()
 def blob_store_of(engine: Engine) -> BlobStore:
     """The default blob store of an engine: in its data folder, or in memory for an engine in memory."""
     if engine.folder is not None:
-        return FolderBlobStore(engine.folder / _FOLDER_NAME)
+        return FolderBlobStore(engine.folder / BLOBS)
     return _in_memory.setdefault(engine, MemoryBlobStore())
 
 

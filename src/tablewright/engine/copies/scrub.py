@@ -1,0 +1,89 @@
+"""Scrub: read everything that is stored, at a bounded rate, so that damage is found before somebody needs the data.
+
+    the database, with its log      a snapshot of it is verified (``snapshot``, ``closed_folder``)
+    copies                          every chunk is compared with its name
+
+It only reads, and any process may do it while another one uses the folder.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from tablewright.engine.copies.chunk_store import CHUNK_BYTES
+from tablewright.engine.copies.copy_folder import CopyFolder, FolderCopy
+from tablewright.engine.copies.snapshot import opened, take_snapshot
+from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError
+
+__all__ = ["Pace", "copy_problems", "snapshot_of"]
+
+
+class Pace:
+    """Lets so many bytes pass in a second: whoever has read some waits until they are due."""
+
+    def __init__(
+        self, rate: float, *, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None]
+    ) -> None:
+        self.read = 0
+        self._rate = rate
+        self._clock, self._sleep = clock, sleep
+        self._began = clock()
+
+    def __call__(self, count: int) -> None:
+        self.read += count
+        ahead = self.read / self._rate - (self._clock() - self._began)
+        if ahead > 0:
+            self._sleep(ahead)
+
+
+@contextmanager
+def snapshot_of(data: Path, pace: Pace, progress: Callable[[int, int], None]) -> Iterator[Path]:
+    """The database of a folder as it is now, in a folder of its own, in the system's folder for temporary files."""
+    read = 0
+
+    def reading(done: int, total: int) -> None:
+        nonlocal read
+        # A snapshot that starts over begins at 0 again.
+        pace(done - read if done > read else done)
+        read = done
+        progress(done, total)
+
+    source = Files.of(data)
+    try:
+        with tempfile.TemporaryDirectory(prefix="tablewright-scrub-") as folder, opened(source.database) as descriptor:
+            take_snapshot(source, Path(folder), descriptor, reading, nullcontext)
+            yield Path(folder)
+    except OSError as error:
+        raise StorageError(f"cannot read {data}: {error}") from error
+
+
+def copy_problems(copies: CopyFolder, pace: Pace, progress: Callable[[int, int], None]) -> Iterator[str]:
+    """What is wrong with the copies in a folder. Copies that are deleted meanwhile are left out."""
+    checked: dict[str, str] = {}
+    names = copies.names()
+    for number, name in enumerate(names):
+        progress(number, len(names))
+        try:
+            damaged = _damaged_files(copies, copies.read(name), checked, pace)
+        except DamagedError as error:
+            damaged = [str(error)]
+        if damaged and name in copies.names():
+            more = f", and {len(damaged) - 1} more" if len(damaged) > 1 else ""
+            yield f"the copy {name}: {damaged[0]}{more}"
+
+
+def _damaged_files(copies: CopyFolder, copy: FolderCopy, checked: dict[str, str], pace: Pace) -> list[str]:
+    """The problems of a copy, by chunk; a chunk that several copies have is read once."""
+    for chunk in copy.chunks():
+        if chunk not in checked:
+            pace(CHUNK_BYTES)
+            try:
+                copies.chunks.get(chunk)
+                checked[chunk] = ""
+            except DamagedError as error:
+                checked[chunk] = str(error)
+    return [checked[chunk] for chunk in dict.fromkeys(copy.chunks()) if checked[chunk]]
