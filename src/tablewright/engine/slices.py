@@ -6,7 +6,7 @@ where others may read and write; what it returns is the response:
     until = slice_end()
     for part in parts:
         ...
-        if perf_counter() > until:
+        if thread_time() > until:
             yield
             until = slice_end()
 
@@ -17,7 +17,7 @@ what it reads, and it yields before its first write or where what it has written
 from __future__ import annotations
 
 from collections.abc import Generator
-from time import perf_counter
+from time import thread_time
 from typing import Any, TypeAlias, TypeVar
 
 import orjson
@@ -44,8 +44,10 @@ Outcome = tuple[bytes, Commit | None]
 
 
 def slice_end() -> float:
-    """When a slice that begins now is over."""
-    return perf_counter() + SLICE_SECONDS
+    """When a slice that begins now is over, in processor time of this thread: who has to wait for the processor is not
+    working.
+    """
+    return thread_time() + SLICE_SECONDS
 
 
 def finished(response: Response) -> Steps:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import ceil, floor
-from time import perf_counter
+from time import thread_time
 from typing import Any, NamedTuple
 
 from tablewright.dynamo import ContinuousBackupsUnavailableException
@@ -137,7 +137,7 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
                     (position, following),
                 )
                 position = following
-            if perf_counter() > until:
+            if thread_time() > until:
                 yield
                 check_source()
                 until = slice_end()
@@ -154,7 +154,7 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
                     (sequence,),
                 )
             key = some[-1][0]
-            if perf_counter() > until:
+            if thread_time() > until:
                 yield
                 check_source()
                 until = slice_end()
@@ -184,7 +184,7 @@ def _collect_changes(db: Database, table: Table, changed: str, last: int, until:
         for change in history(db, table, last + 1, last + ROWS_AT_ONCE):
             execute(f"INSERT OR IGNORE INTO {changed} VALUES (?, ?)", (change.key, change.sequence))
         last = min(last + ROWS_AT_ONCE, newest)
-        if perf_counter() > until:
+        if thread_time() > until:
             break
     return last
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from time import thread_time
 
 from tablewright.engine.database import Database, RowCopy
 from tablewright.engine.discarded_tables import new_name
@@ -53,7 +53,7 @@ def copy_rows(db: Database, copy: RowCopy, check_source: Callable[[], object]) -
             return int(execute(f"SELECT count(*) FROM {copy.rows}").fetchone()[0])
         execute(f"INSERT INTO {copy.rows} SELECT * FROM {copy.source} WHERE id > ? AND id <= ?", (copy.position, last))
         copy.position = last
-        if perf_counter() > until:
+        if thread_time() > until:
             yield
             check_source()
             until = slice_end()

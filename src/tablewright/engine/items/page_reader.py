@@ -14,7 +14,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import thread_time
 from typing import Any
 from zlib import crc32
 
@@ -196,7 +196,7 @@ def _take_stored(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
         if len(items) == limit:
             page.scanned, page.is_full = limit, True
             return contents[-1]
-        if perf_counter() > until:
+        if len(some) == _FETCHED_AT_ONCE and thread_time() > until:
             return contents[-1]
     page.scanned = len(items)
     return None
@@ -222,7 +222,7 @@ def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
             page.parsed.append(item if projection is None else projection.apply(item))
         page.is_full = fill.add(size, item) or page.scanned == read.limit
         together = size < SLICE_BYTES and page.scanned % _FETCHED_AT_ONCE
-        if page.is_full or (not together and perf_counter() > until):
+        if page.is_full or (not together and thread_time() > until):
             return data
     return None
 

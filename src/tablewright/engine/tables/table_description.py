@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from datetime import UTC, datetime
-from time import perf_counter
+from time import thread_time
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -259,7 +259,7 @@ def _count(db: Database, rows: str, key: str) -> Sliced[int]:
         total += int(some)
         if some < _COUNTED_AT_ONCE:
             return total
-        if perf_counter() > until:
+        if thread_time() > until:
             yield
             until = slice_end()
             if not db.storage.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (rows,)).fetchone():
