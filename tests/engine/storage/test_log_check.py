@@ -103,6 +103,22 @@ def test_who_accepts_the_loss_gets_what_came_before_the_damage(killed: Path) -> 
     assert stored(killed.parent / "again") == {*found, "later"}
 
 
+@pytest.mark.parametrize("has_mark", [True, False])
+def test_the_loss_of_a_log_whose_header_is_damaged_can_be_accepted(killed: Path, has_mark: bool) -> None:
+    flip(killed / LOG, 20)
+    if not has_mark:
+        (killed / END).unlink()
+    before = (killed / LOG).read_bytes()
+    with Engine.open(killed, accept_loss=True) as engine:
+        assert engine.verify().ok
+        create(engine)
+        put(engine, "later")
+    (copy,) = killed.glob("damaged-log-*.wal")
+    assert copy.read_bytes() == before
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert stored(killed) == {"later"}
+
+
 def test_a_log_that_is_missing_or_cut_off_is_refused(killed: Path) -> None:
     content = (killed / LOG).read_bytes()
     for left in (len(content) - FRAME, len(content) // 2, HEADER, 0, None):
@@ -178,6 +194,20 @@ def test_two_commits_behind_a_bad_frame_are_damage_without_a_mark_as_well(cut: P
     flip(cut / LOG, frame_at(ends[-3]) - 10)
     with pytest.raises(DamagedError, match="there are commits behind it"):
         Engine.open(cut)
+
+
+def test_the_mark_is_where_the_log_ends_however_large_commits_are(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with Engine.open(folder) as engine:
+        engine._background.stop()
+        create(engine)
+        for generation in range(3):
+            for number in range(30):
+                put(engine, f"{generation} {number}", size=number % 10 * 3_000)
+                state = check_log(folder / LOG, None)
+                mark = read_end_mark(folder / END)
+                assert (mark and mark.frames, state.damage) == (state.end, None)
+            engine._storage.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
 
 
 def test_frames_of_an_earlier_generation_are_no_damage(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
@@ -276,14 +277,17 @@ def _set_aside(files: Files) -> Path | None:
     """Keep a copy of the log under a name that says what it is, once for each; None where there is no log."""
     if not files.log.exists():
         return None
-    content = files.log.read_bytes()
-    copy = files.folder / f"damaged-log-{crc32(content):08x}.wal"
+    checksum = 0
+    with open(files.log, "rb") as log:
+        while chunk := log.read(1024 * 1024):
+            checksum = crc32(chunk, checksum)
+    copy = files.folder / f"damaged-log-{checksum:08x}.wal"
     if not copy.exists():
-        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
+        unfinished = copy.with_suffix(".tmp")
+        shutil.copyfile(files.log, unfinished)
+        unfinished.chmod(0o600)
+        sync_path(unfinished)
+        unfinished.rename(copy)
         sync_path(files.folder)
     return copy
 
