@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import gc
 import math
-import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 import pytest
 
 from tablewright.dynamo import DynamoError, Path, ValidationException
 from tablewright.dynamo.expressions import Function, Operand, Placeholder, SetAction, UpdateProgram
+from tests.engine.line_counts import counted_lines
 from tests.engine.table_client import TableClient
 
 A = {"S": "a"}
@@ -257,23 +255,6 @@ def test_a_transaction_of_long_expressions_is_read_soon(db: TableClient) -> None
     # Four times as many if each were compared with each.
     some, twice = lines(150), lines(300)
     assert 1.8 * some < twice < 2.5 * some
-
-
-@contextmanager
-def counted_lines() -> Iterator[Callable[[], int]]:
-    number = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal number
-        number += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield lambda: number
-    finally:
-        sys.settrace(before)
 
 
 def test_what_is_remembered_of_requests_is_bounded(db: TableClient) -> None:

@@ -1,0 +1,221 @@
+"""What a request costs grows with its size, and not faster: a search for requests that cost more.
+
+Each ``Shape`` is a family of requests by a size. A request of twice the size may take twice as many lines of Python,
+and a little more. The search puts shapes together at random; it is long, and part of the slow tier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablewright.dynamo import DynamoError
+from tablewright.engine import Engine
+from tests.engine.line_counts import counted_lines
+
+SIZE = 60
+# Twice the size may cost this many times as much: the clock of slices and caches come on top.
+MAX_GROWTH = 2.6
+
+Request = dict[str, Any]
+Shape = Callable[[int], Request]
+KEY = {"pk": {"S": "a"}, "sk": {"S": "a"}}
+
+
+def number(value: int) -> Request:
+    return {"N": str(value)}
+
+
+def nested(size: int) -> Request:
+    """A list of maps of sets."""
+    return {"L": [{"M": {f"m{each}": {"SS": [f"{each}", "x"]}}} for each in range(size)]}
+
+
+VALUES: dict[str, Callable[[int], Any]] = {
+    "a list of numbers": lambda size: {"L": [number(each) for each in range(20 * size)]},
+    "a list of texts": lambda size: {"L": [{"S": f"{each}é"} for each in range(20 * size)]},
+    "a map": lambda size: {"M": {f"k{each}": number(each) for each in range(20 * size)}},
+    "a set of texts": lambda size: {"SS": [f"{each}" for each in range(20 * size)]},
+    "a set of numbers": lambda size: {"NS": [f"{each}.5" for each in range(20 * size)]},
+    "a set of binaries": lambda size: {"BS": [f"{each:08}" for each in range(1, 20 * size)]},
+    "nested": nested,
+    "a long text": lambda size: {"S": "é" * 200 * size},
+    "a long number": lambda size: {"N": "1" * 20 * size},
+}
+
+# Of attributes, for conditions and filters; ``v`` is a long value of the item.
+LEAVES: dict[str, tuple[str, Callable[[int], Any]]] = {
+    "equal": ("v = :v{}", lambda each: {"L": [number(each)]}),
+    "contains": ("contains(v, :v{})", lambda each: number(-each)),
+    "begins_with": ("begins_with(x{0}, :v{0})", lambda each: {"S": f"{each}"}),
+    "between": ("n BETWEEN :v{0} AND :v{0}", number),
+    "size": ("size(v) < :v{}", number),
+    "in": ("n IN (:v{0}, :v{0}, :v{0})", lambda each: number(-each)),
+    "exists": ("attribute_exists(a.b{0}[1].c) AND n = :v{0}", number),
+    "type": ("attribute_type(v, :v{})", lambda each: {"S": ("N", "S", "BOOL")[each % 3]}),
+}
+
+ACTIONS: dict[str, tuple[str, str, bool]] = {
+    "set": ("SET", "y{0} = :v", True),
+    "copy": ("SET", "y{0} = v", False),
+    "default": ("SET", "y{0} = if_not_exists(z{0}, :v)", True),
+    "nested": ("SET", "m.y{0} = :v", True),
+    "remove": ("REMOVE", "v[{0}]", False),
+    "remove names": ("REMOVE", "y{0}", False),
+    "add": ("ADD", "y{0} :v", True),
+}
+
+
+def condition(leaf: str, joint: str, size: int) -> tuple[str, Request]:
+    text, value = LEAVES[leaf]
+    size = min(size, 45)
+    return joint.join(text.format(each) for each in range(size)), {f":v{each}": value(each) for each in range(size)}
+
+
+def putting(value: str) -> Shape:
+    return lambda size: {"operation": "PutItem", "Item": {**KEY, "v": VALUES[value](size)}}
+
+
+def filtering(operation: str, leaf: str, joint: str) -> Shape:
+    def shape(size: int) -> Request:
+        text, values = condition(leaf, joint, size)
+        request: Request = {"operation": operation, "FilterExpression": text, "ExpressionAttributeValues": values}
+        if operation == "Query":
+            request["KeyConditionExpression"] = "pk = :pk"
+            values[":pk"] = {"S": "a"}
+        return request
+
+    return shape
+
+
+def updating(action: str) -> Shape:
+    section, text, has_value = ACTIONS[action]
+
+    def shape(size: int) -> Request:
+        request: Request = {
+            "operation": "UpdateItem",
+            "Key": KEY,
+            "UpdateExpression": f"{section} {','.join(text.format(each) for each in range(size))}",
+        }
+        if has_value:
+            request["ExpressionAttributeValues"] = {":v": number(1)}
+        return request
+
+    return shape
+
+
+def of_the_older_kind(operator: str) -> Shape:
+    def shape(size: int) -> Request:
+        values = {} if operator == "NULL" else {"AttributeValueList": [{"S": "x"}]}
+        conditions = {f"x{each}": {"ComparisonOperator": operator, **values} for each in range(10 * size)}
+        return {"operation": "Scan", "ScanFilter": conditions}
+
+    return shape
+
+
+def defining(size: int) -> Request:
+    definitions = [{"AttributeName": f"a{each}", "AttributeType": "S"} for each in range(10 * size)]
+    return {
+        "operation": "CreateTable",
+        "TableName": "wide",
+        "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": [{"AttributeName": "a0", "KeyType": "HASH"}],
+        "AttributeDefinitions": definitions,
+    }
+
+
+def naming(size: int) -> Request:
+    names = {f"#n{each}": f"x{each}" for each in range(10 * size)}
+    return {"operation": "GetItem", "Key": KEY, "ProjectionExpression": "x", "ExpressionAttributeNames": names}
+
+
+def projecting(size: int) -> Request:
+    return {
+        "operation": "GetItem",
+        "Key": KEY,
+        "ProjectionExpression": ",".join(f"v[{each}].m{each}" for each in range(size)),
+    }
+
+
+def batch(value: str) -> Shape:
+    def shape(size: int) -> Request:
+        puts = [
+            {"PutRequest": {"Item": {**KEY, "sk": {"S": str(n)}, "v": VALUES[value](size // 10)}}} for n in range(9)
+        ]
+        return {"operation": "BatchWriteItem", "RequestItems": {"rows": puts}}
+
+    return shape
+
+
+def statement(text: str, part: str, joint: str) -> Shape:
+    return lambda size: {
+        "operation": "ExecuteStatement",
+        "Statement": text.format(joint.join(part.format(each) for each in range(size))),
+    }
+
+
+shapes: st.SearchStrategy[Shape] = st.one_of(
+    st.sampled_from(sorted(VALUES)).map(putting),
+    st.sampled_from(sorted(VALUES)).map(batch),
+    st.builds(
+        filtering,
+        st.sampled_from(["Scan", "Query"]),
+        st.sampled_from(sorted(LEAVES)),
+        st.sampled_from([" AND ", " OR ", " AND NOT "]),
+    ),
+    st.sampled_from(sorted(ACTIONS)).map(updating),
+    st.sampled_from(["NULL", "EQ", "NE", "CONTAINS", "NOT_CONTAINS", "BEGINS_WITH"]).map(of_the_older_kind),
+    st.sampled_from([defining, naming, projecting]),
+    st.builds(
+        statement,
+        st.sampled_from(
+            [
+                "SELECT * FROM \"rows\" WHERE pk = 'a' AND ({})",
+                'SELECT {} FROM "rows"',
+                "INSERT INTO \"rows\" VALUE {{'pk': 'i', 'sk': 's', 'l': [{}]}}",
+                'SELECT * FROM "rows" WHERE pk IN [{}]',
+            ]
+        ),
+        st.sampled_from(["x{0} = {0}", "x{0}", "{0}", "'{0}'", "contains(v, {0})"]),
+        st.sampled_from([" OR ", " AND ", ", "]),
+    ),
+)
+
+
+@pytest.mark.slow
+@given(shape=shapes, value=st.sampled_from(sorted(VALUES)))
+def test_twice_the_size_costs_at_most_twice_as_much(shape: Shape, value: str) -> None:
+    small, large = lines(shape, value, SIZE), lines(shape, value, 2 * SIZE)
+    assert large < MAX_GROWTH * small + 500
+
+
+def lines(shape: Shape, value: str, size: int) -> int:
+    """The lines of Python that a request takes, on a table whose items grow with it."""
+    definitions = [{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")]
+    key = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+    with Engine.open() as engine:
+        engine.call(
+            "CreateTable",
+            {
+                "TableName": "rows",
+                "AttributeDefinitions": definitions,
+                "KeySchema": key,
+                "BillingMode": "PAY_PER_REQUEST",
+            },
+        )
+        held = VALUES[value](size)
+        if len(str(held)) < 350_000 and value != "a long number":
+            engine.call("PutItem", {"TableName": "rows", "Item": {**KEY, "v": held, "n": number(1), "m": {"M": {}}}})
+        request = shape(size)
+        operation = request.pop("operation")
+        if operation not in ("BatchWriteItem", "ExecuteStatement"):
+            request.setdefault("TableName", "rows")
+        # A refusal has its cost as well.
+        with counted_lines() as count, suppress(DynamoError):
+            engine.call(operation, request)
+        return count()
