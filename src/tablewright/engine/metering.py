@@ -28,7 +28,6 @@ import orjson
 from tablewright.dynamo import DynamoError, Item, checked_item, write_units
 from tablewright.engine.database import Database
 from tablewright.engine.items.consumed_capacity import CHARGES, Charge
-from tablewright.engine.partiql.batch_execute import BatchMember, attempted_units
 from tablewright.engine.slices import Response, Steps, finished
 from tablewright.engine.tables.table_schema import Table
 
@@ -162,6 +161,9 @@ def _attempted(db: Database, operation: str, request: dict[str, Any]) -> Iterato
     """What a write is charged whose condition failed."""
     factor = 2 if operation in ("ExecuteTransaction", "TransactWriteItems") else 1
     if operation in _STATEMENTS:
+        # Here, because it takes long to import, and few programs use it.
+        from tablewright.engine.partiql.batch_execute import BatchMember, attempted_units
+
         for statement in request.get("TransactStatements", [request]):
             member = BatchMember(statement)
             target = member.target(db)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tablewright.engine import partiql
 from tablewright.engine.backups import on_demand, point_in_time, restore
 from tablewright.engine.database import Database
 from tablewright.engine.items import batch_operations, item_operations, query_scan, transactions
@@ -18,6 +17,19 @@ from tablewright.engine.ttl import time_to_live
 # long gives the steps to its response.
 Handler = Callable[[Database, dict[str, Any]], Response]
 
+
+def _partiql(name: str) -> Handler:
+    """A handler of statements. Most programs have none, so its modules are imported with the first."""
+
+    def handle(db: Database, request: dict[str, Any]) -> Response:
+        from tablewright.engine import partiql
+
+        handler: Handler = getattr(partiql, name)
+        return handler(db, request)
+
+    return handle
+
+
 HANDLERS: dict[str, Handler] = {
     "PutItem": item_operations.put_item,
     "GetItem": item_operations.get_item,
@@ -29,9 +41,9 @@ HANDLERS: dict[str, Handler] = {
     "Scan": query_scan.scan,
     "TransactWriteItems": transactions.transact_write_items,
     "TransactGetItems": transactions.transact_get_items,
-    "ExecuteStatement": partiql.execute_statement,
-    "BatchExecuteStatement": partiql.batch_execute_statement,
-    "ExecuteTransaction": partiql.execute_transaction,
+    "ExecuteStatement": _partiql("execute_statement"),
+    "BatchExecuteStatement": _partiql("batch_execute_statement"),
+    "ExecuteTransaction": _partiql("execute_transaction"),
     "CreateTable": table_operations.create_table,
     "DescribeTable": table_operations.describe_table,
     "ListTables": table_operations.list_tables,
