@@ -4,10 +4,11 @@
     system              System: an application as the runtime knows it; Runtime: what the systems of a process use
     errors              what services raise, without HTTP
     idempotency         requests that have an effect once
+    entity_tags         what a caller saw of a thing, as a condition of its change
     internal_tables     the tables of the runtime itself
     consumer_threads    stream consumers, each in a thread
     metrics, logs       for Prometheus; lines of JSON
-    http/               application, gate, compiled routes, problems, admin routes, pages, the server
+    http/               application, gate, routes, conditional requests, problems, admin routes, pages, the server
     identity/           callers and their tokens; an issuer for development
     events/             from streams to subscribers; EventBridge
     mail/               messages about events, and transports that send them
@@ -24,8 +25,10 @@ __all__ = [
     "CUSTOMERS",
     "MEMBERS",
     "SERVICES",
+    "UNSEEN",
     "Background",
     "Caller",
+    "Changing",
     "ConsumerSpec",
     "Cursor",
     "DemoUser",
@@ -39,9 +42,12 @@ __all__ = [
     "Message",
     "Metrics",
     "OnProgress",
+    "PreconditionFailed",
+    "Reading",
     "ResourceNotFound",
     "Responder",
     "Runtime",
+    "Seen",
     "ServiceProblem",
     "ServiceUnavailable",
     "Settings",
@@ -61,9 +67,11 @@ __all__ = [
 
 if TYPE_CHECKING:
     from tablewright.runtime.consumer_threads import ConsumerSpec
+    from tablewright.runtime.entity_tags import UNSEEN, Seen
     from tablewright.runtime.errors import (
         Forbidden,
         Invalid,
+        PreconditionFailed,
         ResourceNotFound,
         ServiceProblem,
         ServiceUnavailable,
@@ -74,6 +82,7 @@ if TYPE_CHECKING:
     )
     from tablewright.runtime.events.event_log import Event, publisher
     from tablewright.runtime.http.application import application
+    from tablewright.runtime.http.conditional_requests import Changing, Reading
     from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, runtime_of, service_of
     from tablewright.runtime.http.problems import documented
     from tablewright.runtime.idempotency import Idempotency, Responder
@@ -85,10 +94,12 @@ if TYPE_CHECKING:
 else:
     _MODULES = {
         "consumer_threads": ("ConsumerSpec",),
+        "entity_tags": ("UNSEEN", "Seen"),
         "errors": (
             "StateConflict",
             "Forbidden",
             "Invalid",
+            "PreconditionFailed",
             "ResourceNotFound",
             "ServiceProblem",
             "TooLarge",
@@ -98,6 +109,7 @@ else:
         ),
         "events.event_log": ("Event", "publisher"),
         "http.application": ("application",),
+        "http.conditional_requests": ("Changing", "Reading"),
         "http.dependencies": ("Cursor", "IdempotencyKey", "Limit", "allow", "runtime_of", "service_of"),
         "http.problems": ("documented",),
         "idempotency": ("Idempotency", "Responder"),

@@ -6,6 +6,7 @@ ServiceProblem
 ├── ResourceNotFound    not found
 ├── Invalid             the request does not fit the stored data
 ├── StateConflict       a conflict with the current state: a duplicate, a step that is not allowed
+├── PreconditionFailed  it has changed since the caller read it
 ├── TooLarge            more than can be stored
 ├── TooManyRequests     too many requests; try again after ``retry_after`` seconds
 └── ServiceUnavailable  something that the service depends on is unavailable
@@ -50,6 +51,10 @@ class Invalid(ServiceProblem):
 
 class StateConflict(ServiceProblem):
     kind = "conflict"
+
+
+class PreconditionFailed(ServiceProblem):
+    kind = "precondition-failed"
 
 
 class TooLarge(ServiceProblem):

@@ -29,7 +29,7 @@ async def _use(store: AsyncStore) -> None:
     await support.add_event(ticket_id, "customer_called", {}, by="op_1")
     await support.give_feedback(ticket_id, operator_id="op_1", rating=5, by="c-1")
     await asyncio.gather(
-        support.data(ticket_id),
+        support.with_data(ticket_id),
         support.tickets([ticket_id]),
         support.of_customer("c-1"),
         support.of_customer("c-1", status=Status.ESCALATED),

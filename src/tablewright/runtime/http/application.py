@@ -138,8 +138,8 @@ def _with_cors(runtime: Runtime, app: ASGIApp) -> ASGIApp:
         app,
         allow_origins=runtime.settings.cors_origins,
         allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "X-Request-Id"],
-        expose_headers=["X-Request-Id", "Retry-After"],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "X-Request-Id"],
+        expose_headers=["ETag", "X-Request-Id", "Retry-After"],
     )
 
 

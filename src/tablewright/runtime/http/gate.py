@@ -1,6 +1,7 @@
 """The gate: what every request passes through on its way to a system, and every response on its way back.
 
     system         chosen by the first step of the path
+    ETag           of one thing that is shown or changed (``conditional_requests``)
     request id     taken from X-Request-Id if it is a plain one, else made; in every response and log line
     body           no larger than allowed; how long it may take is the connection's business (``bounded_connection``)
     log, metrics   one line and one count for each request, by route template, never by path
@@ -22,6 +23,7 @@ from fastapi import HTTPException
 from prometheus_client import Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tablewright.runtime.http.conditional_requests import ETAG
 from tablewright.runtime.http.problems import problem
 from tablewright.runtime.metrics import Metrics
 
@@ -54,8 +56,9 @@ class Gate:
             await app(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        exchange = _Exchange(receive, send, _request_id(headers.get(b"x-request-id")), self._max_body)
-        scope.setdefault("state", {})["request_id"] = exchange.request_id
+        state = scope.setdefault("state", {})
+        exchange = _Exchange(receive, send, _request_id(headers.get(b"x-request-id")), self._max_body, state)
+        state["request_id"] = exchange.request_id
         length = headers.get(b"content-length")
         # A body with a length is no longer than that; the server sees to it.
         is_counted = b"transfer-encoding" in headers
@@ -121,9 +124,9 @@ class Gate:
 class _Exchange:
     """One request and its response, as they pass through the gate."""
 
-    __slots__ = ("_max_body", "_read", "_receive", "_send", "began", "has_started", "request_id", "status")
+    __slots__ = ("_max_body", "_read", "_receive", "_send", "_state", "began", "has_started", "request_id", "status")
 
-    def __init__(self, receive: Receive, send: Send, request_id: str, max_body: int) -> None:
+    def __init__(self, receive: Receive, send: Send, request_id: str, max_body: int, state: Mapping[str, Any]) -> None:
         self.began = time.perf_counter()
         self.request_id = request_id
         self.status = 500
@@ -131,6 +134,7 @@ class _Exchange:
         self._receive = receive
         self._send = send
         self._max_body = max_body
+        self._state = state
         self._read = 0
 
     async def receive(self) -> Message:
@@ -144,7 +148,10 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status, self.has_started = message["status"], True
-            marks = (b"x-request-id", self.request_id.encode()), _NO_SNIFFING
+            marks = [(b"x-request-id", self.request_id.encode()), _NO_SNIFFING]
+            # Of what is sent, not of what a refusal is about.
+            if ETAG in self._state and self.status < 400:
+                marks.append((b"etag", f'"{self._state[ETAG]}"'.encode()))
             message = {**message, "headers": [*message["headers"], *marks]}
         await self._send(message)
 

@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
 from tablewright.runtime.errors import ServiceProblem, TooManyRequests, Unauthenticated
+from tablewright.runtime.http.conditional_requests import IF_MATCH, IF_NONE_MATCH, NotModified
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -53,6 +54,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "conflict": (409, "The request conflicts with the current state"),
     "already-exists": (409, "It already exists"),
     "in-progress": (409, "The same request is in progress"),
+    "precondition-failed": (412, "It has changed since it was read"),
     "too-large": (413, "The request is too large"),
     "unsupported-media-type": (415, "The content type of the body is not supported"),
     "invalid-request": (422, "Fields of the request are missing or invalid"),
@@ -134,6 +136,7 @@ def describe(app: FastAPI, common: Sequence[int]) -> None:
                 schemas.pop(name, None)
             for operations in description["paths"].values():
                 for operation in operations.values():
+                    _describe_conditions(operation)
                     shared = {str(status): response for status, response in documented(*common).items()}
                     operation["responses"] = {**operation["responses"], **shared}
                     operation["security"] = [{"bearer": []}]
@@ -143,6 +146,22 @@ def describe(app: FastAPI, common: Sequence[int]) -> None:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _describe_conditions(operation: dict[str, Any]) -> None:
+    """What follows from the headers of conditional requests: 304 or 412, and the ETag of the response."""
+    headers = {parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "header"}
+    if not headers & {IF_MATCH, IF_NONE_MATCH}:
+        return
+    responses = operation["responses"]
+    tag = {"description": "what If-Match and If-None-Match take", "schema": {"type": "string"}}
+    for status, response in responses.items():
+        if status.startswith("2") and "content" in response:
+            response["headers"] = {"ETag": tag}
+    if IF_NONE_MATCH in headers:
+        responses["304"] = {"description": "The caller has it already", "headers": {"ETag": tag}}
+    if IF_MATCH in headers:
+        responses |= {str(status): response for status, response in documented(412).items()}
 
 
 def problem(kind: str, detail: str, request_id: str | None = None, **more: Any) -> JSONResponse:
@@ -223,6 +242,10 @@ async def _http(request: Request, error: Exception) -> Response:
     return response
 
 
+async def _not_modified(request: Request, error: Exception) -> Response:
+    return Response(status_code=304)
+
+
 async def _gone(request: Request, error: Exception) -> Response:
     """The client is gone: nobody gets this response. For the log and the metrics, with the status that nginx uses."""
     return Response(status_code=499)
@@ -240,6 +263,7 @@ _HANDLERS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Respon
     StoreError: _store_failed,
     RequestValidationError: _invalid_request,
     HTTPException: _http,
+    NotModified: _not_modified,
     ClientDisconnect: _gone,
     Exception: _unexpected,
 }

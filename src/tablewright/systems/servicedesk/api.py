@@ -17,9 +17,11 @@ from tablewright.runtime import (
     MEMBERS,
     SERVICES,
     Caller,
+    Changing,
     Cursor,
     IdempotencyKey,
     Limit,
+    Reading,
     Responder,
     allow,
     documented,
@@ -73,6 +75,7 @@ class StatusChange(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "in_progress"}]})
 
     status: Status
+    expected: Status | None = Field(None, description="the status that the change is based on; 409 if it is another")
 
 
 class CommentView(TypedDict):
@@ -114,18 +117,23 @@ async def create_ticket(
 
 
 @router.get("/tickets/{ticket_id}", responses=documented(404, 409), tags=["tickets"])
-async def get_ticket(ticket_id: UUID, desk: Desk, _: Agent) -> TicketView:
+async def get_ticket(ticket_id: UUID, desk: Desk, _: Agent, reading: Reading) -> TicketView:
     """A ticket with its comments."""
-    return _view(await desk.get(ticket_id))
+    return _view(reading.of(await desk.get(ticket_id)))
 
 
 @router.post("/tickets/{ticket_id}/comments", status_code=201, responses=documented(404, 409), tags=["tickets"])
 async def add_comment(
-    ticket_id: UUID, body: NewComment, desk: Desk, agent: Agent, idempotency_key: IdempotencyKey = None
+    ticket_id: UUID,
+    body: NewComment,
+    desk: Desk,
+    agent: Agent,
+    changing: Changing,
+    idempotency_key: IdempotencyKey = None,
 ) -> TicketView:
     """Add a comment to a ticket."""
     responder = Responder(_written, agent.user_id, idempotency_key)
-    return await desk.add_comment(ticket_id, body.comment_text, responder)
+    return await desk.add_comment(ticket_id, body.comment_text, responder, changing.seen)
 
 
 @router.get("/tickets", responses=documented(400), tags=["tickets"])
@@ -147,9 +155,13 @@ async def list_tickets(
 
 
 @router.patch("/tickets/{ticket_id}", responses=documented(404, 409), tags=["tickets"])
-async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Agent) -> TicketView:
-    """Change the status of a ticket: open, in_progress, resolved, closed; and back to open."""
-    return _view(await desk.change_status(ticket_id, body.status))
+async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Agent, changing: Changing) -> TicketView:
+    """Change the status of a ticket: open, in_progress, resolved, closed; and back to open.
+
+    Say which status you saw, by `expected` or `If-Match`: of two who saw the same one, the second is refused.
+    """
+    ticket = await desk.change_status(ticket_id, body.status, expected=body.expected, seen=changing.seen)
+    return _view(changing.of(ticket))
 
 
 @router.get("/unreadable", tags=["maintenance"])

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import UUID, uuid4
 
-from tablewright.runtime import Idempotency, ResourceNotFound, Responder, StateConflict, TooLarge
+from tablewright.runtime import UNSEEN, Idempotency, ResourceNotFound, Responder, Seen, StateConflict, TooLarge
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,
@@ -73,7 +73,7 @@ class ServiceDesk:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return ticket
 
-    async def add_comment(self, ticket_id: UUID, text: str, responder: Responder[Written, R]) -> R:
+    async def add_comment(self, ticket_id: UUID, text: str, responder: Responder[Written, R], seen: Seen = UNSEEN) -> R:
         """Append a comment to a ticket that is there; the response to both.
 
         Under a key, the response has the comments that were there a moment before, and this one.
@@ -83,19 +83,25 @@ class ServiceDesk:
 
         async def work() -> Outcome:
             ticket, comment = await self.get(ticket_id, consistent=True), self._comment(cleaned)
+            seen.require(ticket)
             added = {"comments": [comment]}
             update = {"comments": [*ticket.comments, comment], "updated_at": comment.added_at}
             written = Written(ticket.model_copy(update=update), cleaned.kinds)
-            return Outcome(responder.view(written), Update(lookup, append=added), at=comment.added_at)
+            change = Update(lookup, append=added, expect=seen.unchanged(ticket))
+            return Outcome(responder.view(written), change, at=comment.added_at)
 
         try:
             if responder.key is None:
                 # An update would find out that a ticket cannot be read when it is done.
-                await self.get(ticket_id, consistent=True)
-                ticket = await self._store.update(lookup, append={"comments": [self._comment(cleaned)]})
+                found = await self.get(ticket_id, consistent=True)
+                seen.require(found)
+                added = {"comments": [self._comment(cleaned)]}
+                ticket = await self._store.update(lookup, append=added, expect=seen.unchanged(found))
                 return responder.view(Written(ticket, cleaned.kinds))
             request = {"ticket_id": ticket_id, "comment_text": cleaned.text}
             return await self._idempotency.execute(self._store, "comment", request, responder, work)
+        except ConditionFailed:
+            raise seen.outrun(f"somebody else changed ticket {ticket_id}; read it again") from None
         except NotFound:
             raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
         except LimitExceeded:
@@ -117,18 +123,25 @@ class ServiceDesk:
         pattern = Ticket.open_of_caller if open_only else Ticket.of_caller
         return await self._reader.page(pattern(caller_id=caller_id(caller, self._secret)), limit=limit, cursor=cursor)
 
-    async def change_status(self, ticket_id: UUID, status: Status) -> Ticket:
-        """Move a ticket on, if its status allows that; of two who do the same at once, one wins."""
+    async def change_status(
+        self, ticket_id: UUID, status: Status, *, expected: Status | None = None, seen: Seen = UNSEEN
+    ) -> Ticket:
+        """Move a ticket on, if it is as it was seen, and its status allows that; of several at once, one wins."""
         ticket = await self.get(ticket_id, consistent=True)
+        seen.require(ticket)
+        if expected not in (None, ticket.status):
+            raise StateConflict(f"ticket {ticket_id} is {ticket.status}, not {expected}; read it again")
         if status not in FOLLOWING[ticket.status]:
             allowed = " or ".join(sorted(FOLLOWING[ticket.status]))
             raise StateConflict(f"ticket {ticket_id} is {ticket.status}; it can become {allowed}, not {status}")
         try:
             return await self._store.update(
-                Ticket.by_id(ticket_id=ticket_id), status=status, expect={"status": ticket.status}
+                Ticket.by_id(ticket_id=ticket_id),
+                status=status,
+                expect={"status": ticket.status, **seen.unchanged(ticket)},
             )
         except ConditionFailed:
-            raise StateConflict(f"somebody else changed the status of ticket {ticket_id}; read it again") from None
+            raise seen.outrun(f"somebody else changed the status of ticket {ticket_id}; read it again") from None
         except NotFound:
             raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
 

@@ -23,11 +23,13 @@ from tablewright.runtime import (
     CUSTOMERS,
     SERVICES,
     Caller,
+    Changing,
     Cursor,
     Forbidden,
     IdempotencyKey,
     Invalid,
     Limit,
+    Reading,
     ResourceNotFound,
     Responder,
     allow,
@@ -112,10 +114,11 @@ async def get_ticket(
     ticket_id: Id,
     here: Here,
     caller: Anyone,
+    reading: Reading,
     consistent: Annotated[bool, Query(description="strongly consistent: see what was written just before")] = False,
 ) -> views.TicketView:
     """A ticket."""
-    return views.ticket_view(await _visible(here.support, ticket_id, caller, consistent=consistent))
+    return views.ticket_view(reading.of(await _visible(here.support, ticket_id, caller, consistent=consistent)))
 
 
 @router.post("/tickets/batch-get", tags=["tickets"])
@@ -159,44 +162,57 @@ async def by_status(
 
 
 @router.post("/tickets/{ticket_id}/status", tags=["tickets"], responses=documented(400, 404, 409))
-async def change_status(ticket_id: Id, body: views.StatusChange, here: Here, caller: Staff) -> views.TicketView:
+async def change_status(
+    ticket_id: Id, body: views.StatusChange, here: Here, caller: Staff, changing: Changing
+) -> views.TicketView:
     """Change the status of a ticket, and write an event about it."""
-    ticket = await here.support.change_status(ticket_id, body.status, expected=body.expected, by=caller.user_id)
-    return views.ticket_view(ticket)
+    ticket = await here.support.change_status(
+        ticket_id, body.status, expected=body.expected, by=caller.user_id, seen=changing.seen
+    )
+    return views.ticket_view(changing.of(ticket))
 
 
 @router.get("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404))
-async def get_data(ticket_id: Id, here: Here, caller: Anyone) -> views.Data:
-    """The logs and traces of a ticket."""
+async def get_data(ticket_id: Id, here: Here, caller: Anyone, reading: Reading) -> views.Data:
+    """The logs and traces of a ticket; the ETag is the ticket's."""
     await _visible(here.support, ticket_id, caller)
-    return views.Data(data=await here.support.data(ticket_id))
+    return views.Data(data=reading.of(await here.support.with_data(ticket_id)).data)
 
 
 @router.put("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404, 409))
-async def put_data(ticket_id: Id, body: views.Data, here: Here, caller: Anyone) -> views.TicketView:
+async def put_data(ticket_id: Id, body: views.Data, here: Here, caller: Anyone, changing: Changing) -> views.TicketView:
     """Logs and traces of a ticket, in place of those that it has. Large ones are kept in the object store."""
     await _visible(here.support, ticket_id, caller, consistent=True)
-    return views.ticket_view(await here.support.attach(ticket_id, body.data))
+    return views.ticket_view(changing.of(await here.support.attach(ticket_id, body.data, changing.seen)))
 
 
 @router.get("/tickets/{ticket_id}/case", tags=["tickets"], responses=documented(404, 413))
-async def get_case(ticket_id: Id, here: Here, caller: Anyone) -> views.CaseView:
+async def get_case(ticket_id: Id, here: Here, caller: Anyone, reading: Reading) -> views.CaseView:
     """A ticket with its events and its feedback, by one query; operators see feedback about themselves."""
     await _visible(here.support, ticket_id, caller)
     case, unreadable = await here.support.case(ticket_id)
-    return views.CaseView.of(case, [each for each in case.feedback if _may_see(caller, each)], unreadable)
+    shown = [each for each in case.feedback if _may_see(caller, each)]
+    reading.of(case.ticket, [*case.events, *shown])
+    return views.CaseView.of(case, shown, unreadable)
 
 
 # -- escalations --------------------------------------------------------------------------------------------------
 
 
 @router.post("/tickets/{ticket_id}/escalate", tags=["escalations"], responses=documented(404, 409))
-async def escalate(ticket_id: Id, body: views.Escalation, here: Here, caller: Staff) -> views.TicketView:
+async def escalate(
+    ticket_id: Id, body: views.Escalation, here: Here, caller: Staff, changing: Changing
+) -> views.TicketView:
     """Hand a ticket to an engineer."""
     ticket = await here.support.escalate(
-        ticket_id, reason=body.reason, engineer=body.engineer, by=caller.user_id, expected=body.expected
+        ticket_id,
+        reason=body.reason,
+        engineer=body.engineer,
+        by=caller.user_id,
+        expected=body.expected,
+        seen=changing.seen,
     )
-    return views.ticket_view(ticket)
+    return views.ticket_view(changing.of(ticket))
 
 
 @router.get("/escalations", tags=["escalations"], responses=documented(400))
@@ -301,34 +317,35 @@ async def begin_session(body: views.NewSession, here: Here, _: Machine) -> views
 
 
 @router.get("/sessions/{session_id}", tags=["sessions"], responses=documented(404))
-async def get_session(session_id: Id, here: Here, _: Machine) -> views.SessionView:
+async def get_session(session_id: Id, here: Here, _: Machine, reading: Reading) -> views.SessionView:
     """A session, until it expires."""
-    return views.SessionView(**(await here.support.session(session_id)).model_dump(exclude={"ttl"}))
+    session = reading.of(await here.support.session(session_id))
+    return views.SessionView(**session.model_dump(exclude={"ttl"}))
 
 
 @router.delete("/sessions/{session_id}", status_code=204, tags=["sessions"], responses=documented(404))
-async def end_session(session_id: Id, here: Here, _: Machine) -> None:
+async def end_session(session_id: Id, here: Here, _: Machine, changing: Changing) -> None:
     """End a session."""
-    await here.support.end_session(session_id)
+    await here.support.end_session(session_id, changing.seen)
 
 
 @router.put("/cache/{key}", tags=["cache"])
-async def cache(key: Id, body: views.Cached, here: Here, _: Machine) -> views.Cached:
+async def cache(key: Id, body: views.Cached, here: Here, _: Machine, changing: Changing) -> views.Cached:
     """Cache a result, for 15 minutes by default."""
-    await here.support.cache(key, body.data, timedelta(minutes=body.minutes))
+    await here.support.cache(key, body.data, timedelta(minutes=body.minutes), changing.seen)
     return body
 
 
 @router.get("/cache/{key}", tags=["cache"], responses=documented(404))
-async def cached(key: Id, here: Here, _: Machine) -> Shown:
+async def cached(key: Id, here: Here, _: Machine, reading: Reading) -> Shown:
     """A cached result, until it expires."""
-    return (await here.support.cached(key)).value
+    return reading.of(await here.support.cached(key)).value
 
 
 @router.delete("/cache/{key}", status_code=204, tags=["cache"], responses=documented(404))
-async def forget(key: Id, here: Here, _: Machine) -> None:
+async def forget(key: Id, here: Here, _: Machine, changing: Changing) -> None:
     """Delete a cached result."""
-    await here.support.forget(key)
+    await here.support.forget(key, changing.seen)
 
 
 # -- metrics ------------------------------------------------------------------------------------------------------

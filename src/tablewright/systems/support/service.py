@@ -6,10 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tablewright.runtime import Forbidden, Idempotency, Invalid, ResourceNotFound, Responder, StateConflict
+from tablewright.runtime import (
+    UNSEEN,
+    Forbidden,
+    Idempotency,
+    Invalid,
+    ResourceNotFound,
+    Responder,
+    Seen,
+    StateConflict,
+)
 from tablewright.store import (
     AsyncStore,
     AsyncTolerantReader,
@@ -120,12 +130,12 @@ class Support:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found
 
-    async def data(self, ticket_id: str) -> str:
-        """The logs and traces of a ticket."""
+    async def with_data(self, ticket_id: str) -> Ticket:
+        """A ticket with its logs and traces, wherever they are."""
         found = await self._store.get(Ticket.by_id(ticket_id=ticket_id))
         if found is None:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
-        return found.data
+        return found
 
     async def tickets(self, ticket_ids: Sequence[str]) -> TolerantPage[Ticket]:
         """Those of the tickets that there are, in the order they were asked for."""
@@ -159,39 +169,53 @@ class Support:
         selection = Ticket.by_status(status=status, since=since, until=until)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
-    async def change_status(self, ticket_id: str, status: Status, *, expected: Status, by: str) -> Ticket:
+    async def change_status(
+        self, ticket_id: str, status: Status, *, expected: Status | None = None, by: str, seen: Seen = UNSEEN
+    ) -> Ticket:
         """A new status and the event of it, together; refused unless the status is still what was seen."""
         if status is Status.ESCALATED:
             raise Invalid(
                 "escalate a ticket with POST /tickets/{ticket_id}/escalate, which takes a reason and an engineer"
             )
-        return await self._move(ticket_id, status, expected, {"changed_by": by}, helpers=[by])
+        return await self._move(ticket_id, status, expected, {"changed_by": by}, seen, helpers=[by])
 
     async def escalate(
-        self, ticket_id: str, *, reason: str, engineer: str, by: str, expected: Status | None = None
+        self,
+        ticket_id: str,
+        *,
+        reason: str,
+        engineer: str,
+        by: str,
+        expected: Status | None = None,
+        seen: Seen = UNSEEN,
     ) -> Ticket:
         """Hand a ticket to an engineer."""
-        seen = expected or (await self.ticket(ticket_id, consistent=True)).status
         fields = {"escalated_at": self.now(), "escalation_reason": reason, "assigned_to": engineer}
         details = {"reason": reason, "assigned_to": engineer, "changed_by": by}
-        return await self._move(ticket_id, Status.ESCALATED, seen, details, helpers=[by, engineer], **fields)
+        return await self._move(ticket_id, Status.ESCALATED, expected, details, seen, helpers=[by, engineer], **fields)
 
     async def _move(
         self,
         ticket_id: str,
         status: Status,
-        expected: Status,
+        expected: Status | None,
         details: dict[str, Any],
+        seen: Seen,
         *,
         helpers: Sequence[str],
         **fields: Any,
     ) -> Ticket:
+        unchanged: dict[str, Any] = {}
+        if expected is None or seen.tags is not None:
+            ticket = await self.ticket(ticket_id, consistent=True)
+            seen.require(ticket)
+            expected, unchanged = expected or ticket.status, seen.unchanged(ticket)
         if status not in FOLLOWING[expected]:
             allowed = " or ".join(sorted(FOLLOWING[expected]))
             raise StateConflict(f"a ticket that is {expected} can become {allowed}, not {status}")
         change = Update(
             Ticket.by_id(ticket_id=ticket_id),
-            expect={"status": expected},
+            expect={"status": expected, **unchanged},
             status=status,
             completed_at=self.now() if status is Status.READY else None,
             **fields,
@@ -205,14 +229,17 @@ class Support:
             if isinstance(reason, NotFound):
                 raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
             if isinstance(reason, ConditionFailed | Conflict):
-                raise StateConflict(f"ticket {ticket_id} is no longer {expected}; read it again") from None
+                raise seen.outrun(f"ticket {ticket_id} is no longer {expected}; read it again") from None
             raise
         return await self.ticket(ticket_id, consistent=True)
 
-    async def attach(self, ticket_id: str, data: str) -> Ticket:
+    async def attach(self, ticket_id: str, data: str, seen: Seen = UNSEEN) -> Ticket:
         """Logs and traces of a ticket, in place of those that it has."""
+        unchanged = await seen.expected(partial(self.ticket, ticket_id, consistent=True))
         try:
-            return await self._store.update(Ticket.by_id(ticket_id=ticket_id), data=data)
+            return await self._store.update(Ticket.by_id(ticket_id=ticket_id), data=data, expect=unchanged)
+        except ConditionFailed:
+            raise seen.outrun(f"somebody else changed ticket {ticket_id}; read it again") from None
         except NotFound:
             raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
 
@@ -361,24 +388,45 @@ class Support:
             raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
         return found
 
-    async def end_session(self, session_id: str) -> None:
+    async def end_session(self, session_id: str, seen: Seen = UNSEEN) -> None:
+        # A session does not change, so there is nothing to expect of it.
+        await seen.expected(partial(self.session, session_id))
         if not await self._store.delete(Session.by_id(session_id=session_id)):
             raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
 
-    async def cache(self, key: str, value: dict[str, Any], lifetime: timedelta = timedelta(minutes=15)) -> CacheEntry:
+    async def cache(
+        self,
+        key: str,
+        value: dict[str, Any],
+        lifetime: timedelta = timedelta(minutes=15),
+        seen: Seen = UNSEEN,
+    ) -> CacheEntry:
         if not timedelta(0) < lifetime <= _MAX_CACHED:
             raise Invalid("a cache entry lasts at most a day", field="minutes")
-        return await self._store.put(CacheEntry(cache_key=key, value=value, ttl=self.now() + lifetime))
+        entry = CacheEntry(cache_key=key, value=value, ttl=self.now() + lifetime)
+        if seen.tags is None:
+            return await self._store.put(entry)
+        lookup = CacheEntry.by_key(cache_key=key)
+        unchanged = await seen.expected(partial(self.cached, key, consistent=True))
+        try:
+            return await self._store.update(lookup, value=entry.value, ttl=entry.ttl, expect=unchanged)
+        except (ConditionFailed, NotFound):
+            raise seen.outrun(f"what is cached under {key} was changed; read it again") from None
 
-    async def cached(self, key: str) -> CacheEntry:
-        found = await self._reader.one(CacheEntry.by_key(cache_key=key))
+    async def cached(self, key: str, *, consistent: bool = False) -> CacheEntry:
+        found = await self._reader.one(CacheEntry.by_key(cache_key=key), consistent=consistent)
         # One that cannot be read is a miss, and is written again.
         if not isinstance(found, CacheEntry):
             raise ResourceNotFound(f"nothing is cached under {key}")
         return found
 
-    async def forget(self, key: str) -> None:
-        if not await self._store.delete(CacheEntry.by_key(cache_key=key)):
+    async def forget(self, key: str, seen: Seen = UNSEEN) -> None:
+        unchanged = await seen.expected(partial(self.cached, key, consistent=True))
+        try:
+            was_there = await self._store.delete(CacheEntry.by_key(cache_key=key), expect=unchanged)
+        except (ConditionFailed, NotFound):
+            raise seen.outrun(f"what is cached under {key} was changed; read it again") from None
+        if not was_there:
             raise ResourceNotFound(f"nothing is cached under {key}")
 
     # -- metrics ------------------------------------------------------------------------------------------------

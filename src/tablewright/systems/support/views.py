@@ -37,13 +37,15 @@ class TicketIds(Strict):
 
 class StatusChange(Strict):
     status: Status
-    expected: Status = Field(description="the status that the change is based on; refused if it has changed")
+    expected: Status | None = Field(
+        default=None, description="the status that the change is based on; 409 if it is another"
+    )
 
 
 class Escalation(Strict):
     reason: str = Field(min_length=1, max_length=2_000, examples=["Pressure above the safe range"])
     engineer: Id = Field(examples=["eng_7"])
-    expected: Status | None = Field(default=None, description="the status that this is based on")
+    expected: Status | None = Field(default=None, description="the status that this is based on; 409 if it is another")
 
 
 class Data(Strict):

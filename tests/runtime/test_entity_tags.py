@@ -1,0 +1,79 @@
+"""Tags of entities: the same for the same values, in every process, whatever the values are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Annotated, Any
+
+import pytest
+from pydantic import Field
+
+from tablewright.model import Entity, Get, Large, Table, Version
+from tablewright.runtime import PreconditionFailed, Seen, StateConflict
+from tablewright.runtime.entity_tags import entity_tag
+
+things = Table("things", "id")
+
+
+class Thing(Entity, table=things):
+    id: str
+    names: frozenset[str] = frozenset()
+    values: dict[str, Any] = Field(default_factory=dict)
+    at: datetime | None = None
+    log: Annotated[str, Large()] = ""
+    version: Version = 0
+
+    by_id = Get()
+
+
+@pytest.mark.parametrize(
+    "values", [{"n": 10**30}, {"n": Decimal("1e120")}, {"n": Decimal("9" * 38)}, {"s": "\ud800"}, {"n": [[None]]}]
+)
+def test_whatever_the_values_are_there_is_a_tag(values: dict[str, Any]) -> None:
+    tag = entity_tag(Thing(id="a", values=values))
+    assert tag == entity_tag(Thing(id="a", values=values))
+    assert tag != entity_tag(Thing(id="a", values={"n": 1}))
+
+
+def test_a_number_has_one_tag_however_it_is_written() -> None:
+    assert entity_tag(Thing(id="a", values={"n": Decimal("1.50")})) == entity_tag(
+        Thing(id="a", values={"n": Decimal("1.5")})
+    )
+    close = (Decimal(f"1{'0' * 36}{each}") for each in (1, 2))
+    assert len({entity_tag(Thing(id="a", values={"n": each})) for each in close}) == 2
+
+
+def test_another_process_has_the_same_tag_for_a_set() -> None:
+    program = (
+        "from tests.runtime.test_entity_tags import Thing, entity_tag;"
+        "print(entity_tag(Thing(id='a', names=frozenset(map(str, range(50))))))"
+    )
+    found = {
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60).stdout
+        for _ in range(2)
+    }
+    assert found == {entity_tag(Thing(id="a", names=frozenset(map(str, range(50))))) + "\n"}
+
+
+def test_large_values_are_left_to_the_version() -> None:
+    assert entity_tag(Thing(id="a", log="x", version=1)) == entity_tag(Thing(id="a", log="y", version=1))
+    assert entity_tag(Thing(id="a", log="x", version=1)) != entity_tag(Thing(id="a", log="x", version=2))
+
+
+def test_parts_change_the_tag_of_the_whole_which_is_good_for_the_thing() -> None:
+    thing, part = Thing(id="a"), Thing(id="b", at=datetime(2026, 1, 1, tzinfo=UTC))
+    whole = entity_tag(thing, [part])
+    assert whole != entity_tag(thing, [])
+    Seen(frozenset([whole])).require(thing)
+    with pytest.raises(PreconditionFailed, match="read it again"):
+        Seen(frozenset([whole])).require(part)
+
+
+def test_whoever_saw_nothing_conflicts_with_the_state() -> None:
+    Seen().require(Thing(id="a"))
+    assert Seen().unchanged(Thing(id="a")) == {}
+    assert isinstance(Seen().outrun("somebody was faster"), StateConflict)
+    assert isinstance(Seen(frozenset("*")).outrun("somebody was faster"), PreconditionFailed)

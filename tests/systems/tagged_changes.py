@@ -1,0 +1,140 @@
+"""Every change of one thing in the five systems that takes ``If-Match``, with what a test has to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from tests.systems.harness import Served
+from tests.systems.servicedesk.desk import open_ticket
+from tests.systems.support.tickets import opened
+
+Body = dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A thing, and a request that changes it: several of them, all different."""
+
+    client: httpx.Client
+    # Where it is read.
+    place: str
+    method: str
+    path: str
+    # The body of each of those who change it at the same time.
+    body: Callable[[int], Body]
+    status: int = 200
+    # Read the thing as it was written just before.
+    params: tuple[tuple[str, str], ...] = ()
+
+    def read(self, **headers: str) -> httpx.Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.client.get(self.place, headers=named, params=dict(self.params))
+
+    def tag(self) -> str:
+        response = self.read()
+        assert response.status_code == 200, response.text
+        return response.headers["ETag"]
+
+    def send(self, if_match: str | None, number: int = 0) -> httpx.Response:
+        headers = {} if if_match is None else {"If-Match": if_match}
+        return self.client.request(self.method, self.path, json=self.body(number), headers=headers)
+
+
+MakeChange = Callable[[Served], Change]
+
+
+def _always(body: Body) -> Callable[[int], Body]:
+    return lambda _: body
+
+
+# -- Service Desk ---------------------------------------------------------------------------------------------------
+
+
+def resolved_ticket(served: Served) -> tuple[httpx.Client, str]:
+    agent = served.client("voice-agent", "Services", path="/servicedesk")
+    ticket = f"/tickets/{open_ticket(agent)['ticket_id']}"
+    for status in ("in_progress", "resolved"):
+        assert agent.patch(ticket, json={"status": status}).status_code == 200
+    return agent, ticket
+
+
+def a_desk_status(served: Served) -> Change:
+    agent, ticket = resolved_ticket(served)
+    return Change(agent, ticket, "PATCH", ticket, lambda number: {"status": ("closed", "open")[number % 2]})
+
+
+def a_comment(served: Served) -> Change:
+    agent = served.client("voice-agent", "Services", path="/servicedesk")
+    ticket = f"/tickets/{open_ticket(agent)['ticket_id']}"
+    return Change(agent, ticket, "POST", f"{ticket}/comments", lambda number: {"comment_text": f"No. {number}"}, 201)
+
+
+# -- Support --------------------------------------------------------------------------------------------------------
+
+CONSISTENT = (("consistent", "true"),)
+
+
+def _support(served: Served) -> tuple[httpx.Client, str]:
+    staff = served.client("op_1", "Services", path="/support")
+    return staff, f"/tickets/{opened(staff)['ticket_id']}"
+
+
+def a_support_status(served: Served) -> Change:
+    staff, ticket = _support(served)
+    targets = "PROCESSING", "FAILED"
+    return Change(
+        staff, ticket, "POST", f"{ticket}/status", lambda number: {"status": targets[number % 2]}, params=CONSISTENT
+    )
+
+
+def an_escalation(served: Served) -> Change:
+    staff, ticket = _support(served)
+    return Change(
+        staff,
+        ticket,
+        "POST",
+        f"{ticket}/escalate",
+        lambda number: {"reason": "hot", "engineer": f"eng_{number}"},
+        params=CONSISTENT,
+    )
+
+
+def a_payload(served: Served) -> Change:
+    staff, ticket = _support(served)
+    return Change(staff, ticket, "PUT", f"{ticket}/data", lambda number: {"data": f"log {number}"}, params=CONSISTENT)
+
+
+def a_large_payload(served: Served) -> Change:
+    staff, ticket = _support(served)
+    assert staff.put(f"{ticket}/data", json={"data": "x" * 500_000}).status_code == 200
+    return Change(
+        staff, ticket, "PUT", f"{ticket}/data", lambda number: {"data": "x" * 500_000 + str(number)}, params=CONSISTENT
+    )
+
+
+def a_cache_entry(served: Served) -> Change:
+    machine = served.client("bot", "Services", path="/support")
+    place = f"/cache/{uuid4().hex}"
+    assert machine.put(place, json={"data": {"of": "old"}}).status_code == 200
+    return Change(
+        machine, place, "PUT", place, lambda number: {"data": {"of": number, "parts": [1.5, None, {"a": []}]}}
+    )
+
+
+def a_cache_deletion(served: Served) -> Change:
+    machine = served.client("bot", "Services", path="/support")
+    place = f"/cache/{uuid4().hex}"
+    assert machine.put(place, json={"data": {"of": "old"}}).status_code == 200
+    return Change(machine, place, "DELETE", place, _always(None), 204)
+
+
+def a_session_end(served: Served) -> Change:
+    machine = served.client("bot", "Services", path="/support")
+    session = machine.post("/sessions", json={"user_id": "u-1"}).json()
+    place = f"/sessions/{session['session_id']}"
+    return Change(machine, place, "DELETE", place, _always(None), 204)

@@ -1,0 +1,95 @@
+"""ETag, ``If-Match`` and ``If-None-Match`` do the same for every thing that can be changed, in all five systems."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.systems import tagged_changes as changes
+from tests.systems.harness import Served, at_once
+from tests.systems.tagged_changes import Change, MakeChange
+
+CHANGES = [
+    changes.a_desk_status,
+    changes.a_comment,
+    changes.a_support_status,
+    changes.an_escalation,
+    changes.a_payload,
+    changes.a_large_payload,
+    changes.a_cache_entry,
+    changes.a_cache_deletion,
+    changes.a_session_end,
+]
+every_change = pytest.mark.parametrize("make", CHANGES)
+
+STALE = '"0123456789abcdef0123456789abcdef"'
+
+
+def refused(change: Change, if_match: str) -> None:
+    """The change is refused, and nothing has become of it."""
+    before = change.read()
+    response = change.send(if_match)
+    assert (response.status_code, response.json()["type"]) == (412, "/problems/precondition-failed"), response.text
+    assert "read it again" in response.json()["detail"]
+    assert "ETag" not in response.headers
+    after = change.read()
+    assert (after.content, after.headers["ETag"]) == (before.content, before.headers["ETag"])
+
+
+@every_change
+def test_whoever_has_it_already_is_told_so(served: Served, make: MakeChange) -> None:
+    change = make(served)
+    tag = change.tag()
+    assert change.tag() == tag
+    for held in (tag, f"W/{tag}", f'"another", {tag}', "*"):
+        response = change.read(If_None_Match=held)
+        assert (response.status_code, response.content, response.headers["ETag"]) == (304, b"", tag), held
+    assert change.read(If_None_Match=STALE).status_code == 200
+
+
+@every_change
+@pytest.mark.requirement("SD8", "CA4", "CA7", "TM5", "SU4")
+def test_a_change_is_made_of_what_was_seen(served: Served, make: MakeChange) -> None:
+    change = make(served)
+    seen = change.tag()
+    for stale in (STALE, f"W/{seen}", f'{STALE}, "another"'):
+        refused(change, stale)
+    changed = change.send(f"{STALE}, {seen}")
+    assert changed.status_code == change.status, changed.text
+    if change.method == "DELETE":
+        assert change.read().status_code == 404
+        return
+    now = change.tag()
+    assert now != seen
+    # A response with an idempotency key can be a stored one, which has no tag.
+    assert changed.headers.get("ETag", now) == now
+    refused(change, seen)
+
+
+@every_change
+@pytest.mark.requirement("SD8", "CA4", "CA7", "TM5", "SU4")
+def test_of_many_who_saw_the_same_one_wins(served: Served, make: MakeChange) -> None:
+    change = make(served)
+    seen = change.tag()
+    responses = at_once(12, lambda number: change.send(seen, number))
+    won = [response for response in responses if response.status_code == change.status]
+    assert len(won) == 1, [response.text for response in responses]
+    gone = {404} if change.method == "DELETE" else set()
+    assert {response.status_code for response in responses} <= {change.status, 412, *gone}
+
+
+@every_change
+@pytest.mark.parametrize("if_match", ["*", None])
+def test_any_state_will_do_for_a_star_or_nothing(served: Served, make: MakeChange, if_match: str | None) -> None:
+    change = make(served)
+    changed = change.send(if_match)
+    assert changed.status_code == change.status
+    if change.method != "DELETE":
+        now = change.tag()
+        assert changed.headers.get("ETag", now) == now
+
+
+@every_change
+def test_a_tag_without_quotes_is_invalid(served: Served, make: MakeChange) -> None:
+    change = make(served)
+    response = change.send(change.tag().strip('"'))
+    assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "header.If-Match"), response.text
