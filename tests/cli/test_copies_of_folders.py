@@ -31,7 +31,7 @@ def test_a_folder_in_use_is_copied_listed_and_restored(data: Path, tmp_path: Pat
         assert done.returncode == 0, done.stderr
         made = re.match(rf"Copied {data} to {copies} as (\S+Z): [\d.]+ MB, of which [\d.]+ MB were new\n", done.stdout)
         assert made is not None
-        assert done.stderr.splitlines()[-1] == "tablewright: writing the copy"
+        assert done.stderr.splitlines()[-1] == "tablewright: writing the copy (MB)"
         put(engine, "later")
         assert tablewright("backup", "--to", copies, "--data", str(data)).returncode == 0
     first, second = tablewright("backups", "--from", copies).stdout.splitlines()
@@ -55,6 +55,11 @@ def test_damage_is_exit_code_1(data: Path, tmp_path: Path, capsys: pytest.Captur
     assert out.splitlines()[-1] == "the data folder is damaged, and so is this copy; earlier copies are kept"
     assert "damaged: " in run(capsys, "backups", "--from", copies)[1]
     assert run(capsys, "restore", "--from", copies, "--data", str(tmp_path / "restored"))[0] == 1
+    description = next((tmp_path / "copies" / "copies").iterdir())
+    whole = description.read_bytes()
+    flip(description, 10)
+    assert run(capsys, "backups", "--from", copies)[0] == 1
+    description.write_bytes(whole)
     (chunk,) = (tmp_path / "copies" / "chunks").rglob("?" * 64)
     flip(chunk, 1000)
     status, _, err = run(capsys, "restore", "--from", copies, "--data", str(tmp_path / "again"))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from tablewright.cli.argument_parser import Commands, UsageError
 from tablewright.cli.database_commands import counted, existing_folder, locate, open_engine, storage_errors
 
 if TYPE_CHECKING:
+    from tablewright.cli.progress import StepProgress
     from tablewright.engine import Engine
 
 # A backup's name may be this long, and the time is a part of it.
@@ -201,24 +203,30 @@ def _copy(options: argparse.Namespace) -> int:
     data = existing_folder(options.data, "; give its path with --data")
     to = locate(options.to)
     with StepProgress() as steps, storage_errors():
-        copy = back_up(data, to, keep=options.keep, progress=steps.report)
+        copy = back_up(data, to, keep=options.keep, progress=_in_megabytes(steps))
     print(f"Copied {data} to {to} as {copy.name}: {_bytes(copy.size)}, of which {_bytes(copy.written)} were new")
     return _told(copy.problems, "the data folder is damaged, and so is this copy; earlier copies are kept")
 
 
 def _list_copies(options: argparse.Namespace) -> int:
+    from tablewright.engine import DamagedError
     from tablewright.engine.copies.copy_folder import CopyFolder
 
     copies = CopyFolder(locate(options.copies))
     names = copies.names()
     if not names:
         print(f"There are no copies in {copies.folder}")
-    with storage_errors():
-        for name in names:
+    status = 0
+    for name in names:
+        try:
             copy = copies.read(name)
-            state = f", damaged: {counted(len(copy.problems), 'problem')}" if copy.problems else ""
-            print(f"{_shown(copy.taken_at)}  {name}  {_bytes(copy.size)}, {_bytes(copy.written)} new{state}")
-    return 0
+        except DamagedError as error:
+            print(f"{name}  {error}")
+            status = 1
+            continue
+        state = f", damaged: {counted(len(copy.problems), 'problem')}" if copy.problems else ""
+        print(f"{_shown(copy.taken_at)}  {name}  {_bytes(copy.size)}, {_bytes(copy.written)} new{state}")
+    return status
 
 
 def _restore_copy(options: argparse.Namespace) -> int:
@@ -229,9 +237,21 @@ def _restore_copy(options: argparse.Namespace) -> int:
     copies, data = CopyFolder(locate(options.copies)), locate(options.data)
     with StepProgress() as steps, storage_errors():
         copy = copies.choose(options.at)
-        restore(copies, copy, data, steps.report)
+        restore(copies, copy, data, _in_megabytes(steps))
     print(f"Restored {data} as of {_shown(copy.taken_at)}: {_bytes(copy.size)}")
     return _told(copy.problems, "the data folder was damaged when this copy was taken; --at restores an earlier one")
+
+
+def _in_megabytes(steps: StepProgress) -> Callable[[str, int, int], None]:
+    """Bytes that are done, of so many; without a total it is a number of files."""
+
+    def report(what: str, done: int, total: int) -> None:
+        if total:
+            steps.report(f"{what} (MB)", done // 10**6, total // 10**6)
+        else:
+            steps.report(what, done, 0)
+
+    return report
 
 
 def _told(problems: list[str], meaning: str) -> int:

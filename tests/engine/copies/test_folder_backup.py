@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -239,6 +240,13 @@ def test_old_copies_go_with_the_chunks_that_only_they_had(data: Path, tmp_path: 
         assert keys(engine) == {"before"}
 
 
+def test_copies_are_in_their_order_even_if_the_clock_is_set_back(data: Path, tmp_path: Path) -> None:
+    first = back_up(data, tmp_path / "copies", clock=lambda: 2_000_000_000.0)
+    second = back_up(data, tmp_path / "copies", clock=lambda: 1_900_000_000.0)
+    third = back_up(data, tmp_path / "copies", clock=lambda: 1_900_000_000.0)
+    assert CopyFolder(tmp_path / "copies").names() == [first.name, second.name, third.name]
+
+
 # -- damage and crashes -------------------------------------------------------------------------------------
 
 
@@ -288,6 +296,35 @@ def test_a_damaged_description_is_found(data: Path, tmp_path: Path) -> None:
     flip(tmp_path / "copies" / "copies" / copy.name, 100)
     with pytest.raises(DamagedError, match="description"):
         restored(tmp_path / "copies", tmp_path / "restored")
+
+
+def test_chunks_of_a_copy_that_cannot_be_read_are_kept(data: Path, tmp_path: Path) -> None:
+    (data / "note").write_text("one")
+    copy = back_up(data, tmp_path / "copies")
+    flip(tmp_path / "copies" / "copies" / copy.name, 100)
+    (data / "note").write_text("two")
+    back_up(data, tmp_path / "copies", keep=2)
+    assert set(copy.chunks()) <= chunks(tmp_path / "copies")
+    back_up(data, tmp_path / "copies", keep=1)
+    assert not set(copy.chunks()) <= chunks(tmp_path / "copies")
+
+
+def test_a_full_disk_is_told_of_and_leaves_earlier_copies(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = back_up(data, tmp_path / "copies")
+    (data / "note").write_text("new")
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with pytest.raises(StorageError, match=r"cannot copy .* No space left on device"):
+            back_up(data, tmp_path / "copies")
+    assert CopyFolder(tmp_path / "copies").names() == [first.name]
+    back_up(data, tmp_path / "copies", keep=1)
+    assert all(len(name) == 64 for name in chunks(tmp_path / "copies"))
 
 
 def test_a_damaged_data_folder_is_copied_and_told_of(data: Path, tmp_path: Path) -> None:

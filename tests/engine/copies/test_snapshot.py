@@ -128,7 +128,7 @@ def test_a_second_reader_waits_and_gives_up(engine: Engine, tmp_path: Path, monk
     monkeypatch.setattr(checkpoint_gate, "_PATIENCE", 0.05)
     assert engine.folder is not None
     with (
-        checkpoint_gate.closed(Files.of(engine.folder).gate),
+        checkpoint_gate.closed(engine.folder),
         pytest.raises(StorageError, match="another program has been copying"),
     ):
         taken(engine, tmp_path / "copy")

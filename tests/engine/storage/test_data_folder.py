@@ -88,7 +88,6 @@ def test_only_its_owner_may_read_a_folder(tmp_path: Path, existing: bool) -> Non
         "tablewright.db": 0o600,
         "tablewright.db-wal": 0o600,
         "tablewright.end": 0o600,
-        "tablewright.gate": 0o600,
         "tablewright.lock": 0o600,
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tablewright.engine import Engine
 from tablewright.engine.copies.copy_folder import CopyFolder
 from tablewright.engine.copies.folder_backup import restore
-from tablewright.engine.storage.folder_lock import FolderLock, copying_lock
+from tablewright.engine.storage.folder_lock import FolderLock
 from tablewright.store import FolderBlobStore, Store
 from tablewright.store.blobs.blob_store import new_name
 from tests.store.papers import Paper, long, papers
@@ -18,7 +18,7 @@ from tests.threads import run_threads
 def test_no_blob_is_deleted_while_a_copy_is_made(tmp_path: Path) -> None:
     blobs, name = FolderBlobStore(tmp_path), new_name("Papers", "Paper", 1.0)
     blobs.put(name, b"value")
-    lock = FolderLock(copying_lock(tmp_path))
+    lock = FolderLock(tmp_path)
     blobs.delete(name)
     assert blobs.get(name) == b"value"
     lock.release()

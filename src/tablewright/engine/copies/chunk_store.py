@@ -9,7 +9,7 @@ a new chunk until the copy that it belongs to is complete, and ``sync`` comes be
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -110,9 +110,8 @@ class ChunkStore:
             for folder in self._folder.iterdir():
                 yield from os.listdir(folder)
 
-    def keep_only(self, names: Iterable[str]) -> None:
+    def keep_only(self, kept: set[str]) -> None:
         """Delete all other chunks."""
-        kept = set(names)
         for name in list(self.names()):
             if name not in kept:
                 self._path(name).unlink(missing_ok=True)

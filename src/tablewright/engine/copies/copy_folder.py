@@ -12,8 +12,8 @@ stay, and a new one is there as a whole or not at all. A chunk goes when the las
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -145,15 +145,15 @@ class CopyFolder:
             sync_path(place)
 
     def keep_newest(self, count: int) -> list[str]:
-        """Delete all copies but the newest, and the chunks that only they had; gives what was deleted."""
+        """Delete all copies but the newest, and the chunks that only they had; gives what was deleted.
+
+        As long as one of those that stay cannot be read, it is unknown which chunks it has, and all are kept.
+        """
         names = self.names()
         old = names[: max(len(names) - count, 0)]
         for name in old:
             (self._copies / name).unlink()
         sync_path(self._copies)
-        self.chunks.keep_only(self._referenced(names[len(old) :]))
+        with suppress(DamagedError):
+            self.chunks.keep_only({chunk for name in names[len(old) :] for chunk in self.read(name).chunks()})
         return old
-
-    def _referenced(self, names: Iterable[str]) -> Iterator[str]:
-        for name in names:
-            yield from self.read(name).chunks()

@@ -7,8 +7,8 @@
 
 A blob is written before the item that refers to it, and deleted after the last that did. So those that are there right
 after the instant of the snapshot are all that its items refer to, as long as none is deleted in between: a blob store
-leaves that to the next collection of orphans while its folder is locked (``copying_lock``). Blobs never change: those
-of the copy before are not read again.
+leaves that to the next collection of orphans while its folder is locked. Blobs never change: those of the copy before
+are not read again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from tablewright.engine.closed_folder import verify_closed
 from tablewright.engine.copies.chunk_store import StoredFile
 from tablewright.engine.copies.copy_folder import WORK, CopyFolder, FolderCopy
 from tablewright.engine.copies.snapshot import opened, take_snapshot
+from tablewright.engine.storage import checkpoint_gate
 from tablewright.engine.storage.data_folder import DamagedError, Files, StorageError
 from tablewright.engine.storage.durable_files import sync_path
-from tablewright.engine.storage.folder_lock import BLOBS, FolderInUse, FolderLock, copying_lock
+from tablewright.engine.storage.folder_lock import BLOBS
 
 __all__ = ["Progress", "back_up", "restore"]
 
@@ -61,16 +62,18 @@ def back_up(
     source = Files.of(data)
     _check_apart(data, to)
     copies = CopyFolder(to)
-    with copies.writing(), _scratch(to) as work:
-        files = _Files(data, copies)
+    with _disk_errors(f"cannot copy {data} to {to}"), copies.writing(), _scratch(to) as work:
+        newest = copies.newest()
+        files = _Files(data, copies, {} if newest is None else newest.files)
         files.collect(progress)
-        taken_at = clock()
+        taken_at = 0.0
 
         @contextmanager
         def instant() -> Iterator[None]:
             nonlocal taken_at
             with _blobs_kept(data / BLOBS):
-                taken_at = clock()
+                # Copies are in their order, even if the clock was set back.
+                taken_at = max(clock(), 0.0 if newest is None else newest.taken_at + 0.001)
                 yield
                 files.collect(progress)
 
@@ -87,6 +90,14 @@ def back_up(
         if keep is not None:
             copies.keep_newest(keep)
     return copy
+
+
+@contextmanager
+def _disk_errors(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{what}: {error}") from error
 
 
 def _check_apart(data: Path, to: Path) -> None:
@@ -115,24 +126,17 @@ def _blobs_kept(blobs: Path) -> Iterator[None]:
     if not blobs.is_dir():
         yield
         return
-    try:
-        lock = FolderLock(copying_lock(blobs))
-    except FolderInUse:
-        raise StorageError(f"another backup of {blobs.parent} is under way; wait for it to end") from None
-    try:
+    with checkpoint_gate.closed(blobs):
         yield
-    finally:
-        lock.release()
 
 
 class _Files:
     """The files of a data folder beside its database, in chunks."""
 
-    def __init__(self, data: Path, copies: CopyFolder) -> None:
+    def __init__(self, data: Path, copies: CopyFolder, known: dict[str, StoredFile]) -> None:
         self._data = data
         self._copies = copies
-        newest = copies.newest()
-        self._known = {} if newest is None else newest.files
+        self._known = known
         self.found: dict[str, StoredFile] = {}
 
     def collect(self, progress: Progress) -> None:
@@ -169,7 +173,6 @@ def _walk(data: Path) -> Iterator[tuple[str, Path]]:
                 entry.is_file()
                 and not (folder == data and entry.name.startswith(_OWN))
                 and not entry.name.endswith(_UNFINISHED)
-                and path != copying_lock(data / BLOBS)
             ):
                 yield path.relative_to(data).as_posix(), path
 
@@ -188,7 +191,7 @@ def _store(copies: CopyFolder, path: Path, progress: Progress) -> StoredFile:
 
 def restore(copies: CopyFolder, copy: FolderCopy, data: Path, progress: Progress = silent) -> None:
     """Make a data folder of a copy. It appears as a whole; a folder that has something in it is refused."""
-    try:
+    with _disk_errors(f"cannot restore to {data}"):
         if data.exists() and (not data.is_dir() or os.listdir(data)):
             raise StorageError(f"{data} is not empty; restore to a new folder")
         data.parent.mkdir(parents=True, exist_ok=True)
@@ -200,8 +203,6 @@ def restore(copies: CopyFolder, copy: FolderCopy, data: Path, progress: Progress
         except BaseException:
             shutil.rmtree(work, ignore_errors=True)
             raise
-    except OSError as error:
-        raise StorageError(f"cannot restore to {data}: {error}") from error
 
 
 def _assemble(copies: CopyFolder, copy: FolderCopy, work: Path, progress: Progress) -> None:

@@ -46,17 +46,12 @@ def take_snapshot(
     """
     target = Files.of(folder)
     for _ in range(_ATTEMPTS):
-        try:
-            with checkpoint_gate.closed(source.gate):
-                before = _settled(database)
-                _copy(database, target.database, before.st_size, progress)
-                with instant():
-                    _copy_log(source.log, target.log)
-                after = os.fstat(database)
-        except checkpoint_gate.GateBusy:
-            raise StorageError(
-                f"another program has been copying {source.folder} for a minute; try again when it is done"
-            ) from None
+        with checkpoint_gate.closed(source.folder):
+            before = _settled(database)
+            _copy(database, target.database, before.st_size, progress)
+            with instant():
+                _copy_log(source.log, target.log)
+            after = os.fstat(database)
         if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
             _merge(source, target)
             return

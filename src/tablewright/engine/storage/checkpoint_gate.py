@@ -5,7 +5,9 @@ copy the database as it is, while others write, and then the log up to its last 
 leave, of one instant. The log grows until the gate is open again.
 
     engine   gate.passing: COMMIT, with a checkpoint because the log is long      a shared lock
-    reader   closed(gate): copy the files                                         an exclusive one
+    reader   closed(folder): copy the files                                       an exclusive one
+
+The lock is on the data folder itself: there is no file that one user creates and another cannot open.
 
 A reader that does not come to an end must not fill the disk, so a log may become as large as the database, or a
 gigabyte; then there is a checkpoint all the same. The reader notices, and starts over (``copies.snapshot``).
@@ -19,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tablewright.engine.storage.data_folder import Files
+from tablewright.engine.storage.data_folder import Files, StorageError
 from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 
 try:
@@ -27,14 +29,10 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["CheckpointGate", "GateBusy", "closed"]
+__all__ = ["CheckpointGate", "closed"]
 
 _LARGEST_LOG = 1024**3
 _PATIENCE = 60.0
-
-
-class GateBusy(Exception):
-    """Somebody else holds the gate for longer than one waits for it."""
 
 
 class CheckpointGate:
@@ -43,7 +41,7 @@ class CheckpointGate:
     __slots__ = ("_descriptor", "_files")
 
     def __init__(self, files: Files) -> None:
-        self._descriptor = os.open(files.gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor = os.open(files.folder, os.O_RDONLY | os.O_CLOEXEC)
         self._files = files
 
     @contextmanager
@@ -74,16 +72,18 @@ class CheckpointGate:
 
 
 @contextmanager
-def closed(file: Path) -> Iterator[None]:
-    """Keep the gate closed; raises GateBusy when another reader does so for too long."""
+def closed(folder: Path) -> Iterator[None]:
+    """Keep the gate of a folder closed; StorageError when another reader does so for too long."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:
-            lock = FolderLock(file)
+            lock = FolderLock(folder)
             break
         except FolderInUse:
             if time.monotonic() > until:
-                raise GateBusy from None
+                raise StorageError(
+                    f"another program has been copying {folder} for a minute; try again when it is done"
+                ) from None
             # A checkpoint takes some milliseconds.
             time.sleep(0.001)
     try:

@@ -2,7 +2,7 @@
 
     tablewright.db        the database           tablewright.lock    locked by its owner (``folder_lock``)
     tablewright.db-wal    its write-ahead log    tablewright.end     up to where the log was synced (``log_check``)
-    blobs/                large values           tablewright.gate    locked by those who copy (``checkpoint_gate``)
+    blobs/                large values           the folder itself   locked by those who copy (``checkpoint_gate``)
 
 Links are resolved once, before anything is opened (``Files``), so that the database, its log and the lock are side by
 side whatever a link points to by then. Only the user that owns the folder can read it.
@@ -84,10 +84,6 @@ class Files:
     @property
     def lock(self) -> Path:
         return self.folder / "tablewright.lock"
-
-    @property
-    def gate(self) -> Path:
-        return self.folder / "tablewright.gate"
 
 
 class WriteAheadLog:
@@ -329,7 +325,7 @@ def _make(files: Files) -> None:
 def _restrict(files: Files) -> None:
     """Let nobody else read the files; SQLite gives its log the permissions of the database."""
     os.close(os.open(files.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    for file in (files.database, files.log, files.end, files.lock, files.gate):
+    for file in (files.database, files.log, files.end, files.lock):
         if file.exists() and file.stat().st_mode & 0o077:
             with suppress(PermissionError):
                 file.chmod(0o600)

@@ -17,7 +17,7 @@ try:
 except ImportError:  # not on Windows; SQLite's own lock is what is left
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["BLOBS", "FolderInUse", "FolderLock", "copying_lock"]
+__all__ = ["BLOBS", "FolderInUse", "FolderLock"]
 
 
 # Where a store keeps large values, in the data folder.
@@ -34,8 +34,8 @@ class FolderLock:
     __slots__ = ("_descriptor",)
 
     def __init__(self, file: Path, *, shared: bool = False) -> None:
-        """Take the lock; raises FolderInUse. A shared one, for readers, needs a file that is there."""
-        flags = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
+        """Take the lock; raises FolderInUse. A shared one, for readers, needs a file or folder that is there."""
+        flags = os.O_RDONLY if shared or file.is_dir() else os.O_RDWR | os.O_CREAT
         self._descriptor: int | None = os.open(file, flags | os.O_CLOEXEC, 0o600)
         if fcntl is None:
             return
@@ -52,8 +52,3 @@ class FolderLock:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-
-def copying_lock(blobs: Path) -> Path:
-    """The file that is locked while no blob of a folder may be deleted, because a copy of it is being made."""
-    return blobs / "copying.lock"

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from tablewright.engine.storage.durable_files import sync_path
-from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock, copying_lock
+from tablewright.engine.storage.folder_lock import FolderInUse, FolderLock
 from tablewright.store.blobs.blob_store import REFUSED, UNFINISHED, BlobEntry, checked_name, is_blob_name
 from tablewright.store.errors import ServiceError
 
@@ -73,7 +73,7 @@ class FolderBlobStore:
 
     def _is_being_copied(self) -> bool:
         try:
-            FolderLock(copying_lock(self.folder), shared=True).release()
+            FolderLock(self.folder, shared=True).release()
         except FileNotFoundError:
             return False
         except FolderInUse:
