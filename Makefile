@@ -31,14 +31,17 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: up test test-slow check coverage format docs requirements generate site dist bench clean
 .DELETE_ON_ERROR:
 
+# In the environment, for the shell to hand on as they are, quotes included.
+up: export DATA := $(DATA)
+up: export PORT := $(PORT)
 up: $(RUNTIME)
-	$(BIN)/tablewright up --demo --data '$(DATA)' --port $(PORT)
+	$(BIN)/tablewright up --demo --data "$$DATA" --port "$$PORT"
 
 test: check
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-slow: $(DEV)
-	TABLEWRIGHT_TESTS=thorough $(BIN)/pytest -m 'slow or hypothesis' --timeout 3600
+	THOROUGH_TESTS=1 $(BIN)/pytest -m 'slow or hypothesis' --timeout 3600
 
 # Branches are followed, also in processes that tests start; that makes the tests slower, so they may take longer.
 coverage: $(DEV)

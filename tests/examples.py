@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-THOROUGH = os.environ.get("TABLEWRIGHT_TESTS") == "thorough"
+THOROUGH = os.environ.get("THOROUGH_TESTS") == "1"
 
 
 def examples(number: int) -> int:

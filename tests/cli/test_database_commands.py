@@ -377,6 +377,32 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     assert "data folder" in error_line("serve", "--port", "0", "--data", str(tmp_path / "data"))
 
 
+# Root may read everything, until it gives that up.
+_AS_OTHERS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+
+
+@pytest.mark.skipif(_AS_OTHERS != () and shutil.which("setpriv") is None, reason="root may read everything")
+@pytest.mark.parametrize("closed", ["outer", "outer/data", "outer/data/tablewright.db", "outer/data/tablewright.lock"])
+def test_what_may_not_be_read_is_one_line(tmp_path: Path, closed: str) -> None:
+    Engine.open(tmp_path / "outer" / "data").close()
+    mode = (tmp_path / closed).stat().st_mode
+    (tmp_path / closed).chmod(0)
+    try:
+        for command in (("verify", "outer/data"), ("serve", "--port", "0", "--data", "outer/data")):
+            result = subprocess.run(
+                [*_AS_OTHERS, sys.executable, "-m", "tablewright", *command],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                cwd=tmp_path,
+            )
+            assert (result.returncode, len(result.stderr.splitlines())) == (2, 1), result.stderr
+            assert "outer" in result.stderr
+            assert "may not" in result.stderr or "Permission denied" in result.stderr or "writable" in result.stderr
+    finally:
+        (tmp_path / closed).chmod(mode)
+
+
 def test_a_credentials_file_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     assert "cannot read the credentials file" in error_line("serve", "--memory", "--credentials", missing)

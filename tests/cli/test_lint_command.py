@@ -144,6 +144,33 @@ def test_what_cannot_be_loaded_is_said_in_a_line(folder: Path, capsys: pytest.Ca
     assert capsys.readouterr().err == "tablewright: there is no file missing.py\n"
 
 
+@pytest.mark.parametrize(
+    ("missing", "command", "told"),
+    [
+        ("fastapi", ("lint", "needy.py"), "needy.py needs the module 'fastapi', of an extra: "),
+        ("rich", ("lint", "plain.py"), "printing tables needs rich: "),
+        ("pydantic_settings", ("up",), "this command needs pydantic_settings: "),
+        ("jwt", ("token", "--user", "ada"), "this command needs jwt: "),
+        ("duckdb", ("engagement", "demo-data", "--out", "x.parquet"), "this command needs duckdb: "),
+    ],
+)
+def test_what_is_not_installed_is_named_with_its_extra(
+    folder: Path, missing: str, command: tuple[str, ...], told: str
+) -> None:
+    (folder / "needy.py").write_text("import fastapi\n")
+    (folder / "plain.py").write_text("from tablewright.model import Table\ntable = Table('t', 'PK')\n")
+    program = (
+        "import sys; sys.modules[sys.argv[1]] = None\nfrom tablewright.cli import main\nsys.exit(main(sys.argv[2:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, missing, *command], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+    extra = "design" if missing == "rich" else "systems"
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(f"tablewright: {told}pip install 'tablewright[{extra}]'")
+
+
 def test_help_does_not_load_the_rules(folder: Path) -> None:
     program = (
         "import sys\nfrom tablewright.cli import main\n"

@@ -60,8 +60,8 @@ def test_hundreds_of_killed_writers_leave_everything_they_were_told_is_done(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On the same folder, so that each recovery starts from what the one before has left."""
-    rounds = int(os.environ.get("TABLEWRIGHT_CRASH_ROUNDS", "200"))
-    seed = int(os.environ.get("TABLEWRIGHT_CRASH_SEED", str(random.randrange(10**6))))
+    rounds = int(os.environ.get("CRASH_ROUNDS", "200"))
+    seed = int(os.environ.get("CRASH_SEED", str(random.randrange(10**6))))
     choices = random.Random(seed)
     ledger = Ledger()
     for life in range(1, rounds + 1):

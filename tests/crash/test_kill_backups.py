@@ -172,7 +172,7 @@ def test_a_killed_process_leaves_whole_backups_and_whole_tables(tmp_path: Path) 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_hundreds_of_killed_processes_leave_whole_backups_and_whole_tables(tmp_path: Path) -> None:
-    rounds = int(os.environ.get("TABLEWRIGHT_CRASH_ROUNDS", "200"))
+    rounds = int(os.environ.get("CRASH_ROUNDS", "200"))
     choices = random.Random()
     ledger = Ledger()
     for life in range(1, rounds + 1):

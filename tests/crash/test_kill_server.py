@@ -79,7 +79,7 @@ def test_a_killed_server_leaves_everything_it_has_answered(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_a_server_that_is_killed_often_leaves_everything_it_has_answered(tmp_path: Path) -> None:
-    run(tmp_path, rounds=int(os.environ.get("TABLEWRIGHT_CRASH_ROUNDS", "200")) // 5)
+    run(tmp_path, rounds=int(os.environ.get("CRASH_ROUNDS", "200")) // 5)
 
 
 def run(folder: Path, rounds: int) -> None:

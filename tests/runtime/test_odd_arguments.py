@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tablewright.cli import main
+from tablewright.runtime.identity.local_issuer import LocalIssuer
+from tablewright.runtime.settings import Secrets
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +94,35 @@ def test_a_data_folder_that_is_a_file_is_named(capsys: pytest.CaptureFixture[str
     assert told == "tablewright: the data folder notes.txt cannot be used: it is a file; choose another with --data"
 
 
-def test_a_group_that_no_system_has_is_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_token_needs_a_key_that_somebody_verifies_with(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    told = _refusal(capsys, "token", "--user", "ada")
+    assert told.startswith(
+        "tablewright: there is no key in data to sign a token with; run `tablewright up` on it first,"
+    )
+    assert list(tmp_path.iterdir()) == []
+    Secrets(tmp_path / "data").get("cursor_secret")  # of production, say, which has no issuer
+    assert "there is no key in data" in _refusal(capsys, "token", "--user", "ada")
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"), [("prot", "did you mean port?"), ("xyzzy", "`tablewright config` prints all of them")]
+)
+def test_a_setting_that_does_not_exist_is_refused_with_the_nearest_name(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, advice: str
+) -> None:
+    (tmp_path / "tablewright.toml").write_text(f"{name} = 9000\n")
+    assert _refusal(capsys, "config") == f"tablewright: there is no setting {name}; {advice}"
+
+
+def test_other_variables_of_ours_are_no_settings(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TABLEWRIGHT_METER", str(tmp_path / "charges"))
+    assert main(["config"]) == 0
+
+
+def test_a_group_that_no_system_has_is_pointed_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    LocalIssuer(Secrets(tmp_path / "data"))
     assert main(["token", "--user", "ada", "--group", "Admins", "--group", "Member"]) == 0
     printed = capsys.readouterr()
     assert printed.out.count(".") == 2

@@ -20,7 +20,7 @@ from tablewright.model import (
     Table,
     Version,
 )
-from tablewright.store import Create, ServiceError, Store
+from tablewright.store import Create, ServiceError, Store, TableNotFound
 
 shelves = Table("shelves", "PK", "SK", indexes=[GlobalIndex("byTitle", "title", "SK")])
 
@@ -36,6 +36,7 @@ class Book(Entity, table=shelves):
     by_id = Get()
     of_shelf = Query()
     titles = Query(project=["title"])
+    titled = Query("byTitle")
 
 
 class Shelf(Collection):
@@ -173,9 +174,15 @@ def test_a_table_that_was_not_made_is_named_with_what_makes_it(store: Store) -> 
         lambda: store.transact(Create(BOOK)),
     ]
     for call in calls:
-        with pytest.raises(ServiceError) as refused:
+        with pytest.raises(TableNotFound) as refused:
             call()
         assert refused.value.code == "ResourceNotFoundException"
-        assert refused.value.__notes__ == [
-            "shelves, or an index of it, does not exist; store.ensure_tables(...) creates it"
-        ]
+        assert refused.value.tables == ("shelves",)
+        assert str(refused.value).endswith("the table shelves does not exist; store.ensure_tables(...) creates it")
+
+
+def test_an_index_that_was_not_made_is_named_with_what_makes_it(store: Store) -> None:
+    store.ensure_tables(Table("shelves", "PK", "SK"))
+    with pytest.raises(ServiceError) as refused:
+        store.query(Book.titled(title="T"))
+    assert str(refused.value).endswith("byTitle (table shelves); store.ensure_tables(...) adds it")

@@ -76,6 +76,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"tablewright: {error}", file=sys.stderr)
         return error.status
+    except ModuleNotFoundError as error:
+        print(f"tablewright: {_missing(error)}", file=sys.stderr)
+        return UsageError.status
+    except PermissionError as error:
+        # Wherever a command comes upon it: a folder on the way, a file in it.
+        print(f"tablewright: this user may not use {error.filename}: {error.strerror}", file=sys.stderr)
+        return UsageError.status
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -83,6 +90,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     return status
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    """What to install for a command that a plain installation does not have everything for."""
+    from tablewright.design.extras import extra_of
+
+    extra = extra_of(error.name)
+    if extra is None:
+        raise error
+    return f"this command needs {error.name}: pip install 'tablewright[{extra}]'"
 
 
 def build_parser() -> OneLineParser:

@@ -137,10 +137,7 @@ def _demo_data(options: argparse.Namespace) -> int:
         raise UsageError(f"--out must be a .csv or .parquet file, not {path.name}")
     if not 1 <= options.customers <= 100_000_000:
         raise UsageError("--customers must be from 1 to 100000000")
-    try:
-        from tablewright.systems.engagement.sources import demo_customers
-    except ModuleNotFoundError as error:
-        raise UsageError(f"this needs {error.name}: pip install 'tablewright[systems]'") from None
+    from tablewright.systems.engagement.sources import demo_customers
 
     with StepProgress() as steps:
         steps.begin(f"writing {path}")

@@ -58,13 +58,11 @@ def _add_storage(parser: argparse.ArgumentParser) -> None:
 
 def read_settings(**given: Any) -> Settings:
     """The settings, overridden by the options of the command line."""
-    try:
-        from pydantic import ValidationError
+    from pydantic import ValidationError
 
-        from tablewright.runtime import Settings, SettingsError
-        from tablewright.runtime.settings import CONFIG, PREFIX
-    except ModuleNotFoundError as error:
-        raise UsageError(f"the systems need {error.name}: pip install 'tablewright[systems]'") from None
+    from tablewright.runtime import Settings, SettingsError
+    from tablewright.runtime.settings import CONFIG, PREFIX
+
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
@@ -152,12 +150,11 @@ def _token(options: argparse.Namespace) -> int:
     from tablewright.runtime import SettingsError
     from tablewright.runtime.identity.local_issuer import LocalIssuer
     from tablewright.runtime.identity.tokens import is_user_id
-    from tablewright.runtime.settings import Secrets
 
     if not is_user_id(options.user):
         raise UsageError("--user must be text of at most 255 bytes")
     try:
-        issuer = LocalIssuer(Secrets(settings.data))
+        issuer = LocalIssuer.of_folder(settings.data)
     except SettingsError as error:
         raise UsageError(str(error)) from None
     except OSError as error:

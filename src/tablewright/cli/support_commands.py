@@ -190,15 +190,16 @@ def _asked(settings: Settings, options: argparse.Namespace, job: str, steps: Ste
 def _own_token(settings: Settings) -> str:
     from datetime import timedelta
 
-    from tablewright.runtime import ADMINS
+    from tablewright.runtime import ADMINS, SettingsError
     from tablewright.runtime.identity.local_issuer import LocalIssuer
-    from tablewright.runtime.settings import Secrets
 
     if settings.mode == "production" or settings.issuer is not None:
         raise UsageError("--url needs a token of an Admin: add --token")
-    if not settings.data.exists():
-        raise UsageError(f"there is no data folder {settings.data} with a key to sign a token; choose it with --data")
-    return LocalIssuer(Secrets(settings.data)).token("tablewright", groups=[ADMINS], lifetime=timedelta(hours=1))
+    try:
+        issuer = LocalIssuer.of_folder(settings.data)
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+    return issuer.token("tablewright", groups=[ADMINS], lifetime=timedelta(hours=1))
 
 
 def _call(method: str, url: str, token: str) -> dict[str, Any]:

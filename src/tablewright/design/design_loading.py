@@ -26,6 +26,7 @@ from typing import TypeVar
 import pydantic
 
 from tablewright import model as language
+from tablewright.design.extras import extra_of
 from tablewright.model import Collection, Design, Entity, ModelError, Table
 
 __all__ = ["DesignError", "RefusedError", "load", "place_in"]
@@ -96,7 +97,11 @@ def _imported(path: str) -> ModuleType:
                 f"there is no module {error.name!r}; give one that can be imported from here, such as shop.model, "
                 "or a file, such as ./model.py"
             ) from None
-        raise DesignError(f"{path} needs the module {error.name!r}, which is not installed here") from error
+        extra = extra_of(error.name)
+        remedy = "which is not installed here" if extra is None else f"of an extra: pip install 'tablewright[{extra}]'"
+        raise DesignError(f"{path} needs the module {error.name!r}, {remedy}") from error
+    except PermissionError as error:
+        raise DesignError(f"this user may not read {error.filename or path}") from error
     except SystemExit as error:
         raise DesignError(
             f'{path} exits when it is imported{_at(error)}; move the code that runs under if __name__ == "__main__":'

@@ -7,6 +7,7 @@ change, and the log is not looked at. Otherwise both are copied, and the copy is
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sqlite3
@@ -68,6 +69,9 @@ def _unused(files: Files) -> Iterator[None]:
 def _readable(files: Files, *, with_log: bool) -> Iterator[sqlite3.Connection]:
     """A connection that reads the folder, or a copy of it, and is closed afterwards."""
     with ExitStack() as held:
+        if not os.access(files.database, os.R_OK):
+            # SQLite would find it damaged.
+            raise StorageError(f"this user may not read {files.database}")
         database, immutable = files.database, True
         if with_log:
             copy = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="tablewright-verify-")))

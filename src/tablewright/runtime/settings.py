@@ -10,16 +10,17 @@ data folder, in a file that only its owner can read.
 
 from __future__ import annotations
 
+import difflib
 import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -29,6 +30,7 @@ from pydantic_settings import (
 )
 
 from tablewright.design import table_name
+from tablewright.engine import METER_VARIABLE
 from tablewright.model import Table
 
 # What other packages use.
@@ -41,6 +43,8 @@ __all__ = [
 PREFIX = "TABLEWRIGHT_"
 CONFIG = "tablewright.toml"
 _SECRETS = "secrets.json"
+# Variables that are no settings: what file to read, and where the engine's meter writes to.
+_OTHER_VARIABLES = (f"{PREFIX}CONFIG", METER_VARIABLE)
 
 
 class SettingsError(Exception):
@@ -122,6 +126,15 @@ class Settings(BaseSettings):
     def _split(cls, value: Any) -> Any:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _know(cls, given: Any) -> Any:
+        """Refuse names that no setting has: a setting with a typing error would have no effect."""
+        known = [f"{PREFIX}{name.upper()}" for name in cls.model_fields]
+        _check_names((name for name in os.environ if name.upper().startswith(PREFIX)), (*known, *_OTHER_VARIABLES))
+        _check_names(given, cls.model_fields)
+        return given
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -146,6 +159,16 @@ class Settings(BaseSettings):
         return self.endpoint is None and self.region is None
 
 
+def _check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    # The environment is read without regard to case.
+    by_case = {name.casefold(): name for name in known}
+    for name in given:
+        if name.casefold() not in by_case:
+            near = difflib.get_close_matches(name.casefold(), by_case, 1)
+            advice = f"did you mean {by_case[near[0]]}?" if near else "`tablewright config` prints all of them"
+            raise SettingsError(f"there is no setting {name}; {advice}")
+
+
 class Secrets:
     """Generated secrets, kept in a file that only its owner can read.
 
@@ -156,6 +179,9 @@ class Secrets:
         """Without a folder, secrets last as long as the process."""
         self._path = None if folder is None else folder / _SECRETS
         self._known: dict[str, str] = {} if self._path is None else _kept(self._path)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
 
     def get(self, name: str, make: Any = lambda: secrets.token_hex(32)) -> str:
         """The secret of a name, generated if there is none yet."""

@@ -22,6 +22,7 @@
     ├── RebuildUnfinished         a rebuild of the consumer was started and not finished
     ├── Unavailable               raised by a handler: something that it needs cannot be reached now
     └── ServiceError              any other error of the service; code, message, details
+        └── TableNotFound         a table of the request does not exist; tables
 
 Errors name the entity, the field and the reason; none of them shows an expression or a key.
 """
@@ -178,3 +179,14 @@ class ServiceError(StoreError):
         self.message = message
         # Such as Item and CancellationReasons.
         self.details = details or {}
+
+
+class TableNotFound(ServiceError):
+    """A table does not exist; of several ``tables`` in one request, DynamoDB does not say which."""
+
+    def __init__(self, tables: Sequence[str]) -> None:
+        super().__init__(
+            "ResourceNotFoundException",
+            f"the table {' or '.join(tables)} does not exist; store.ensure_tables(...) creates it",
+        )
+        self.tables = tuple(tables)

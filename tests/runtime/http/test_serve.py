@@ -14,8 +14,9 @@ import pytest
 
 from tablewright.engine import Engine
 from tablewright.runtime.http.serve import wants_demo
+from tablewright.runtime.identity.local_issuer import LocalIssuer
 from tablewright.runtime.internal_tables import events_table
-from tablewright.runtime.settings import Settings
+from tablewright.runtime.settings import Secrets, Settings
 from tablewright.runtime.system import Runtime
 from tablewright.systems import NAMES, load
 from tablewright.wire import serve_in_thread
@@ -166,6 +167,9 @@ def test_the_printed_settings_can_be_used_as_a_file(tmp_path: Path) -> None:
         ("TABLEWRIGHT_PORT", "many", "TABLEWRIGHT_PORT (or port in tablewright.toml): "),
         ("TABLEWRIGHT_SMTP_URL", "http://mail", "TABLEWRIGHT_SMTP_URL: give the mail server as smtp://host:port"),
         ("TABLEWRIGHT_ISSUER", "https://pool", "set TABLEWRIGHT_AUDIENCE"),
+        ("TABLEWRIGHT_PROT", "9000", "there is no setting TABLEWRIGHT_PROT; did you mean TABLEWRIGHT_PORT?"),
+        ("tablewright_hosts", "::1", "there is no setting tablewright_hosts; did you mean TABLEWRIGHT_HOST?"),
+        ("TABLEWRIGHT_X", "1", "there is no setting TABLEWRIGHT_X; `tablewright config` prints all of them"),
     ],
 )
 def test_a_setting_that_cannot_be_is_named(tmp_path: Path, name: str, value: str, told: str) -> None:
@@ -175,6 +179,6 @@ def test_a_setting_that_cannot_be_is_named(tmp_path: Path, name: str, value: str
 
 
 def test_the_key_of_the_issuer_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
-    first = run("token", "--user", "a", cwd=tmp_path)
-    assert first.returncode == 0
+    LocalIssuer(Secrets(tmp_path / "data"))
+    assert run("token", "--user", "a", cwd=tmp_path).returncode == 0
     assert (tmp_path / "data" / "secrets.json").stat().st_mode & 0o777 == 0o600

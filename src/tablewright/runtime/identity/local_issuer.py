@@ -9,6 +9,8 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from pathlib import Path
+from typing import Self
 from uuid import uuid4
 
 import jwt
@@ -26,6 +28,7 @@ __all__ = [
 ISSUER = "urn:tablewright:local"
 AUDIENCE = "tablewright"
 LIFETIME = timedelta(hours=12)
+_KEY = "issuer_key"
 _KEY_ID = "local"
 _KEY_BITS = 2048
 
@@ -35,7 +38,7 @@ class LocalIssuer:
 
     def __init__(self, secrets: Secrets, clock: Callable[[], float] = time.time) -> None:
         # Loaded once: a key is checked when it is loaded, which takes longer than many signatures.
-        text = secrets.get("issuer_key", _new_key)
+        text = secrets.get(_KEY, _new_key)
         try:
             key = serialization.load_pem_private_key(text.encode(), password=None)
         except ValueError:
@@ -43,6 +46,17 @@ class LocalIssuer:
         assert isinstance(key, rsa.RSAPrivateKey)
         self._key = key
         self._clock = clock
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> Self:
+        """The issuer of a data folder that has been in use; a key made now would open nothing."""
+        secrets = Secrets(folder)
+        if _KEY not in secrets:
+            raise SettingsError(
+                f"there is no key in {folder} to sign a token with; run `tablewright up` on it first, or choose the "
+                "folder that it runs on with --data"
+            )
+        return cls(secrets)
 
     def token(
         self, user_id: str, *, groups: Sequence[str] = (), email: str | None = None, lifetime: timedelta = LIFETIME

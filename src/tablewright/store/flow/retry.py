@@ -7,7 +7,7 @@ ceiling that doubles, so that clients that failed together do not retry together
 from __future__ import annotations
 
 from tablewright.store.context import Context
-from tablewright.store.errors import ServiceError
+from tablewright.store.errors import ServiceError, TableNotFound
 from tablewright.store.flow.driver import Flow, Request, Response, Sleep
 
 MAX_REQUEST_ATTEMPTS = 8
@@ -71,9 +71,6 @@ _METERED = frozenset(
 )
 
 
-_REMEDY = "store.ensure_tables(...) creates it"
-
-
 def retrying(context: Context, request: Request, attempts: int = MAX_REQUEST_ATTEMPTS) -> Flow[Response]:
     """Send a request, and retry it while it fails for a temporary reason; reports consumed capacity to the hook."""
     hook = context.on_capacity
@@ -87,8 +84,7 @@ def retrying(context: Context, request: Request, attempts: int = MAX_REQUEST_ATT
         except ServiceError as error:
             attempt += 1
             if attempt >= attempts or not is_transient(error):
-                if error.code == "ResourceNotFoundException" and request.operation in _METERED:
-                    error.add_note(f"{_tables(request)}, or an index of it, does not exist; {_REMEDY}")
+                _check_tables(error, request)
                 raise
         else:
             if hook is not None and "ConsumedCapacity" in response:
@@ -97,14 +93,27 @@ def retrying(context: Context, request: Request, attempts: int = MAX_REQUEST_ATT
         yield backoff(context, attempt)
 
 
-def _tables(request: Request) -> str:
+def _check_tables(error: ServiceError, request: Request) -> None:
+    """Raise an error that says what to call, if there is no table or index for a request yet."""
+    if request.operation not in _METERED:
+        return
+    if error.code == "ResourceNotFoundException":
+        raise TableNotFound(_tables(request)) from None
+    if error.code == "ValidationException" and "does not have the specified index" in error.message:
+        table = request.body["TableName"]
+        raise ServiceError(
+            error.code, f"{error.message} (table {table}); store.ensure_tables(...) adds it", error.details
+        ) from None
+
+
+def _tables(request: Request) -> list[str]:
     """The tables of a request."""
     body = request.body
     if "TransactItems" in body:
         names = [part["TableName"] for item in body["TransactItems"] for part in item.values()]
     else:
         names = [body["TableName"]] if "TableName" in body else list(body.get("RequestItems", ()))
-    return " or ".join(dict.fromkeys(names))
+    return list(dict.fromkeys(names))
 
 
 def backoff(context: Context, attempt: int) -> Sleep:

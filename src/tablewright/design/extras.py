@@ -1,0 +1,30 @@
+"""Which extra of Tablewright brings a module along, by the metadata of the installation.
+
+extra_of("fastapi")     "systems": pip install 'tablewright[systems]'
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, requires
+
+__all__ = ["extra_of"]
+
+# Where the module is not called as the distribution is.
+_MODULES = {"pyjwt": "jwt"}
+_FOR_DEVELOPERS = frozenset({"dev", "site"})
+_OF_AN_EXTRA = re.compile(r"(?P<distribution>[\w.-]+).*\bextra == ['\"](?P<extra>\w+)['\"]")
+
+
+def extra_of(module: str | None) -> str | None:
+    """The first extra that installs a module; None if none does."""
+    try:
+        declared = requires("tablewright") or []
+    except PackageNotFoundError:  # a source tree on the path
+        return None
+    wanted = (module or "").partition(".")[0]
+    for found in filter(None, map(_OF_AN_EXTRA.match, declared)):
+        name = found["distribution"].lower()
+        if _MODULES.get(name, name.replace("-", "_")) == wanted and found["extra"] not in _FOR_DEVELOPERS:
+            return found["extra"]
+    return None
