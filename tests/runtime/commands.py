@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tablewright.runtime.identity.local_issuer import LocalIssuer
+from tablewright.runtime.settings import Secrets
+
 ADDRESS = re.compile(r"is up at (http://\S+)")
 
 
@@ -41,3 +44,8 @@ def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedP
     return subprocess.run(
         command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
     )
+
+
+def issued(folder: Path, user: str, *groups: str) -> str:
+    """A token for the systems of a folder, also before they are up for the first time."""
+    return LocalIssuer(Secrets(folder / "data")).token(user, groups=groups)

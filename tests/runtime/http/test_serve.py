@@ -20,7 +20,7 @@ from tablewright.runtime.settings import Secrets, Settings
 from tablewright.runtime.system import Runtime
 from tablewright.systems import NAMES, load
 from tablewright.wire import serve_in_thread
-from tests.runtime.commands import run, up
+from tests.runtime.commands import issued, run, up
 
 
 def tickets(url: str, token: str) -> list[str]:
@@ -32,7 +32,7 @@ def tickets(url: str, token: str) -> list[str]:
 
 @pytest.mark.requirement("X1")
 def test_it_comes_up_with_demo_data_and_finds_it_again(tmp_path: Path) -> None:
-    token = run("token", "--user", "sam", "--group", "Members", cwd=tmp_path).stdout.strip()
+    token = issued(tmp_path, "sam", "Members")
     with up("--demo", cwd=tmp_path) as (process, url):
         assert httpx.get(f"{url}/readyz").json()["status"] == "ready"
         assert [each["name"] for each in httpx.get(f"{url}/systems.json").json()] == list(NAMES)
@@ -54,7 +54,7 @@ def test_it_comes_up_with_demo_data_and_finds_it_again(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("X1")
 def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> None:
-    token = run("token", "--user", "sam", "--group", "Members", cwd=tmp_path).stdout.strip()
+    token = issued(tmp_path, "sam", "Members")
     with up("--system", "servicedesk", cwd=tmp_path) as (process, url):
         assert tickets(url, token) == []
         process.send_signal(signal.SIGTERM)
@@ -68,7 +68,7 @@ def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> Non
 
 @pytest.mark.requirement("X2")
 def test_demo_data_goes_into_an_endpoint_that_is_new_whatever_the_data_folder_has_seen(tmp_path: Path) -> None:
-    token = run("token", "--user", "sam", "--group", "Members", cwd=tmp_path).stdout.strip()
+    token = issued(tmp_path, "sam", "Members")
     with up("--demo", "--system", "servicedesk", cwd=tmp_path) as (_, url):
         assert len(tickets(url, token)) == 2
     with Engine.open() as engine, serve_in_thread(engine) as endpoint:
@@ -91,7 +91,7 @@ def test_demo_data_is_wanted_still_when_the_first_start_was_cut_short_before_the
 
 @pytest.mark.requirement("X2")
 def test_the_same_systems_run_on_an_endpoint_by_configuration_alone(tmp_path: Path) -> None:
-    token = run("token", "--user", "sam", "--group", "Members", cwd=tmp_path).stdout.strip()
+    token = issued(tmp_path, "sam", "Members")
     with Engine.open() as engine, serve_in_thread(engine) as endpoint:
         with up("--demo", "--endpoint", endpoint, cwd=tmp_path) as (process, url):
             first = tickets(url, token)
@@ -108,7 +108,7 @@ def test_the_same_systems_run_on_an_endpoint_by_configuration_alone(tmp_path: Pa
 
 @pytest.mark.requirement("X2")
 def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
-    refused = run("up", "--endpoint", "http://127.0.0.1:9", cwd=tmp_path)
+    refused = run("up", "--port", "0", "--endpoint", "http://127.0.0.1:9", cwd=tmp_path)
     assert refused.returncode == 2
     assert "http://127.0.0.1:9" in refused.stderr
 
@@ -134,7 +134,7 @@ def test_tokens_are_shown_to_this_machine_in_development_and_to_nobody_else(tmp_
 
 
 def test_production_needs_an_issuer_and_mints_no_tokens(tmp_path: Path) -> None:
-    refused = run("up", cwd=tmp_path, TABLEWRIGHT_MODE="production")
+    refused = run("up", "--port", "0", cwd=tmp_path, TABLEWRIGHT_MODE="production")
     assert refused.returncode == 2
     assert "production needs an issuer of tokens: set TABLEWRIGHT_ISSUER" in refused.stderr
     assert "development mode only" in run("token", "--user", "x", cwd=tmp_path, TABLEWRIGHT_MODE="production").stderr
@@ -173,7 +173,7 @@ def test_the_printed_settings_can_be_used_as_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_setting_that_cannot_be_is_named(tmp_path: Path, name: str, value: str, told: str) -> None:
-    refused = run("up", cwd=tmp_path, **{name: value})
+    refused = run("up", *(() if name == "TABLEWRIGHT_PORT" else ("--port", "0")), cwd=tmp_path, **{name: value})
     assert refused.returncode == 2
     assert told in refused.stderr
 

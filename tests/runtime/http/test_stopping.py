@@ -21,12 +21,12 @@ from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounde
 from tablewright.runtime.http.serve import Server
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Background, Runtime, System
-from tests.runtime.commands import run, up
+from tests.runtime.commands import issued, up
 from tests.systems.harness import wait_for
 
 
 def test_those_who_watch_the_metrics_are_let_go_at_once(tmp_path: Path) -> None:
-    token = run("token", "--user", "op_9", "--group", "Operators", cwd=tmp_path).stdout.strip()
+    token = issued(tmp_path, "op_9", "Operators")
     with up("--system", "support", cwd=tmp_path) as (process, url):
         with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
             watching = [client.stream("GET", f"{url}/support/metrics/live") for _ in range(3)]
@@ -101,7 +101,7 @@ def test_a_request_that_is_not_answered_in_time_is_told_to_come_again(caplog: py
 
 
 def test_whoever_is_told_twice_leaves_at_once_and_without_a_word_of_failure(tmp_path: Path) -> None:
-    token = run("token", "--user", "ivr", "--group", "Services", cwd=tmp_path).stdout.strip()
+    token = issued(tmp_path, "ivr", "Services")
     with up("--system", "servicedesk", cwd=tmp_path) as (process, url):
         parts = urlsplit(url)
         with socket.create_connection((parts.hostname, parts.port or 0), timeout=30) as waiting:

@@ -12,7 +12,7 @@ import pytest
 from tablewright.store import Store
 from tablewright.systems.engagement.model import Candidate, ChannelEntry
 from tablewright.systems.engagement.sources.demo_customers import write_customers
-from tests.runtime.commands import run, up
+from tests.runtime.commands import issued, up
 from tests.systems.engagement.workshop import program
 from tests.systems.harness import wait_for
 
@@ -24,7 +24,7 @@ PATH = "/engagement/programs/coffee/marketplaces/EU"
 @pytest.mark.requirement("CE8", "X1")
 def test_a_killed_server_resumes_its_run_after_the_next_start(tmp_path: Path) -> None:
     write_customers(tmp_path / "data" / "sources" / "customers.csv", CUSTOMERS)
-    token = run("token", "--user", "root", "--group", "Admins", cwd=tmp_path).stdout.strip()
+    token = issued(tmp_path, "root", "Admins")
     headers = {"Authorization": f"Bearer {token}"}
 
     def read(url: str) -> Any:
