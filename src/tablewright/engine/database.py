@@ -93,6 +93,8 @@ class RowCopy:
     source: str
     rows: str
     position: int = 0
+    # Whether the source was discarded, or emptied, since.
+    is_cut: bool = False
 
 
 class Schedule(Protocol):
@@ -127,13 +129,20 @@ class Database:
     # -- tables -------------------------------------------------------------------------------------------------
 
     def load_tables(self) -> None:
-        """Read the tables from storage: at the start, and after a rollback that may have undone a change to one."""
+        """Read the tables from storage."""
         rows = self.storage.execute("SELECT number, name, definition, checksum FROM tables").fetchall()
         self.tables = {}
         for number, name, definition, checksum in rows:
             check_record(f"the definition of table {name} ({number})", checksum, number, name, definition)
             table = Table(number=number, **orjson.loads(definition))
             self.tables[table.name] = table
+
+    def after_rollback(self) -> None:
+        """Read again what a rollback may have undone; copies whose SQL table it undid are none any more."""
+        self.load_tables()
+        there = {name for (name,) in self.storage.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        for name in self.unfinished_copies.keys() - there:
+            del self.unfinished_copies[name]
 
     def save_table(self, table: Table) -> None:
         """Store a table's definition, and use it from now on."""
@@ -165,6 +174,16 @@ class Database:
         if table is None or table.is_being_restored:
             raise ResourceNotFoundException("Requested resource not found")
         return table
+
+    def table_again(self, table: Table) -> Table:
+        """The table as it is now, for an operation that found it in an earlier slice.
+
+        It is refused if it was deleted, whether or not there is another of its name.
+        """
+        found = self.tables.get(table.name)
+        if found is None or found.number != table.number:
+            raise ResourceNotFoundException("Requested resource not found")
+        return found
 
     def check_arn(self, arn: str) -> None:
         """Refuse an ARN of another partition, region or account."""

@@ -20,17 +20,26 @@ PREFIX = "discarded_"
 _SMALL = 1000
 _ROWS_AT_ONCE = 500
 _STEP_SECONDS = 0.003
+# How often to look whether a copy that is being made has been given up.
+LOOK_SECONDS = 10.0
 
 
 def discard(db: Database, *names: str) -> None:
     """Drop SQL tables, now where they are small, else in the background."""
     execute = db.storage.write()
     for name in names:
+        cut_copies(db, name)
         if execute(f"SELECT 1 FROM {name} LIMIT 1 OFFSET {_SMALL}").fetchone() is None:
             execute(f"DROP TABLE {name}")
         else:
             execute(f"ALTER TABLE {name} RENAME TO {new_name(db)}")
     db.on_schedule()
+
+
+def cut_copies(db: Database, source: str) -> None:
+    """Tell those who copy from an SQL table that it is not the one any more that they began with."""
+    for copy in db.unfinished_copies.values():
+        copy.is_cut |= copy.source == source
 
 
 def new_name(db: Database) -> str:
@@ -46,8 +55,9 @@ def are_there(db: Database) -> bool:
 def step(db: Database) -> float | None:
     """A step of the background work: delete some rows of a discarded table, and drop it once it is empty."""
     names = [name for name in _names(db) if name not in db.unfinished_copies]
+    later = LOOK_SECONDS if db.unfinished_copies else None
     if not names:
-        return None
+        return later
     execute, name = db.storage.write(), names[0]
     until = time.perf_counter() + _STEP_SECONDS
     columns = _key_columns(db, name)
@@ -57,7 +67,7 @@ def step(db: Database) -> float | None:
         ).rowcount
         if deleted < _ROWS_AT_ONCE:
             execute(f"DROP TABLE {name}")
-            return 0.0 if len(names) > 1 else None
+            return 0.0 if len(names) > 1 else later
     return 0.0
 
 

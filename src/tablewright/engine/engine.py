@@ -77,7 +77,7 @@ class Engine:
         self._storage = Storage(folder, accept_loss=accept_loss)
         try:
             self._database = Database(self._storage, clock, entropy, region, account)
-            self._storage.on_rollback = self._database.load_tables
+            self._storage.on_rollback = self._database.after_rollback
             if folder is not None:
                 _check_definitions(self._database)
             self._background = BackgroundWork(self._database)
@@ -149,7 +149,7 @@ class Engine:
         try:
             outcome = self.begin(operation, check_request(operation, request), pattern=pattern)
             while isinstance(outcome, Unfinished):
-                await self._other_tasks()
+                await self._other_tasks(outcome)
                 outcome = outcome.resume()
         except DynamoError as error:
             if error.commit is not None:
@@ -161,13 +161,14 @@ class Engine:
         response: dict[str, Any] = orjson.loads(body)
         return response
 
-    async def _other_tasks(self) -> None:
-        """Let other tasks run between slices; a task that is cancelled meanwhile leaves no commit open."""
+    async def _other_tasks(self, unfinished: Unfinished) -> None:
+        """Let other tasks run between slices; a task that is cancelled meanwhile leaves no commit and no copy open."""
         import asyncio
 
         try:
             await asyncio.sleep(0)
         except BaseException:
+            unfinished.close()
             self._storage.flush()
             raise
 

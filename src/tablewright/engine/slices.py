@@ -11,7 +11,9 @@ where others may read and write; what it returns is the response:
             until = slice_end()
 
 Each slice is a turn of the storage by itself. A handler keeps no cursor open over a ``yield``, since others may change
-what it reads, and it yields before its first write or where what it has written so far may stay.
+what it reads, and it yields before its first write or where what it has written so far may stay. Others may also change
+or delete the tables and indexes that it has found: after a ``yield`` it finds them again (``Database.table_again``,
+``Source.check_there``, ``find_same_source``) before it uses them.
 """
 
 from __future__ import annotations
@@ -99,6 +101,7 @@ class Unfinished:
         try:
             with self._storage.lock, turn:
                 if self._commit is not None and self._commit.error is not None:
+                    self.close()
                     raise InternalServerError(self._commit.error.message)
                 response = self.advance()
         except DynamoError as error:

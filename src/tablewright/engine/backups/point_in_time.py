@@ -21,10 +21,10 @@ from math import ceil, floor
 from time import thread_time
 from typing import Any, NamedTuple
 
-from tablewright.dynamo import ContinuousBackupsUnavailableException
+from tablewright.dynamo import ContinuousBackupsUnavailableException, PointInTimeRecoveryUnavailableException
 from tablewright.engine.backups.row_copies import ROWS_AT_ONCE, new_copy, next_rowid
 from tablewright.engine.database import Database, Row, checked_row
-from tablewright.engine.discarded_tables import discard
+from tablewright.engine.discarded_tables import cut_copies, discard
 from tablewright.engine.slices import Sliced, slice_end
 from tablewright.engine.storage import sql_schema
 from tablewright.engine.storage.checksums import NOT_COMPARABLE, DamagedRecord, damaged, history_checksum
@@ -118,12 +118,13 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
 
     What was changed since then is collected first, and then along with the rows: a row that was not changed is copied,
     and of one that was, what its first change replaced. Every item gets the rowid that it had, so that no two can get
-    the same one. ``check_source`` raises when table, time or history are not there any more.
+    the same one. ``check_source`` raises when table, time or history are not there any more; a history that was
+    discarded or emptied is not the one that the table has now.
     """
     collected = _last_until(db, table, time)
     position = 0
     until = slice_end()
-    with new_copy(db, "", sql_schema.changes_table) as changed:
+    with new_copy(db, table.history, sql_schema.changes_table) as changed:
         while True:
             execute = db.storage.write()
             collected = _collect_changes(db, table, changed.rows, collected, until)
@@ -140,6 +141,8 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
             if thread_time() > until:
                 yield
                 check_source()
+                if changed.is_cut:
+                    raise unavailable(table)
                 until = slice_end()
         key = b""
         while some := execute(
@@ -157,8 +160,19 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
             if thread_time() > until:
                 yield
                 check_source()
+                if changed.is_cut:
+                    raise unavailable(table)
                 until = slice_end()
     discard(db, changed.rows)
+
+
+def check_recovery(table: Table) -> None:
+    if table.recovery_days is None:
+        raise unavailable(table)
+
+
+def unavailable(table: Table) -> PointInTimeRecoveryUnavailableException:
+    return PointInTimeRecoveryUnavailableException(f"Point in time recovery is not enabled for table '{table.name}'")
 
 
 def _last_until(db: Database, table: Table, time: float | None) -> int:
@@ -239,6 +253,9 @@ def _trim(db: Database, table: Table) -> bool:
     for _ in history(db, table, last, last):
         pass  # its time is as it was written
     db.storage.write()(f"DELETE FROM {table.history} WHERE sequence <= ?", (last,))
+    if _last_until(db, table, None) == 0:
+        # Numbers start over: a restore could not tell new changes from those that it has read.
+        cut_copies(db, table.history)
     # From that change on everything is known, and nothing before it.
     db.save_table(replace(table, recovery_begins=at))
     return len(old) == _TRIMMED_AT_ONCE

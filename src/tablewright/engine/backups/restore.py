@@ -21,7 +21,6 @@ from typing import Any
 
 from tablewright.dynamo import (
     InvalidRestoreTimeException,
-    PointInTimeRecoveryUnavailableException,
     TableAlreadyExistsException,
     TableInUseException,
 )
@@ -79,15 +78,8 @@ def restore_table_to_point_in_time(db: Database, request: dict[str, Any]) -> Ste
 def _check_history(db: Database, source: Table, request: Mapping[str, Any]) -> None:
     """Refuse to go on when the table, its history or the part of it that matters was deleted meanwhile."""
     found = find_same_source(db, source)
-    _check_recovery(found)
+    point_in_time.check_recovery(found)
     _time(db, found, request)
-
-
-def _check_recovery(source: Table) -> None:
-    if source.recovery_days is None:
-        raise PointInTimeRecoveryUnavailableException(
-            f"Point in time recovery is not enabled for table '{source.name}'"
-        )
 
 
 def _finished(
@@ -133,7 +125,7 @@ def _source(db: Database, request: Mapping[str, Any]) -> Table:
     if request.get("UseLatestRestorableTime", False) == ("RestoreDateTime" in request):
         raise invalid("Exactly one of RestoreDateTime and UseLatestRestorableTime must be specified")
     source = find_backup_source(db, named[0])
-    _check_recovery(source)
+    point_in_time.check_recovery(source)
     return source
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from time import thread_time
 
 from tablewright.engine.database import Database, RowCopy
-from tablewright.engine.discarded_tables import new_name
+from tablewright.engine.discarded_tables import LOOK_SECONDS, new_name
 from tablewright.engine.slices import Sliced, slice_end
 
 ROWS_AT_ONCE = 200
@@ -33,11 +33,15 @@ def new_copy(db: Database, source: str, create: Callable[[str], str]) -> Iterato
     db.storage.write()(create(name))
     copy = RowCopy(source, name)
     db.unfinished_copies[name] = copy
+    # Whatever becomes of it, the background work finds what is left.
+    db.on_schedule(LOOK_SECONDS)
     try:
         yield copy
     finally:
-        # Only in memory: this may run at any time, when a handler that was left unfinished is thrown away.
-        db.unfinished_copies.pop(name, None)
+        # Only in memory: this may run at any time, when a handler that was left unfinished is thrown away. After a
+        # rollback another copy may have the name by now.
+        if db.unfinished_copies.get(name) is copy:
+            del db.unfinished_copies[name]
 
 
 def copy_rows(db: Database, copy: RowCopy, check_source: Callable[[], object]) -> Sliced[int]:

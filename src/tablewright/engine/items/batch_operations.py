@@ -66,6 +66,8 @@ def batch_get_item(db: Database, request: dict[str, Any]) -> Steps:
         for position, key in enumerate(given):
             if read > SLICE_BYTES:
                 yield
+                for _, found, *_ in located:
+                    db.table_again(found)
                 read = 0
             row = db.fetch(table, table.row_key(key))
             size += 0 if row is None else row.size
@@ -102,12 +104,14 @@ def batch_write_item(db: Database, request: dict[str, Any]) -> Steps:
     located = [(table := db.table(name), _located(table, writes)) for name, writes in plans]
     meter = Meter.for_request(request)
     written = 0
-    for table, writes in located:
+    for number, (_, writes) in enumerate(located):
         for row_key, write in writes.items():
             if written > SLICE_BYTES:
                 # What has been written may stay: a batch is not a transaction.
                 yield
+                located[number:] = [_located_again(db, *rest) for rest in located[number:]]
                 written = 0
+            table = located[number][0]
             written += write.size
             item, size = (write.item, write.size) if write.is_put else (None, 0)
             if item is not None and meter is None and not table.needs_old_image:
@@ -168,6 +172,18 @@ def _located(table: Table, writes: list[_BatchWrite]) -> dict[bytes, _BatchWrite
             raise ValidationException(_DUPLICATES)
         located[row_key] = write
     return located
+
+
+def _located_again(
+    db: Database, table: Table, writes: dict[bytes, _BatchWrite]
+) -> tuple[Table, dict[bytes, _BatchWrite]]:
+    """The same after a slice: the table may have another index, a stream, or be gone."""
+    found = db.table_again(table)
+    if found is not table:
+        for write in writes.values():
+            if write.is_put:
+                _check_batch_item(found, write.item)
+    return found, writes
 
 
 def _check_batch_item(table: Table, item: Item) -> None:

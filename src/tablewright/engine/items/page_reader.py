@@ -20,7 +20,7 @@ from zlib import crc32
 
 import orjson
 
-from tablewright.dynamo import AttributeValue, Item, item_size, read_units
+from tablewright.dynamo import AttributeValue, Item, ValidationException, item_size, read_units
 from tablewright.dynamo.expressions import ConditionProgram, ProjectionProgram
 from tablewright.engine.database import Database, checked_row
 from tablewright.engine.items.consumed_capacity import Meter
@@ -54,6 +54,14 @@ class Source:
     def position(self, item: Mapping[str, AttributeValue]) -> bytes:
         row_key = self.table.row_key(item)
         return row_key if self.index is None else self.table.index_key(self.index, dict(item), row_key)
+
+    def check_there(self, db: Database) -> None:
+        """Refuse to go on with a table or index that was deleted between two slices."""
+        table = db.table_again(self.table)
+        if self.index is not None:
+            found = table.indexes.get(self.index.name)
+            if found is None or found.rows != self.index.rows:
+                raise ValidationException(f"The table does not have the specified index: {self.index.name}")
 
 
 @dataclass(slots=True)
@@ -141,6 +149,7 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
             page.last = {name: item[name] for name in source.start_names}
             return page
         yield
+        source.check_there(db)
         if read.forward:
             low = source.position(item) + b"\x00"
         else:

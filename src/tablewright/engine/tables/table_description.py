@@ -249,6 +249,7 @@ def _count(db: Database, rows: str, key: str) -> Sliced[int]:
     """The rows of an SQL table, counted a few thousand at a time."""
     total, position = 0, None
     until = slice_end()
+    _check_there(db, rows)
     while True:
         condition, values = ("", ()) if position is None else (f"WHERE {key} > ?", (position,))
         some, position = db.storage.execute(
@@ -262,8 +263,13 @@ def _count(db: Database, rows: str, key: str) -> Sliced[int]:
         if thread_time() > until:
             yield
             until = slice_end()
-            if not db.storage.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (rows,)).fetchone():
-                raise _Deleted
+            _check_there(db, rows)
+
+
+def _check_there(db: Database, rows: str) -> None:
+    """An SQL table may have been deleted in an earlier slice."""
+    if not db.storage.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (rows,)).fetchone():
+        raise _Deleted
 
 
 def _table_figures(db: Database, table: Table) -> Sliced[tuple[int, int]]:
