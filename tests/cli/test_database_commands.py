@@ -287,9 +287,16 @@ def test_regions_have_tables_of_their_own_if_asked_for(tmp_path: Path) -> None:
         " folder\n"
     )
     assert error_line("serve", "--data", "many", "--port", "0", cwd=tmp_path) == (
-        "tablewright: many has tables by region (eu-west-1, us-east-1); serve it with --by-region, or choose another"
-        " folder\n"
+        "tablewright: many has tables by region (eu-west-1, us-east-1); serve it with `tablewright serve --by-region`,"
+        " or choose another folder\n"
     )
+    # The systems would have made a second set of tables there.
+    assert "many has tables by region" in error_line("up", "--data", "many", "--port", "0", cwd=tmp_path)
+    for command in (["verify", "many"], ["scrub", "many"], ["backup", "--data", "many", "--to", "copies"]):
+        assert error_line(*command, cwd=tmp_path) == (
+            "tablewright: there is no Tablewright database in many: it has tables by region; give the folder of one,"
+            " such as many/eu-west-1\n"
+        )
     assert run("verify", str(tmp_path / "many" / "us-east-1")).returncode == 0
 
 
@@ -335,8 +342,8 @@ def test_an_address_that_is_not_ours_is_one_line() -> None:
 def test_a_folder_in_use_is_one_line(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
     with server_process("--data", data) as _:
-        for command in (["serve", "--port", "0", "--data", data], ["verify", data]):
-            assert "is in use" in error_line(*command)
+        assert error_line("serve", "--port", "0", "--data", data).endswith("or choose another folder\n")
+        assert error_line("verify", data).endswith("or check it with `tablewright scrub` meanwhile\n")
 
 
 def test_a_newer_storage_format_is_one_line(tmp_path: Path) -> None:

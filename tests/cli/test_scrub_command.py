@@ -38,6 +38,17 @@ def test_a_folder_in_use_is_scrubbed(data: Path, tmp_path: Path) -> None:
     )
 
 
+def test_a_folder_without_copies_is_not_taken_for_an_intact_one(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, error = run(capsys, "scrub", str(data), "--copies", str(tmp_path / "mistyped"))
+    assert (status, error) == (
+        2,
+        f"tablewright: there is no copy in {tmp_path / 'mistyped'}; "
+        "give the folder that `tablewright backup --to` writes to\n",
+    )
+
+
 @pytest.mark.parametrize("part", ["database", "blob", "missing blob", "copy"])
 def test_damage_is_exit_code_1(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str) -> None:
     copies = tmp_path / "copies"

@@ -39,7 +39,7 @@ from tablewright.cli import (
     service_commands,
     support_commands,
 )
-from tablewright.cli.argument_parser import OneLineParser, UsageError
+from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
 
 __all__ = ["main"]
 
@@ -106,7 +106,7 @@ def build_parser() -> OneLineParser:
     """The parser of all commands."""
     parser = OneLineParser(prog="tablewright", description="Design a DynamoDB application, run it here, ship it.")
     parser.add_argument("--version", action="version", version=f"tablewright {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = Commands(parser)
     for module in _MODULES:
         module.register(commands)
     return parser

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 
-class Commands(Protocol):
-    """What a module adds its commands to; argparse has no public type for it.
+class Commands:
+    """What a module adds its commands to. What the list of commands says of one is also the head of its own help.
 
     A command sets ``command``, a function from the options to an exit code, and ``parser`` as its defaults.
     """
 
-    def add_parser(self, name: str, *, help: str, epilog: str = ...) -> argparse.ArgumentParser: ...
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._parsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=OneLineParser)
+
+    def add_parser(self, name: str, *, help: str, epilog: str | None = None) -> argparse.ArgumentParser:
+        description = f"{help[:1].upper()}{help[1:]}."
+        return self._parsers.add_parser(name, help=help, description=description, epilog=epilog)
 
 
 class UsageError(Exception):

@@ -23,8 +23,8 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 def register(commands: Commands) -> None:
     plan = commands.add_parser(
         "plan",
-        help="capacity and monthly cost of a design",
-        epilog="exit codes: 0 done, 1 a partition key is too hot, 2 wrong usage",
+        help="estimate the capacity and monthly cost of a design",
+        epilog="Exit codes: 0 done, 1 a partition key is too hot, 2 wrong usage.",
     )
     plan.add_argument("design", metavar="PATH", help="module or file of the design, such as shop.model or ./model.py")
     plan.add_argument("--prices", metavar="FILE", help="price list to use (default: the one in the package)")
@@ -53,7 +53,7 @@ def register(commands: Commands) -> None:
     meter = commands.add_parser(
         "meter",
         help="run a program and report the capacity that it consumed of the embedded engine",
-        epilog="everything after -- is the command; meter exits with its exit code",
+        epilog="Everything after -- is the program and its arguments; meter exits with its exit code.",
     )
     meter.add_argument("--prices", metavar="FILE", help="price list to use (default: the one in the package)")
     meter.add_argument("--keys", type=int, default=10, metavar="N", help="number of hottest keys to show (default: 10)")

@@ -44,8 +44,8 @@ def register(commands: Commands) -> None:
         action="append",
         default=[],
         type=_origin,
-        help="let the web pages of ORIGIN use the server, such as http://localhost:3000, * for all pages; repeatable"
-        " (default: no page may)",
+        help="let the web pages of ORIGIN use the server, such as http://localhost:3000, * for all pages; may be"
+        " repeated (default: no page may)",
     )
     serve.add_argument(
         "--metrics",
@@ -60,7 +60,7 @@ def register(commands: Commands) -> None:
     verify = commands.add_parser(
         "verify",
         help="check the integrity of a data folder",
-        epilog="exit codes: 0 intact, 1 damaged, 2 there is no data folder, or it is in use",
+        epilog="Exit codes: 0 intact, 1 damaged, 2 there is no data folder, or it is in use.",
     )
     verify.add_argument("data", metavar="DIR", help="data folder, not in use by a server")
     verify.set_defaults(command=_verify, parser=verify)
@@ -98,7 +98,7 @@ def _serve(options: argparse.Namespace) -> int:
     if options.metrics is not None:
         check_address(options.metrics[0], options.metrics[1], "--metrics")
     if folder is not None:
-        _check_layout(folder, options.by_region)
+        check_layout(folder, by_region=options.by_region)
     open_ = _open_regions if options.by_region else open_engine
     with open_(folder, accept_loss=options.accept_loss) as engine:
         try:
@@ -125,7 +125,7 @@ def _serve(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_layout(folder: Path, by_region: bool) -> None:
+def check_layout(folder: Path, *, by_region: bool) -> None:
     """A folder stays what it was made for: its tables would seem to be gone."""
     from tablewright.engine import holds_database
     from tablewright.wire import region_folders
@@ -134,10 +134,11 @@ def _check_layout(folder: Path, by_region: bool) -> None:
         raise UsageError(
             f"{folder} has one set of tables for all regions; serve it without --by-region, or choose another folder"
         )
-    if not by_region and not holds_database(folder) and region_folders(folder):
-        names = ", ".join(found.name for found in region_folders(folder))
+    if not by_region and not holds_database(folder) and (found := region_folders(folder)):
+        names = ", ".join(each.name for each in found)
         raise UsageError(
-            f"{folder} has tables by region ({names}); serve it with --by-region, or choose another folder"
+            f"{folder} has tables by region ({names}); serve it with `tablewright serve --by-region`,"
+            " or choose another folder"
         )
 
 
@@ -240,7 +241,11 @@ def existing_folder(path: str, advice: str = "") -> Path:
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file, not a folder")
     if not holds_database(folder):
-        raise UsageError(f"there is no Tablewright database in {folder}")
+        from tablewright.wire import region_folders
+
+        found = region_folders(folder)
+        where = f": it has tables by region; give the folder of one, such as {found[0]}" if found else ""
+        raise UsageError(f"there is no Tablewright database in {folder}{where}")
     return folder
 
 

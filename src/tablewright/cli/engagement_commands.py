@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
+from tablewright.cli.argument_parser import Commands, UsageError
 
 if TYPE_CHECKING:
     from tablewright.cli.progress import StepProgress
@@ -24,7 +24,7 @@ def register(commands: Commands) -> None:
 
 
 def _engagement(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=OneLineParser)
+    commands = Commands(parser)
 
     run = commands.add_parser(
         "run",

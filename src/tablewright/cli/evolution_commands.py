@@ -22,8 +22,8 @@ def register(commands: Commands) -> None:
     diff = commands.add_parser(
         "diff",
         help="show the changes between two versions of a design, and the migration steps",
-        epilog="exit codes: 0 all changes are free or accepted; 1 a change needs migration steps, or is unsafe; "
-        "2 a design cannot be loaded",
+        epilog="Exit codes: 0 all changes are free or accepted; 1 a change needs migration steps, or is unsafe; "
+        "2 a design cannot be loaded.",
     )
     diff.add_argument("old", metavar="OLD", help="module or file of a design, or a snapshot (.json)")
     diff.add_argument("new", nargs="?", metavar="NEW", help="the same, for the new version")
@@ -39,7 +39,7 @@ def register(commands: Commands) -> None:
     diff.set_defaults(command=_diff, parser=diff)
 
     workbench = commands.add_parser("workbench", help="export a design to NoSQL Workbench, or import one from it")
-    actions = workbench.add_subparsers(required=True, metavar="ACTION")
+    actions = Commands(workbench)
     export = actions.add_parser("export", help="print a design as a NoSQL Workbench data model, with sample items")
     add_design(export)
     export.add_argument("--json", action="store_true", help="print the data model together with what it cannot express")

@@ -19,7 +19,7 @@ def register(commands: Commands) -> None:
     lint = commands.add_parser(
         "lint",
         help="find the mistakes in a design",
-        epilog="exit codes: 0 no findings that count, 1 errors or warnings were found, 2 the design cannot be loaded",
+        epilog="Exit codes: 0 no findings that count, 1 errors or warnings were found, 2 the design cannot be loaded.",
     )
     lint.add_argument(
         "designs", nargs="+", metavar="PATH", help="module or file of a design, such as shop.model or ./model.py"

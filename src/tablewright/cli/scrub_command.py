@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tablewright.cli.argument_parser import Commands
+from tablewright.cli.argument_parser import Commands, UsageError
 from tablewright.cli.database_commands import counted, existing_folder, locate, report_counts, storage_errors
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def register(commands: Commands) -> None:
     scrub = commands.add_parser(
         "scrub",
         help="read a data folder in full, also while it is in use, and report damage",
-        epilog="exit codes: 0 intact, 1 damaged, 2 there is no data folder",
+        epilog="Exit codes: 0 intact, 1 damaged, 2 there is no data folder, or no copy.",
     )
     scrub.add_argument("data", metavar="DIR", help="data folder; a server may use it")
     scrub.add_argument(
@@ -46,14 +46,18 @@ def _scrub(options: argparse.Namespace) -> int:
     from tablewright.engine.copies.scrub import Pace, copy_problems
 
     folder = existing_folder(options.data)
+    copies = None if options.copies is None else CopyFolder(locate(options.copies))
+    if copies is not None and not copies.names():
+        raise UsageError(
+            f"there is no copy in {copies.folder}; give the folder that `tablewright backup --to` writes to"
+        )
     pace = Pace(options.rate, sleep=time.sleep)
     with StepProgress() as steps, storage_errors():
         report, blobs = _scrub_folder(folder, pace, steps)
         problems, found = report.problems, report_counts(report)
         if blobs:
             found.append(counted(blobs, "blob"))
-        if options.copies is not None:
-            copies = CopyFolder(locate(options.copies))
+        if copies is not None:
             told = copy_problems(copies, pace, lambda done, total: steps.report("reading copies", done, total))
             problems = problems + list(told)
             found.append(counted(len(copies.names()), "copy", "copies"))

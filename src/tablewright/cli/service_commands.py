@@ -96,7 +96,7 @@ def open_runtime(settings: Settings, systems: Any, *, accept_loss: bool = False)
 
 
 def _up(options: argparse.Namespace) -> int:
-    from tablewright.cli.database_commands import check_address, ignore_stop_signals
+    from tablewright.cli.database_commands import check_address, check_layout, ignore_stop_signals
 
     settings = read_settings(
         data=options.data,
@@ -114,6 +114,8 @@ def _up(options: argparse.Namespace) -> int:
     if unknown:
         raise UsageError(f"unknown system {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
     check_address(settings.host, settings.port)
+    if settings.is_embedded and not settings.memory:
+        check_layout(settings.data, by_region=False)
     # What takes a while to import, once it is known that it is needed.
     from tablewright.cli.progress import StepProgress
     from tablewright.runtime import SettingsError

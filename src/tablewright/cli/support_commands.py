@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tablewright.cli.argument_parser import Commands, OneLineParser, UsageError
+from tablewright.cli.argument_parser import Commands, UsageError
 
 if TYPE_CHECKING:
     from tablewright.cli.progress import StepProgress
@@ -31,7 +31,7 @@ class FoundError(UsageError):
 
 def register(commands: Commands) -> None:
     support = commands.add_parser("support", help="jobs over all of support's data: metrics, shards, payloads, exports")
-    inner = support.add_subparsers(required=True, metavar="COMMAND", parser_class=OneLineParser)
+    inner = Commands(support)
 
     rebuild = inner.add_parser("rebuild-metrics", help="rebuild all metrics from the table, while it is in use")
     _add_place(rebuild, online=True)

@@ -72,11 +72,11 @@ Notes of users, stored in DynamoDB. The design is `PACKAGE/model.py`.
 
 ```sh
 pip install -e '.[dev]'
-pytest                                # the tests, on an engine in memory
-tablewright lint PACKAGE              # check the design for mistakes
-tablewright docs PACKAGE --out docs   # write the design document
-tablewright plan PACKAGE              # capacity and monthly cost
-tablewright meter -- pytest           # the capacity that the tests consume, and of which keys
+pytest  # the tests, on an engine in memory
+tablewright lint PACKAGE  # check the design for mistakes
+tablewright docs PACKAGE --out docs  # write the design document
+tablewright plan PACKAGE  # capacity and monthly cost
+tablewright meter -- pytest  # the capacity that the tests consume, and of which keys
 ```
 
 `Store.open("./data")` keeps the data in a folder, `Store.connect(region="eu-west-1")` in Amazon DynamoDB. Nothing else

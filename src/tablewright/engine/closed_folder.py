@@ -59,7 +59,7 @@ def _unused(files: Files) -> Iterator[None]:
             if files.lock.exists():
                 held.callback(FolderLock(files.lock, shared=True).release)
         except FolderInUse:
-            raise in_use(files.folder) from None
+            raise in_use(files.folder, "check it with `tablewright scrub` meanwhile") from None
         except OSError as error:
             raise StorageError(f"cannot read the data folder {files.folder}: {error}") from error
         yield

@@ -193,7 +193,7 @@ def restore(copies: CopyFolder, copy: FolderCopy, data: Path, progress: Progress
     """Make a data folder of a copy. It appears as a whole; a folder that has something in it is refused."""
     with _disk_errors(f"cannot restore to {data}"):
         if data.exists() and (not data.is_dir() or os.listdir(data)):
-            raise StorageError(f"{data} is not empty; restore to a new folder")
+            raise StorageError(f"{data} is not empty; restore to a new folder, with --data")
         data.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f"{data.name}.restoring-", dir=data.parent))
         try:

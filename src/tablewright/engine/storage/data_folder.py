@@ -296,10 +296,8 @@ def _check_sqlite() -> None:
         )
 
 
-def in_use(folder: Path) -> StorageError:
-    return StorageError(
-        f"the data folder {folder} is in use by another engine; close that one, or choose another folder"
-    )
+def in_use(folder: Path, otherwise: str = "choose another folder") -> StorageError:
+    return StorageError(f"the data folder {folder} is in use by another engine; close that one, or {otherwise}")
 
 
 def _is_sqlite(files: Files) -> bool:
