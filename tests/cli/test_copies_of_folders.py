@@ -60,8 +60,7 @@ def test_damage_is_exit_code_1(data: Path, tmp_path: Path, capsys: pytest.Captur
     flip(description, 10)
     assert run(capsys, "backups", "--from", copies)[0] == 1
     description.write_bytes(whole)
-    (chunk,) = (tmp_path / "copies" / "chunks").rglob("?" * 64)
-    flip(chunk, 1000)
+    flip(tmp_path / "copies" / "packs" / "00000001", 1000)
     status, _, err = run(capsys, "restore", "--from", copies, "--data", str(tmp_path / "again"))
     assert (status, "is damaged" in err) == (1, True)
 

@@ -58,7 +58,7 @@ def test_a_killed_backup_leaves_the_copies_there_are(tmp_path: Path, rounds: int
         assert engine.copy_to(folder, keep=1).problems == []
         expected = keys(engine)
     copies = CopyFolder(folder)
-    assert set(copies.chunks.names()) == set(copies.choose(None).chunks())
+    assert set(copies.choose(None).chunks()) <= set(copies.chunks.names())
     restore(copies, copies.choose(None), tmp_path / "restored")
     with Engine.open(tmp_path / "restored") as restored:
         assert keys(restored) == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from tablewright.engine.copies import folder_backup, snapshot
 from tablewright.engine.copies.copy_folder import CopyFolder, FolderCopy
 from tablewright.engine.copies.folder_backup import back_up, restore
 from tests.clocks import Clock
+from tests.engine.copies.spoiled_chunks import spoil
 from tests.engine.copies.writing_process import TABLES, WRITERS
 from tests.engine.storage.damage import flip
 from tests.engine.storage.disk import create, keys, put
@@ -227,15 +229,18 @@ def test_blobs_are_copied_once_and_restored(data: Path, tmp_path: Path, monkeypa
 
 def test_old_copies_go_with_the_chunks_that_only_they_had(data: Path, tmp_path: Path) -> None:
     clock = Clock()
-    (data / "blobs" / "gone").write_bytes(b"only in the first copy")
-    back_up(data, tmp_path / "copies", clock=clock)
+    (data / "blobs" / "gone").write_bytes(random.Random(1).randbytes(3_000_000))
+    first = back_up(data, tmp_path / "copies", clock=clock)
+    gone = set(first.files["blobs/gone"].chunks)
     (data / "blobs" / "gone").unlink()
     for _ in range(3):
         clock.now += 60
         back_up(data, tmp_path / "copies", keep=2, clock=clock)
     copies = CopyFolder(tmp_path / "copies")
     assert len(copies.names()) == 2
-    assert chunks(tmp_path / "copies") == {chunk for name in copies.names() for chunk in copies.read(name).chunks()}
+    kept = {chunk for name in copies.names() for chunk in copies.read(name).chunks()}
+    assert kept <= chunks(tmp_path / "copies")
+    assert gone.isdisjoint(chunks(tmp_path / "copies"))
     with Engine.open(restored(tmp_path / "copies", tmp_path / "restored")) as engine:
         assert keys(engine) == {"before"}
 
@@ -281,8 +286,7 @@ def _interrupted(*_: Any, **__: Any) -> None:
 
 def test_a_damaged_chunk_is_found_and_written_anew_by_the_next_backup(data: Path, tmp_path: Path) -> None:
     copy = back_up(data, tmp_path / "copies")
-    chunk = next(iter(copy.database.chunks))
-    flip(tmp_path / "copies" / "chunks" / chunk[:2] / chunk, 5000)
+    spoil(CopyFolder(tmp_path / "copies"), copy.database.chunks[0])
     with pytest.raises(DamagedError, match="is damaged"):
         restored(tmp_path / "copies", tmp_path / "restored")
     assert not (tmp_path / "restored").exists()
@@ -299,14 +303,14 @@ def test_a_damaged_description_is_found(data: Path, tmp_path: Path) -> None:
 
 
 def test_chunks_of_a_copy_that_cannot_be_read_are_kept(data: Path, tmp_path: Path) -> None:
-    (data / "note").write_text("one")
+    (data / "note").write_bytes(random.Random(2).randbytes(3_000_000))
     copy = back_up(data, tmp_path / "copies")
     flip(tmp_path / "copies" / "copies" / copy.name, 100)
-    (data / "note").write_text("two")
+    (data / "note").unlink()
     back_up(data, tmp_path / "copies", keep=2)
     assert set(copy.chunks()) <= chunks(tmp_path / "copies")
     back_up(data, tmp_path / "copies", keep=1)
-    assert not set(copy.chunks()) <= chunks(tmp_path / "copies")
+    assert set(copy.files["note"].chunks).isdisjoint(chunks(tmp_path / "copies"))
 
 
 def test_a_full_disk_is_told_of_and_leaves_earlier_copies(
@@ -324,7 +328,10 @@ def test_a_full_disk_is_told_of_and_leaves_earlier_copies(
             back_up(data, tmp_path / "copies")
     assert CopyFolder(tmp_path / "copies").names() == [first.name]
     back_up(data, tmp_path / "copies", keep=1)
-    assert all(len(name) == 64 for name in chunks(tmp_path / "copies"))
+    # What the backup had written by then is gone.
+    packs = {path.name for path in (tmp_path / "copies" / "packs").iterdir()}
+    assert len(packs) % 2 == 0
+    assert not [name for name in packs if name.endswith(".part")]
 
 
 def test_a_damaged_data_folder_is_copied_and_told_of(data: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tablewright.engine.copies.copy_folder import CopyFolder
 from tablewright.engine.copies.folder_backup import back_up
 from tablewright.engine.copies.scrub import Pace, copy_problems, snapshot_of
 from tests.clocks import Clock
+from tests.engine.copies.spoiled_chunks import spoil
 from tests.engine.storage.damage import flip
 from tests.engine.storage.disk import create, put
 
@@ -85,13 +86,11 @@ def test_damage_is_told_for_each_copy_that_has_it(copies: CopyFolder) -> None:
     first, second, third = (copies.read(name) for name in copies.names())
     common = set(first.chunks()) & set(second.chunks()) & set(third.chunks())
     only_third = set(third.chunks()) - set(second.chunks()) - set(first.chunks())
-    chunks = copies.folder / "chunks"
-    damaged, missing = common.pop(), only_third.pop()
-    flip(chunks / damaged[:2] / damaged, 77)
-    (chunks / missing[:2] / missing).unlink()
+    spoil(copies, common.pop())
+    spoil(copies, only_third.pop())
     problems = list(copy_problems(copies, at_once(), nothing))
     assert [problem.split(":")[0] for problem in problems] == [f"the copy {name}" for name in copies.names()]
-    assert all("is damaged" in problem for problem in problems[:2])
+    assert all("is damaged" in problem for problem in problems)
     assert "and 1 more" in problems[2]
 
 

@@ -1,14 +1,19 @@
-"""A folder of chunks: pieces of files, named by their SHA-256, so that what two copies share is stored once.
+"""Chunks: pieces of files under their SHA-256, so that what two copies share is stored once.
 
-    chunks/3f/3f9c…        up to 256 KB; written under another name, and renamed when it is complete
+    packs/00000007         the chunks that one backup has added, one after the other, of 16 KB at most
+    packs/00000007.index   their digests and lengths, in that order, and a checksum
 
-A chunk is never changed. Its name says what it must contain, so damage is found whenever it is read. Nothing refers to
-a new chunk until the copy that it belongs to is complete, and ``sync`` comes before that.
+A pack becomes known by its index, which is written last; it is never changed. A chunk is compared with its name
+whenever it is read, so damage is found. One that turns out to be damaged when it is needed again is added anew, and a
+later pack counts before an earlier one. Chunks are small because items lie in the order of a hash: a few thousand
+writes touch pages all over the database.
 """
 
 from __future__ import annotations
 
 import os
+import struct
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,8 +24,11 @@ from typing import BinaryIO
 from tablewright.engine.storage.data_folder import DamagedError
 from tablewright.engine.storage.durable_files import sync_path
 
-CHUNK_BYTES = 256 * 1024
-_UNFINISHED = ".part"
+CHUNK_BYTES = 16 * 1024
+_INDEX = ".index"
+_ENTRY = struct.Struct("<32sI")
+# A pack of which less than this is still needed is written anew without the rest.
+_WORTH_KEEPING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,70 +39,63 @@ class StoredFile:
     chunks: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a chunk is."""
+
+    pack: str
+    offset: int
+    length: int
+
+
 class ChunkStore:
     """The chunks of all copies in a folder. ``written`` counts the bytes that were new."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._new: list[Path] = []
+        self._places: dict[bytes, Place] | None = None
+        # The pack that is being written.
+        self._new: BinaryIO | None = None
+        self._new_name = ""
+        self._added: list[tuple[bytes, int]] = []
         self.written = 0
 
-    def put_file(self, file: BinaryIO) -> Iterator[str]:
-        """Store a file, chunk by chunk."""
-        while data := file.read(CHUNK_BYTES):
-            yield self.put(data)
-
-    def put(self, data: bytes) -> str:
-        """Store a chunk, unless it is there as it should be."""
-        name = sha256(data).hexdigest()
-        path = self._path(name)
-        try:
-            if path.read_bytes() == data:
-                return name
-        except FileNotFoundError:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = path.with_name(name + _UNFINISHED)
-        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
-            file.write(data)
-        os.replace(unfinished, path)
-        self._new.append(path)
-        self.written += len(data)
-        return name
-
-    def has(self, stored: StoredFile) -> bool:
-        """Whether all chunks of a file are there; they are not read."""
-        left = stored.size
-        for name in stored.chunks:
-            try:
-                if self._path(name).stat().st_size != min(CHUNK_BYTES, left):
-                    return False
-            except FileNotFoundError:
-                return False
-            left -= CHUNK_BYTES
-        return True
-
-    def sync(self) -> None:
-        """Return when all new chunks are on disk, and as they should be."""
-        for path in self._new:
-            sync_path(path)
-            self.get(path.name)
-        for folder in {path.parent for path in self._new}:
-            sync_path(folder)
-        with suppress(FileNotFoundError):
-            sync_path(self._folder)
-        self._new.clear()
+    # -- reading ------------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> bytes:
-        """A chunk; DamagedError when it is not what its name says."""
+        """A chunk; DamagedError when it is not there, or not what its name says."""
         try:
-            data = self._path(name).read_bytes()
-        except FileNotFoundError:
-            raise DamagedError(f"chunk {name} of the copy is missing") from None
+            data = self._read(name)
+        except (KeyError, FileNotFoundError):
+            data = self._read_again(name)
         except OSError as error:
             raise DamagedError(f"chunk {name} of the copy cannot be read: {error.strerror}") from error
         if sha256(data).hexdigest() != name:
-            raise DamagedError(f"chunk {name} of the copy is damaged: {self._path(name)}")
+            raise DamagedError(f"chunk {name} of the copy is damaged, in {self._folder / self.place(name).pack}")
         return data
+
+    def _read_again(self, name: str) -> bytes:
+        """The pack of a chunk may have been written anew since the indexes were read."""
+        try:
+            if self._new is None:
+                self._places = None
+                return self._read(name)
+        except (KeyError, FileNotFoundError):
+            pass
+        raise DamagedError(f"chunk {name} of the copy is missing")
+
+    def place(self, name: str) -> Place:
+        """Where a chunk is; KeyError where it is not."""
+        return self._known()[bytes.fromhex(name)]
+
+    def has(self, stored: StoredFile) -> bool:
+        """Whether all chunks of a file are there; they are not read."""
+        known = self._known()
+        return all(bytes.fromhex(name) in known for name in stored.chunks)
+
+    def names(self) -> Iterator[str]:
+        """All chunks."""
+        return (digest.hex() for digest in self._known())
 
     def write_to(self, stored: StoredFile, path: Path) -> Iterator[int]:
         """Make the file again, durably; yields the bytes of each chunk."""
@@ -104,17 +105,121 @@ class ChunkStore:
             file.flush()
             os.fsync(file.fileno())
 
-    def names(self) -> Iterator[str]:
-        """All chunks, and what a process that was killed has left of some."""
+    def _read(self, name: str) -> bytes:
+        place = self.place(name)
+        with open(self._folder / place.pack, "rb", buffering=0) as file:
+            return os.pread(file.fileno(), place.length, place.offset)
+
+    def _known(self) -> dict[bytes, Place]:
+        if self._places is None:
+            self._places = {}
+            for pack in self._packs():
+                offset = 0
+                for digest, length in self._index(pack):
+                    self._places[digest] = Place(pack, offset, length)
+                    offset += length
+        return self._places
+
+    def _packs(self) -> list[str]:
         with suppress(FileNotFoundError):
-            for folder in self._folder.iterdir():
-                yield from os.listdir(folder)
+            return sorted(name.removesuffix(_INDEX) for name in os.listdir(self._folder) if name.endswith(_INDEX))
+        return []
 
-    def keep_only(self, kept: set[str]) -> None:
-        """Delete all other chunks."""
-        for name in list(self.names()):
-            if name not in kept:
-                self._path(name).unlink(missing_ok=True)
+    def _index(self, pack: str) -> list[tuple[bytes, int]]:
+        """The digests and lengths of a pack; none if its index is damaged: its chunks are missing then."""
+        with suppress(FileNotFoundError):
+            content = (self._folder / (pack + _INDEX)).read_bytes()
+            if sha256(content[:-32]).digest() == content[-32:]:
+                return list(_ENTRY.iter_unpack(content[:-32]))
+        return []
 
-    def _path(self, name: str) -> Path:
-        return self._folder / name[:2] / name
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def put_file(self, file: BinaryIO) -> Iterator[str]:
+        """Store a file, chunk by chunk."""
+        while data := file.read(CHUNK_BYTES):
+            yield self.put(data)
+
+    def put(self, data: bytes) -> str:
+        """Store a chunk, unless it is there as it should be. It is known to others after ``sync``."""
+        digest = sha256(data)
+        place = self._known().get(digest.digest())
+        if place is None or not (place.pack == self._new_name or self._is_stored(digest.hexdigest(), data)):
+            self._append(digest.digest(), data)
+        return digest.hexdigest()
+
+    def _is_stored(self, name: str, data: bytes) -> bool:
+        try:
+            return self._read(name) == data
+        except OSError:
+            return False
+
+    def _append(self, digest: bytes, data: bytes) -> None:
+        file = self._new or self._begin()
+        self._known()[digest] = Place(self._new_name, file.tell(), len(data))
+        file.write(data)
+        self._added.append((digest, len(data)))
+        self.written += len(data)
+
+    def _begin(self) -> BinaryIO:
+        """Begin a pack. What a backup that was killed has left is deleted."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        packs = self._packs()
+        for name in set(os.listdir(self._folder)) - {name + end for name in packs for end in ("", _INDEX)}:
+            (self._folder / name).unlink()
+        self._new_name = f"{int(packs[-1]) + 1 if packs else 1:08d}"
+        path = self._folder / self._new_name
+        self._new = open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")  # noqa: SIM115
+        return self._new
+
+    def sync(self) -> None:
+        """Return when all new chunks are on disk, known to all, and have been read again."""
+        if self._new is None:
+            return
+        self._new.flush()
+        os.fsync(self._new.fileno())
+        for digest, _ in self._added:
+            self.get(digest.hex())
+        content = b"".join(_ENTRY.pack(*entry) for entry in self._added)
+        index = self._folder / (self._new_name + _INDEX)
+        unfinished = index.with_suffix(".part")
+        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb") as file:
+            file.write(content + sha256(content).digest())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, index)
+        sync_path(self._folder)
+        sync_path(self._folder.parent)
+        self.close()
+
+    def close(self) -> None:
+        """End the pack that is being written; without ``sync`` it counts for nothing."""
+        if self._new is not None:
+            self._new.close()
+            self._new, self._new_name, self._added, self._places = None, "", [], None
+
+    def keep_only(self, names: set[str]) -> None:
+        """Delete packs with no other chunks than these; of one that has become sparse, the rest moves to a new pack."""
+        places = self._known()
+        wanted = {digest: places[digest] for digest in map(bytes.fromhex, names) if digest in places}
+        used: Counter[str] = Counter()
+        for place in wanted.values():
+            used[place.pack] += place.length
+        sparse = {pack for pack in self._packs() if used[pack] < _WORTH_KEEPING * self._size(pack)}
+        for digest, place in wanted.items():
+            if place.pack in sparse:
+                try:
+                    self._append(digest, self.get(digest.hex()))
+                except DamagedError:
+                    # It stays where it is, in case that somebody can make something of it.
+                    sparse.discard(place.pack)
+        self.sync()
+        for pack in sparse:
+            for name in (pack + _INDEX, pack):
+                (self._folder / name).unlink(missing_ok=True)
+        self._places = None
+
+    def _size(self, pack: str) -> int:
+        with suppress(FileNotFoundError):
+            return (self._folder / pack).stat().st_size
+        return 1

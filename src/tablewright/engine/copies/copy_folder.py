@@ -1,7 +1,7 @@
 """A folder of copies: each is a data folder as it was at one instant, complete by itself.
 
     copies/20261116T091233.512000Z      a copy: its files, as lists of chunks, and its own checksum in the first line
-    chunks/                             what the files consist of (``chunk_store``); shared by all copies
+    packs/                              what the files consist of (``chunk_store``); shared by all copies
     work/                               the snapshot that is being verified
     lock                                whoever writes here
 
@@ -31,7 +31,7 @@ __all__ = ["WORK", "CopyFolder", "FolderCopy"]
 _FORMAT = 1
 # Where a snapshot is while it is verified.
 WORK = "work"
-_OWN = {"chunks", "copies", "lock", WORK}
+_OWN = {"packs", "copies", "lock", WORK}
 _NAME = "%Y%m%dT%H%M%S.%fZ"
 
 
@@ -65,7 +65,7 @@ class CopyFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.chunks = ChunkStore(folder / "chunks")
+        self.chunks = ChunkStore(folder / "packs")
         self._copies = folder / "copies"
 
     @contextmanager
@@ -84,6 +84,7 @@ class CopyFolder:
         try:
             yield
         finally:
+            self.chunks.close()
             lock.release()
 
     def names(self) -> list[str]:
