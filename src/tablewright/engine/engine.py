@@ -290,6 +290,21 @@ class Engine:
             raise StorageError("a database in memory has no data folder to copy; open one with a path")
         return back_up(self.folder, resolve_folder(folder), keep=keep, database=self._storage.reading())
 
+    @staticmethod
+    def restore_copy(
+        copies: str | os.PathLike[str], path: str | os.PathLike[str], *, at: float | None = None
+    ) -> FolderCopy:
+        """Make a new data folder at ``path`` of the newest copy in a folder of copies, or of the newest one taken by
+        ``at``, in epoch seconds; gives that copy. Raises StorageError where the folder has something in it.
+        """
+        from tablewright.engine.copies.copy_folder import CopyFolder
+        from tablewright.engine.copies.folder_backup import restore
+
+        source = CopyFolder(resolve_folder(copies))
+        copy = source.choose(at)
+        restore(source, copy, resolve_folder(path))
+        return copy
+
     def close(self) -> None:
         """Make everything durable and release the data folder."""
         if self._closed:

@@ -186,6 +186,21 @@ def test_a_database_that_goes_on_changing_is_given_up(data: Path, monkeypatch: p
     assert CopyFolder(data.parent / "copies").names() == []
 
 
+def test_a_copy_is_restored_by_the_time_that_it_was_taken(data: Path, tmp_path: Path) -> None:
+    clock = Clock()
+    for clock.now in (1000.0, 2000.0, 3000.0):
+        with Engine.open(data) as engine:
+            put(engine, f"at {clock.now}")
+        back_up(data, tmp_path / "copies", clock=clock)
+    for at, newest in ((1000.0, 1000.0), (2999.0, 2000.0), (None, 3000.0)):
+        copy = Engine.restore_copy(tmp_path / "copies", tmp_path / f"as of {at}", at=at)
+        assert copy.taken_at == newest
+        with Engine.open(tmp_path / f"as of {at}") as engine:
+            assert max(keys(engine) - {"before"}) == f"at {newest}"
+    with pytest.raises(StorageError, match="the oldest copy"):
+        Engine.restore_copy(tmp_path / "copies", tmp_path / "too early", at=999.0)
+
+
 def test_a_database_in_memory_has_no_folder_to_copy(tmp_path: Path) -> None:
     with Engine.open() as engine, pytest.raises(StorageError, match="in memory"):
         engine.copy_to(tmp_path)
@@ -213,13 +228,15 @@ def test_blobs_are_copied_once_and_restored(data: Path, tmp_path: Path, monkeypa
     first = back_up(data, tmp_path / "copies")
     (data / "blobs" / "things" / "Thing" / "3f" / "two").write_bytes(b"another")
     (data / "blobs" / "things" / "Thing" / "3f" / "three.part").write_bytes(b"unfinished")
-    (data / "keys.json").write_text("{}")
+    (data / "tablewright.toml").write_text("")
+    (data / "tablewright.db-shm").write_text("")
     second = back_up(data, tmp_path / "copies")
     assert second.written < first.written
     folder = restored(tmp_path / "copies", tmp_path / "restored")
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert {name for name in files if not name.startswith("tablewright.")} == {
-        "keys.json",
+    assert files == {
+        "tablewright.db",
+        "tablewright.toml",
         "blobs/things/Thing/3f/one",
         "blobs/things/Thing/3f/two",
     }

@@ -14,6 +14,7 @@ are not read again.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -32,7 +33,8 @@ from tablewright.engine.storage.folder_lock import BLOBS
 
 __all__ = ["Progress", "back_up", "restore"]
 
-_OWN = "tablewright."
+# The database with what SQLite puts beside it, and what says that it is in use.
+_OWN = re.compile(r"tablewright\.(db(-\w+)?|end|lock)")
 _UNFINISHED = ".part"
 
 # Called with what is being done, how much of it is done, and how much there is.
@@ -171,7 +173,7 @@ def _walk(data: Path) -> Iterator[tuple[str, Path]]:
                 folders.append(path)
             elif (
                 entry.is_file()
-                and not (folder == data and entry.name.startswith(_OWN))
+                and not (folder == data and _OWN.fullmatch(entry.name))
                 and not entry.name.endswith(_UNFINISHED)
             ):
                 yield path.relative_to(data).as_posix(), path
