@@ -7,11 +7,12 @@ For each page, in a temporary folder and from top to bottom:
   line, and what it exports is there for the next one;
 - in a console block behind `<!-- with answers -->`, what stands below a command is what it answers; JSON may be laid
   out otherwise, and `...` in one of its texts stands for anything;
+- ```sh blocks are pasted into a shell as they are, and have to succeed; a json or text block right below is the answer;
 - a python block behind `<!-- file: NAME -->` is written to that file, for a command further down;
 - a block behind `<!-- not run: REASON -->` is left alone.
 
 Where a block talks to a server on port 8000 (`tablewright serve`) or 8080 (`tablewright up`), one is started for the
-page, on a port of its own; for a walkthrough, with the system that it is about.
+page, on a port of its own: all systems with demo data, as `make up` has them.
 """
 
 import json
@@ -22,7 +23,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # The addresses that pages have, and the command that makes a server for them.
 SERVERS = {
     "http://127.0.0.1:8000": ("serve", "--memory"),
-    "http://127.0.0.1:8080": ("up",),
+    "http://127.0.0.1:8080": ("up", "--demo"),
 }
 WITH_ANSWERS = "with answers"
 
@@ -48,26 +49,32 @@ class Block:
     text: str
     line: int
     note: str
+    # Of a block for a shell, what it answers, if that is shown.
+    answer: str | None = None
 
     @property
     def runs(self) -> bool:
-        return self.language in ("python", "console") and not self.note.startswith("not run: ")
+        return self.language in ("python", "console", "sh") and not self.note.startswith("not run: ")
 
 
 def blocks(page: str) -> list[Block]:
-    return [
-        Block(match["language"], match["text"], page[: match.start("text")].count("\n") + 1, match["note"] or "")
-        for match in BLOCK.finditer(page)
-    ]
+    found: list[Block] = []
+    end = 0
+    for match in BLOCK.finditer(page):
+        is_answer = match["language"] in ("json", "text") and not page[end : match.start()].strip()
+        if is_answer and found and found[-1].language == "sh":
+            found[-1] = replace(found[-1], answer=match["text"])
+        line = page[: match.start("text")].count("\n") + 1
+        found.append(Block(match["language"], match["text"], line, match["note"] or ""))
+        end = match.end()
+    return found
 
 
 def run_page(path: Path, folder: Path) -> None:
     runnable = [block for block in blocks(path.read_text("utf-8")) if block.runs]
-    _, is_walkthrough, system = path.stem.partition("walkthrough-")
-    systems = ("--system", system) if is_walkthrough else ()
     with ExitStack() as servers:
         addresses = {
-            documented: servers.enter_context(server(folder, *command, *systems))
+            documented: servers.enter_context(server(folder, *command))
             for documented, command in SERVERS.items()
             if any(documented in block.text for block in runnable)
         }
@@ -86,6 +93,11 @@ def run_block(block: Block, text: str, path: Path, shell: "Shell", namespace: di
     elif block.language == "python":
         # The empty lines make a traceback show the line of the page.
         exec(compile("\n" * (block.line - 1) + text, str(path), "exec"), namespace)
+    elif block.language == "sh":
+        place = f"{path.name}:{block.line}: {text}"
+        answer = shell.run(f"set -e\n{text}", place)
+        if block.answer is not None:
+            assert is_answer(block.answer, answer), f"{place}\nshown:\n{block.answer}\nanswered:\n{answer}"
     else:
         for command, shown in commands(text):
             place = f"{path.name}:{block.line}: {command}"
@@ -116,7 +128,7 @@ def is_answer(shown: str, answer: str) -> bool:
     try:
         return is_like(json.loads(shown), json.loads(answer))
     except json.JSONDecodeError:
-        return shown.strip() == answer.strip()
+        return is_like(shown.strip(), answer.strip())
 
 
 def is_like(shown: Any, found: Any) -> bool:
@@ -185,6 +197,16 @@ def test_the_code_on_the_page_runs(path: Path, tmp_path: Path, monkeypatch: pyte
     run_page(path, tmp_path)
 
 
+def test_the_tutorial_is_a_program_that_can_be_run_again(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+    program = "\n\n".join(block.text for block in blocks(page) if block.language == "python" and block.runs)
+    documented = "http://127.0.0.1:8000"
+    with server(tmp_path, *SERVERS[documented]) as address:
+        (tmp_path / "bicycles.py").write_text(program.replace(documented, address))
+        for _ in range(2):
+            Shell(tmp_path).run("python bicycles.py", "tutorial.md")
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_links_between_pages_lead_somewhere(path: Path) -> None:
     targets = re.findall(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)", path.read_text("utf-8"))
@@ -243,6 +265,27 @@ def test_the_runner_knows_an_answer(shown: str, answered: str) -> None:
 )
 def test_the_runner_knows_what_is_no_answer(shown: str, answered: str) -> None:
     assert not is_answer(shown, answered)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_nothing_on_the_page_waits_forever(path: Path) -> None:
+    shown = [block for block in blocks(path.read_text("utf-8")) if block.language in ("console", "sh") and block.runs]
+    assert [block.line for block in shown if re.search(r"\b(until|while)\b", block.text)] == []
+
+
+def test_the_runner_pastes_into_a_shell_and_compares_the_answer_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("```sh\nexport NAME=Ada\ntrue\n```\n\n```sh\necho $NAME has 7\n```\n\n```text\nAda has ...\n```\n")
+    run_page(page, tmp_path)
+    page.write_text("```sh\necho Ada\n```\n\n```text\nBob\n```\n")
+    with pytest.raises(AssertionError, match=r"page\.md:2: echo Ada"):
+        run_page(page, tmp_path)
+    page.write_text("```sh\nfalse\ntrue\n```\n")
+    with pytest.raises(AssertionError, match=r"page\.md:2: false"):
+        run_page(page, tmp_path)
 
 
 def test_the_runner_compares_answers_and_keeps_what_is_exported(

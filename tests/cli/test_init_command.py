@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -44,6 +45,20 @@ def test_its_tests_pass(project: Path) -> None:
     done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 passed" in done.stdout
+
+
+def test_what_it_writes_can_be_pasted_into_a_shell(project: Path) -> None:
+    blocks = re.findall(r"^```sh\n(.*?)^```$", (project / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).splitlines()
+    # An interactive zsh takes a comment for arguments.
+    assert not [line for line in lines if "#" in line]
+    assert lines[0] == "python -m pip install -e '.[dev]'"
+    scripts = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}
+    script = "\n".join(["set -e", *lines[1:]])  # what is there to install is there in the tests
+    done = subprocess.run(script, shell=True, cwd=project, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list((project / "docs").iterdir()) != []
 
 
 @pytest.mark.parametrize("command", [["lint", "my_shop"], ["docs", "my_shop"], ["plan", "my_shop"]])

@@ -83,8 +83,8 @@ def _init(options: argparse.Namespace) -> int:
     print(
         f"Created {folder}. Try:\n"
         f"  cd {shlex.quote(str(folder))}\n"
-        f"  pip install -e '.[dev]'\n"
-        f"  pytest\n"
+        f"  python -m pip install -e '.[dev]'\n"
+        f"  python -m pytest\n"
         f"  tablewright lint {package}\n"
         f"  tablewright docs {package}\n"
         f"  tablewright plan {package}"

@@ -71,13 +71,21 @@ _README = """\
 Notes of users, stored in DynamoDB. The design is `PACKAGE/model.py`.
 
 ```sh
-pip install -e '.[dev]'
-pytest  # the tests, on an engine in memory
-tablewright lint PACKAGE  # check the design for mistakes
-tablewright docs PACKAGE --out docs  # write the design document
-tablewright plan PACKAGE  # capacity and monthly cost
-tablewright meter -- pytest  # the capacity that the tests consume, and of which keys
+python -m pip install -e '.[dev]'
+python -m pytest
 ```
+
+The tests run on an engine in memory. Then, from the design:
+
+```sh
+tablewright lint PACKAGE
+tablewright docs PACKAGE --out docs
+tablewright plan PACKAGE
+tablewright meter -- python -m pytest
+```
+
+These check it for mistakes, write the design document, and tell what it costs: by the declared traffic, and as the
+tests consume it.
 
 `Store.open("./data")` keeps the data in a folder, `Store.connect(region="eu-west-1")` in Amazon DynamoDB. Nothing else
 changes.

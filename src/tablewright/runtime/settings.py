@@ -15,7 +15,7 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -130,10 +130,21 @@ class Settings(BaseSettings):
     @classmethod
     def _know(cls, given: Any) -> Any:
         """Refuse names that no setting has: a setting with a typing error would have no effect."""
-        known = [f"{PREFIX}{name.upper()}" for name in cls.model_fields]
-        _check_names((name for name in os.environ if name.upper().startswith(PREFIX)), (*known, *_OTHER_VARIABLES))
-        _check_names(given, cls.model_fields)
+        for variable in os.environ:
+            name = variable.upper()
+            if name.startswith(PREFIX) and name not in _OTHER_VARIABLES:
+                # The environment is read without regard to case.
+                cls._check(variable, name.removeprefix(PREFIX).lower(), lambda near: f"{PREFIX}{near.upper()}")
+        for name in given:
+            cls._check(name, name, str)
         return given
+
+    @classmethod
+    def _check(cls, shown: str, name: str, spelled: Callable[[str], str]) -> None:
+        if name not in cls.model_fields:
+            near = difflib.get_close_matches(name, cls.model_fields, 1)
+            advice = f"did you mean {spelled(near[0])}?" if near else "`tablewright config` prints all of them"
+            raise SettingsError(f"there is no setting {shown}; {advice}")
 
     @classmethod
     def settings_customise_sources(
@@ -157,16 +168,6 @@ class Settings(BaseSettings):
     @property
     def is_embedded(self) -> bool:
         return self.endpoint is None and self.region is None
-
-
-def _check_names(given: Iterable[str], known: Iterable[str]) -> None:
-    # The environment is read without regard to case.
-    by_case = {name.casefold(): name for name in known}
-    for name in given:
-        if name.casefold() not in by_case:
-            near = difflib.get_close_matches(name.casefold(), by_case, 1)
-            advice = f"did you mean {by_case[near[0]]}?" if near else "`tablewright config` prints all of them"
-            raise SettingsError(f"there is no setting {name}; {advice}")
 
 
 class Secrets:
