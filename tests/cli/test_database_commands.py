@@ -339,6 +339,14 @@ def test_an_address_that_is_not_ours_is_one_line() -> None:
     assert "cannot listen on no.such.invalid:" in error_line("serve", "--memory", "--host", "no.such.invalid")
 
 
+def test_verify_says_what_it_is_doing(tmp_path: Path) -> None:
+    with server_process("--data", str(tmp_path / "data")) as (_, url):
+        create_table(url)
+    done = run("verify", "data", cwd=tmp_path)
+    assert done.stdout == "data is intact: 1 table, 0 items, 0 index entries, 0 stream records\n"
+    assert done.stderr == "tablewright: verifying the structure\ntablewright: verifying tables\n"
+
+
 def test_a_folder_in_use_is_one_line(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
     with server_process("--data", data) as _:

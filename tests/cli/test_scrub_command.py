@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -73,11 +74,11 @@ def test_damage_is_exit_code_1(data: Path, tmp_path: Path, capsys: pytest.Captur
 def test_a_blob_that_was_replaced_meanwhile_is_not_missing(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def replaced(snapshot: Path) -> VerifyReport:
+    def replaced(snapshot: Path, progress: Callable[[str, int, int], None]) -> VerifyReport:
         monkeypatch.undo()
         with Store.open(data) as store:
             store.put(Paper(folder="f", paper_id="1", body=long("c")))
-        return verify_closed(snapshot)
+        return verify_closed(snapshot, progress)
 
     monkeypatch.setattr("tablewright.engine.verify_closed", replaced)
     status, out, _ = run(capsys, "scrub", str(data), "--rate", "1GB")

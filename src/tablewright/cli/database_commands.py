@@ -193,13 +193,14 @@ def _say(text: str) -> None:
 def _verify(options: argparse.Namespace) -> int:
     import logging
 
+    from tablewright.cli.progress import StepProgress
     from tablewright.engine import verify_closed
 
     # Damage that background work runs into is in the report as well, without a traceback.
     logging.getLogger("tablewright").addHandler(logging.NullHandler())
     folder = existing_folder(options.data)
-    with storage_errors():
-        report = verify_closed(folder)
+    with StepProgress() as steps, storage_errors():
+        report = verify_closed(folder, steps.report)
     for problem in report.problems:
         print(f"problem: {problem}")
     counts = ", ".join(report_counts(report))

@@ -77,8 +77,7 @@ def _scrub_folder(folder: Path, pace: Pace, steps: StepProgress) -> tuple[Verify
         steps.report("reading the database", done, total)
 
     with snapshot_of(folder, pace, reading) as snapshot:
-        steps.report("verifying the database", 0, 0)
-        report = verify_closed(snapshot)
+        report = verify_closed(snapshot, steps.report)
         if not (folder / BLOBS).is_dir() or not report.ok:
             return report, 0
         from tablewright.store import blob_store_at, check_blobs

@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -28,8 +28,11 @@ from tablewright.engine.verify_folder import VerifyReport, verify
 __all__ = ["verify_closed"]
 
 
-def verify_closed(folder: Path) -> VerifyReport:
-    """Verify a data folder that no engine has open; StorageError where it is in use, or cannot be read."""
+def verify_closed(folder: Path, progress: Callable[[str, int, int], None] | None = None) -> VerifyReport:
+    """Verify a data folder that no engine has open; StorageError where it is in use, or cannot be read.
+
+    ``progress`` is told what is being done, how much of it is done, and of how much.
+    """
     files = Files.of(folder)
     with _unused(files):
         state = log_state(files)
@@ -46,7 +49,7 @@ def verify_closed(folder: Path) -> VerifyReport:
                 what = error.what if isinstance(error, DamagedRecord) else str(error)
                 report.found(f"the tables cannot be read: {what}")
                 return report
-            found = verify(database)
+            found = verify(database, progress)
         found.problems[:0] = report.problems
         return found
 

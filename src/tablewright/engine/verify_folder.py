@@ -15,7 +15,7 @@ done whenever a folder is opened.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,8 +72,11 @@ class VerifyReport:
             self.found(f"{what} cannot be read: {type(error).__name__}: {error}")
 
 
-def verify(db: Database) -> VerifyReport:
+def verify(db: Database, progress: Callable[[str, int, int], None] | None = None) -> VerifyReport:
+    """Compare all that is stored; ``progress`` is told what is being done, how much of it is done, and of how much."""
     report = VerifyReport()
+    if progress is not None:
+        progress("verifying the structure", 0, 0)
     with report.finding("the structure of the database"):
         for (finding,) in db.storage.execute("PRAGMA integrity_check"):
             if finding != "ok":
@@ -91,6 +94,8 @@ def verify(db: Database) -> VerifyReport:
         with report.finding(check.__name__.removeprefix("_verify_")):
             check(db, report)
     for table in db.tables.values():
+        if progress is not None:
+            progress("verifying tables", report.tables, len(db.tables))
         report.tables += 1
         if missing.isdisjoint(_rows_of(table)):
             for verify_part in (_verify_items, _verify_stream, _verify_history):

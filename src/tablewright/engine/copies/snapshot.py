@@ -61,9 +61,7 @@ def take_snapshot(
 def _merge(source: Files, target: Files) -> None:
     """Let SQLite write the log into the database."""
     if (damage := log_state(target).damage) is not None:
-        raise DamagedError(
-            f"the log {source.log} is damaged: {damage}; `tablewright verify` says more, no copy was made"
-        )
+        raise DamagedError(f"the log {source.log} is damaged: {damage}; `tablewright verify` says more")
     try:
         Storage(target.folder).close()
     except StorageError as error:
