@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from tablewright.engine import Engine
+from tablewright.engine.copies import snapshot
 from tablewright.engine.copies.copy_folder import CopyFolder
 from tablewright.engine.copies.folder_backup import restore
 from tablewright.engine.storage.folder_lock import FolderLock
@@ -24,6 +28,36 @@ def test_no_blob_is_deleted_while_a_copy_is_made(tmp_path: Path) -> None:
     lock.release()
     blobs.delete(name)
     assert blobs.get(name) is None
+
+
+def body_in(engine: Engine) -> str:
+    paper = Store.on(engine).get(Paper.by_id(folder="f", paper_id="1"))
+    assert paper is not None
+    return paper.body
+
+
+def test_a_blob_that_is_replaced_right_behind_the_instant_is_in_the_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Engine.open(tmp_path / "data") as engine:
+        store = Store.on(engine)
+        store.ensure_tables(papers)
+        copy_log = snapshot._copy_log
+
+        def then_replaced(source: Path, target: Path) -> None:
+            copy_log(source, target)
+            store.put(Paper(folder="f", paper_id="1", body=long("b")))
+
+        monkeypatch.setattr(snapshot, "_copy_log", then_replaced)
+        store.put(Paper(folder="f", paper_id="1", body=long("a")))
+        engine.copy_to(tmp_path / "copies")
+        assert body_in(engine) == long("b")
+        # The blob of before is an orphan now.
+        orphans = store.collect_orphans(papers, dry_run=False, grace=timedelta(0))
+        assert orphans.removed.blobs == 1
+    Engine.restore_copy(tmp_path / "copies", tmp_path / "restored")
+    with Engine.open(tmp_path / "restored") as engine:
+        assert body_in(engine) == long("a")
 
 
 def test_every_item_of_a_copy_has_its_blobs(tmp_path: Path) -> None:

@@ -53,12 +53,15 @@ def snapshot_of(data: Path, pace: Pace, progress: Callable[[int, int], None]) ->
         progress(done, total)
 
     source = Files.of(data)
-    try:
-        with tempfile.TemporaryDirectory(prefix="tablewright-scrub-") as folder, opened(source.database) as descriptor:
-            take_snapshot(source, Path(folder), descriptor, reading, nullcontext)
-            yield Path(folder)
-    except OSError as error:
-        raise StorageError(f"cannot read {data}: {error}") from error
+    with tempfile.TemporaryDirectory(prefix="tablewright-scrub-") as folder:
+        try:
+            with opened(source.database) as descriptor:
+                take_snapshot(source, Path(folder), descriptor, reading, nullcontext)
+        except OSError as error:
+            raise StorageError(
+                f"cannot read {data} into {tempfile.gettempdir()}: {error}; TMPDIR names another folder for it"
+            ) from error
+        yield Path(folder)
 
 
 def copy_problems(copies: CopyFolder, pace: Pace, progress: Callable[[int, int], None]) -> Iterator[str]:
