@@ -200,17 +200,13 @@ def connect(files: Files, *, accept_loss: bool = False) -> tuple[sqlite3.Connect
 def _connected(files: Files, accept_loss: bool) -> sqlite3.Connection:
     folder = files.folder
     try:
-        is_clean = _check_log(files, accept_loss)
+        _check_log(files, accept_loss)
         _restrict(files)
         connection = _opened(files.database)
     except (OSError, sqlite3.OperationalError) as error:
         raise StorageError(f"cannot use {folder} as a data folder: {error}") from error
     try:
         _prepare(connection, files)
-        if not is_clean:
-            # Frames behind the end, of this generation, would look like commits that were lost.
-            forget_end(files)
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.OperationalError as error:
         connection.close()
         if "locked" in str(error):
@@ -228,11 +224,13 @@ def _connected(files: Files, accept_loss: bool) -> sqlite3.Connection:
     return connection
 
 
-def _check_log(files: Files, accept_loss: bool) -> bool:
-    """Refuse a log that is damaged, before SQLite opens it; whether nothing is behind its end."""
+def _check_log(files: Files, accept_loss: bool) -> None:
+    """Refuse a log that is damaged, before SQLite opens it, and cut off what is behind the end of one that is not."""
     state = log_state(files)
     if state.damage is None:
-        return not state.is_torn
+        if state.is_torn:
+            _cut_log(files, state)
+        return
     aside = _set_aside(files)
     if not accept_loss:
         where = "" if aside is None else f" A copy of it is at {aside}."
@@ -242,7 +240,20 @@ def _check_log(files: Files, accept_loss: bool) -> bool:
         )
     _log.warning("the log %s is damaged: %s; opened without commits: %s", files.log, state.damage, _count(state))
     forget_end(files)
-    return False
+    _cut_log(files, state)
+
+
+def _cut_log(files: Files, state: LogState) -> None:
+    """Frames behind the end, of this generation, would look like commits that were lost.
+
+    SQLite would not read them, and without them a full disk has some room again; a checkpoint would need it first.
+    """
+    if not state.end:
+        # An empty log would not be what the mark says.
+        forget_end(files)
+    if files.log.exists():
+        os.truncate(files.log, state.size)
+        sync_path(files.log)
 
 
 def _count(state: LogState) -> str:

@@ -200,7 +200,8 @@ class Storage:
         try:
             self._gate = CheckpointGate(self._files)
             self._timed_sync(log)
-            log.mark_end()
+            with suppress(OSError):  # on a full disk: no mark tells less, and nothing wrong
+                log.mark_end()
         except OSError as error:
             self._release()
             raise StorageError(f"cannot use {self.folder} as a data folder: it cannot be synced: {error}") from error

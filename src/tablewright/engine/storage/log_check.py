@@ -86,6 +86,11 @@ class LogState:
     damage: str | None = None
     in_doubt: int | None = 0
 
+    @property
+    def size(self) -> int:
+        """How long the log is up to its end, in bytes; without a commit, its header is of no use either."""
+        return _HEADER.size + self.end * _FRAME_BYTES if self.end else 0
+
 
 @dataclass(slots=True)
 class _Frame:
