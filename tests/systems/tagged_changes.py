@@ -9,9 +9,11 @@ from uuid import uuid4
 
 import httpx
 
+from tests.systems.calls.planner import HOUR, NOON, new_id, schedule
 from tests.systems.harness import Served
 from tests.systems.servicedesk.desk import open_ticket
 from tests.systems.support.tickets import opened
+from tests.systems.tasks.team import Team
 
 Body = dict[str, Any] | None
 
@@ -30,6 +32,8 @@ class Change:
     status: int = 200
     # Read the thing as it was written just before.
     params: tuple[tuple[str, str], ...] = ()
+    # The status for those who do not say what they saw.
+    unseen: int | None = None
 
     def read(self, **headers: str) -> httpx.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -138,3 +142,85 @@ def a_session_end(served: Served) -> Change:
     session = machine.post("/sessions", json={"user_id": "u-1"}).json()
     place = f"/sessions/{session['session_id']}"
     return Change(machine, place, "DELETE", place, _always(None), 204)
+
+
+# -- Calls ----------------------------------------------------------------------------------------------------------
+
+
+def _call_change(served: Served, part: str, body: Callable[[int], Body]) -> Change:
+    staff = served.client("cleo", "Members", path="/calls")
+    place = f"/calls/{schedule(staff)['callId']}"
+    return Change(staff, place, "PUT", f"{place}/{part}", body, params=CONSISTENT, unseen=422)
+
+
+def a_call_status(served: Served) -> Change:
+    return _call_change(served, "status", _always({"status": "COMPLETED"}))
+
+
+def a_new_time(served: Served) -> Change:
+    return _call_change(served, "schedule", lambda number: {"scheduledFor": NOON + HOUR + number})
+
+
+def another_user(served: Served) -> Change:
+    return _call_change(served, "user", lambda number: {"userId": new_id("u")})
+
+
+def another_provider(served: Served) -> Change:
+    return _call_change(served, "provider", lambda number: {"providerId": new_id("p")})
+
+
+def a_cancellation(served: Served) -> Change:
+    staff = served.client("cleo", "Members", path="/calls")
+    place = f"/calls/{schedule(staff)['callId']}"
+    return Change(staff, place, "DELETE", place, _always(None), 204, params=CONSISTENT, unseen=422)
+
+
+# -- Tasks ----------------------------------------------------------------------------------------------------------
+
+
+def task_details(served: Served) -> Change:
+    team = Team(served)
+    place = f"/tasks/{team.task()}"
+    return Change(team.admin, place, "PATCH", place, lambda number: {"title": f"No. {number}", "priority": "LOW"})
+
+
+def a_task_status(served: Served) -> Change:
+    team = Team(served)
+    place = f"/tasks/{team.task()}"
+    targets = "IN_PROGRESS", "CLOSED"
+    return Change(team.admin, place, "PUT", f"{place}/status", lambda number: {"status": targets[number % 2]})
+
+
+def a_task_seen_in_full(served: Served) -> Change:
+    team = Team(served)
+    task_id = team.task()
+    team.assign(task_id, team.member("grace"))
+    return Change(
+        team.admin,
+        f"/tasks/{task_id}/full",
+        "PUT",
+        f"/tasks/{task_id}/status",
+        lambda number: {"status": ("IN_PROGRESS", "CLOSED")[number % 2]},
+    )
+
+
+def user_details(served: Served) -> Change:
+    team = Team(served)
+    place = f"/users/{team.member('grace')}"
+    groups = ["Members", "Admins"]
+    return Change(
+        team.admin, place, "PATCH", place, lambda number: {"email": f"g{number}@example.org", "groups": groups}
+    )
+
+
+def a_deactivation(served: Served) -> Change:
+    team = Team(served)
+    place = f"/users/{team.member('grace')}"
+    return Change(team.admin, place, "POST", f"{place}/deactivate", _always(None))
+
+
+def a_reactivation(served: Served) -> Change:
+    team = Team(served)
+    place = f"/users/{team.member('grace')}"
+    assert team.admin.post(f"{place}/deactivate").status_code == 200
+    return Change(team.admin, place, "POST", f"{place}/reactivate", _always(None))

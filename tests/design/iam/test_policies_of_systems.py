@@ -12,7 +12,7 @@ from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.tokens import Caller
 from tablewright.store import AsyncStore
 from tablewright.systems.calls.model import Status as CallStatus
-from tablewright.systems.calls.service import Calls
+from tablewright.systems.calls.service import Basis, Calls
 from tablewright.systems.servicedesk.model import Status as TicketStatus
 from tablewright.systems.servicedesk.service import ServiceDesk
 from tablewright.systems.tasks.model import Group, Priority, UserStatus
@@ -43,20 +43,20 @@ async def use_calls(store: AsyncStore) -> None:
     await calls.of_provider("p-1")
     await calls.upcoming("u-1")
     await calls.next_scheduled("u-1")
-    call = await calls.change_provider("c-1", "p-2", version=call.version)
-    call = await calls.reschedule("c-1", NOW + timedelta(hours=2), version=call.version)
-    call = await calls.reassign("c-1", "u-2", version=call.version)
-    call = await calls.change_status("c-1", CallStatus.COMPLETED, version=call.version)
+    call = await calls.change_provider("c-1", "p-2", basis=Basis(call.version))
+    call = await calls.reschedule("c-1", NOW + timedelta(hours=2), basis=Basis(call.version))
+    call = await calls.reassign("c-1", "u-2", basis=Basis(call.version))
+    call = await calls.change_status("c-1", CallStatus.COMPLETED, basis=Basis(call.version))
     await calls.completed("u-2")
     await calls.last_completed("u-2")
-    await calls.cancel("c-1", version=call.version, completed_too=True)
+    await calls.cancel("c-1", basis=Basis(call.version), completed_too=True)
 
 
 async def use_tasks(store: AsyncStore) -> None:
     tasks = Tasks(store, NOW.timestamp)
     admin = Caller("boss", "boss@example.com", frozenset({"Admins"}))
     member = Caller("sam", "sam@example.com", frozenset({"Members"}))
-    await tasks.create_user("sam", "sam@example.com", frozenset({Group("Members")}), UNKEYED)
+    await tasks.create_user("sam", "sam@example.com", frozenset({Group("Members")}), UNKEYED, admin=admin)
     await tasks.admit(member)
     task = await tasks.create("title", "description", Priority("HIGH"), UNKEYED, admin=admin)
     await tasks.assign(task.task_id, "sam", UNKEYED, admin=admin)
@@ -70,7 +70,7 @@ async def use_tasks(store: AsyncStore) -> None:
     await tasks.unassign(task.task_id, "sam")
     await tasks.user("sam", caller=member)
     await tasks.users(UserStatus("ACTIVE"))
-    await tasks.change_user("sam", {"email": "samuel@example.com"}, UNKEYED)
+    await tasks.change_user("sam", {"email": "samuel@example.com"}, UNKEYED, admin=admin)
 
 
 USES = {"servicedesk": use_service_desk, "calls": use_calls, "tasks": use_tasks}

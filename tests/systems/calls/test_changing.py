@@ -112,7 +112,9 @@ def test_a_change_needs_a_version(staff: httpx.Client, part: str) -> None:
     call = schedule(staff)
     answer = staff.put(f"/calls/{call['callId']}/{part}", json=CHANGES[part])
     assert refused(answer) == (422, "invalid-request")
-    assert answer.json()["errors"] == [{"field": "body.version", "message": "Field required"}]
+    assert answer.json()["errors"] == [
+        {"field": "body.version", "message": "Field required, unless the ETag of the call is sent in If-Match"}
+    ]
 
 
 @pytest.mark.requirement("CA7")

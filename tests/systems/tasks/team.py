@@ -20,6 +20,7 @@ class Team:
         self.mark = uuid4().hex[:8]
         self.admin_id = f"ada-{self.mark}"
         self.admin = self.client(self.admin_id, "Admins")
+        self.member("ada", "Admins")
 
     def client(self, user_id: str, *groups: str) -> httpx.Client:
         return self.served.client(user_id, *groups, email=self.address(user_id), path="/tasks")

@@ -132,7 +132,7 @@ def test_checks_are_strongly_consistent_and_listings_are_not() -> None:
             found[name] = list(seen)
             return result
 
-        await tasks.create_user("grace", "grace@example.org", frozenset({Group.MEMBERS}), UNKEYED)
+        await tasks.create_user("grace", "grace@example.org", frozenset({Group.MEMBERS}), UNKEYED, admin=ada)
         task = await tasks.create("Deploy", "Now.", Priority.LOW, UNKEYED, admin=ada)
         await watch("assign", tasks.assign(task.task_id, "grace", UNKEYED, admin=ada))
         await watch("move", tasks.change_status(task.task_id, Status.IN_PROGRESS, caller=grace))

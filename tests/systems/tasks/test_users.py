@@ -155,11 +155,11 @@ def test_other_groups_have_no_business_here(team: Team) -> None:
         assert client.post("/tasks", json=TASK).status_code == 403
 
 
-def test_an_admin_whom_only_a_token_tells_of_gets_a_profile_with_the_first_task(team: Team) -> None:
-    assert team.admin.get(f"/users/{team.admin_id}").status_code == 404
-    team.task()
-    profile = team.admin.get(f"/users/{team.admin_id}").json()
-    assert (profile["email"], profile["groups"]) == (team.address(team.admin_id), ["Admins"])
+def test_nobody_gets_a_profile_without_asking_for_it(team: Team) -> None:
+    visitor = f"visitor-{team.mark}"
+    client = team.client(visitor, "Admins")
+    assert client.post("/tasks", json=TASK).status_code == 201
+    assert client.get(f"/users/{visitor}").status_code == 404
 
 
 def test_an_address_can_be_changed(team: Team) -> None:

@@ -5,7 +5,8 @@ another provider and cancel them; their user id is the ``sub`` of their token. T
 user and to see a provider's calls is for staff; to delete what has taken place, for Admins. A call of somebody else is
 not there for a customer.
 
-Every call has a ``version``. A change names the version that it is based on; with any other one it is refused.
+Every call has a ``version``. A change names the version that it is based on, or has the ``ETag`` of the call in
+``If-Match``; with any other one it is refused.
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ from tablewright.runtime import (
     MEMBERS,
     SERVICES,
     Caller,
+    Changing,
     Cursor,
     Forbidden,
     IdempotencyKey,
+    Invalid,
     Limit,
+    Reading,
     Responder,
     allow,
     documented,
@@ -35,7 +39,7 @@ from tablewright.runtime import (
 )
 from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import MAX_VERSIONS, Call, Status
-from tablewright.systems.calls.service import Bounds, Calls
+from tablewright.systems.calls.service import Basis, Bounds, Calls
 from tablewright.systems.json_numbers import Whole
 from tablewright.systems.key_times import EPOCH, LAST_MILLIS
 from tablewright.systems.response_views import page_end
@@ -56,10 +60,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 Id = Annotated[str, Field(min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID)]
 Millis = Annotated[Whole, Field(ge=0, le=LAST_MILLIS)]
-BasedOn = Annotated[
-    Whole,
-    Field(ge=0, le=MAX_VERSIONS, description="the version of the call that the change is based on", examples=[1]),
-]
+_VERSION = "the version of the call that the change is based on; it may be left out where If-Match is sent"
+BasedOn = Annotated[Whole | None, Field(ge=0, le=MAX_VERSIONS, description=_VERSION, examples=[1])]
 CallId = Annotated[str, Path(alias="callId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["call-9"])]
 ProviderId = Annotated[
     str, Path(alias="providerId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["p-1"])
@@ -115,22 +117,22 @@ class StatusChange(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "COMPLETED", "version": 1}]})
 
     status: Status
-    version: BasedOn
+    version: BasedOn = None
 
 
 class NewTime(Body):
     scheduled_for: Millis = Field(description=_TIME, examples=[1763470800000])
-    version: BasedOn
+    version: BasedOn = None
 
 
 class NewUser(Body):
     user_id: Id = Field(examples=["u-2"])
-    version: BasedOn
+    version: BasedOn = None
 
 
 class NewProvider(Body):
     provider_id: Id = Field(examples=["p-2"])
-    version: BasedOn
+    version: BasedOn = None
 
 
 @with_config(ConfigDict(json_schema_extra={"examples": [_EXAMPLE]}))
@@ -182,46 +184,57 @@ async def get_call(
     call_id: CallId,
     service: Service,
     caller: Anyone,
+    reading: Reading,
     consistent: Annotated[bool, Query(description="strongly consistent: see what was written just before")] = False,
 ) -> CallView:
     """A call by its id."""
-    return _view(await service.get(call_id, owner=_owner(caller), consistent=consistent))
+    return _view(reading.of(await service.get(call_id, owner=_owner(caller), consistent=consistent)))
 
 
 @router.put("/calls/{callId}/status", responses=documented(404, 409), tags=["calls"])
-async def change_status(call_id: CallId, body: StatusChange, service: Service, _: Staff) -> CallView:
+async def change_status(
+    call_id: CallId, body: StatusChange, service: Service, _: Staff, changing: Changing
+) -> CallView:
     """Complete a scheduled call, or set one back that was completed by mistake."""
-    return _view(await service.change_status(call_id, body.status, version=body.version))
+    basis = _basis(body.version, changing)
+    return _view(changing.of(await service.change_status(call_id, body.status, basis=basis)))
 
 
 @router.put("/calls/{callId}/schedule", responses=documented(404, 409), tags=["calls"])
-async def reschedule(call_id: CallId, body: NewTime, service: Service, caller: Anyone) -> CallView:
+async def reschedule(call_id: CallId, body: NewTime, service: Service, caller: Anyone, changing: Changing) -> CallView:
     """Move a scheduled call to another time."""
-    when = _moment(body.scheduled_for)
-    return _view(await service.reschedule(call_id, when, version=body.version, owner=_owner(caller)))
+    when, basis = _moment(body.scheduled_for), _basis(body.version, changing)
+    return _view(changing.of(await service.reschedule(call_id, when, basis=basis, owner=_owner(caller))))
 
 
 @router.put("/calls/{callId}/user", responses=documented(404, 409), tags=["calls"])
-async def reassign(call_id: CallId, body: NewUser, service: Service, _: Staff) -> CallView:
+async def reassign(call_id: CallId, body: NewUser, service: Service, _: Staff, changing: Changing) -> CallView:
     """Move a scheduled call to another user."""
-    return _view(await service.reassign(call_id, body.user_id, version=body.version))
+    return _view(changing.of(await service.reassign(call_id, body.user_id, basis=_basis(body.version, changing))))
 
 
 @router.put("/calls/{callId}/provider", responses=documented(404, 409), tags=["calls"])
-async def change_provider(call_id: CallId, body: NewProvider, service: Service, caller: Anyone) -> CallView:
+async def change_provider(
+    call_id: CallId, body: NewProvider, service: Service, caller: Anyone, changing: Changing
+) -> CallView:
     """Give a scheduled call to another provider."""
-    return _view(await service.change_provider(call_id, body.provider_id, version=body.version, owner=_owner(caller)))
+    basis = _basis(body.version, changing)
+    return _view(
+        changing.of(await service.change_provider(call_id, body.provider_id, basis=basis, owner=_owner(caller)))
+    )
 
 
 @router.delete("/calls/{callId}", status_code=204, responses=documented(404, 409), tags=["calls"])
 async def cancel(
     call_id: CallId,
-    version: Annotated[int, Query(ge=0, le=MAX_VERSIONS, description="the version of the call that this is based on")],
     service: Service,
     caller: Anyone,
+    changing: Changing,
+    version: Annotated[int | None, Query(ge=0, le=MAX_VERSIONS, description=_VERSION)] = None,
 ) -> None:
     """Cancel a scheduled call; it is deleted. Admins delete completed ones as well."""
-    await service.cancel(call_id, version=version, owner=_owner(caller), completed_too=caller.is_in(ADMINS))
+    basis = _basis(version, changing, "query.version")
+    await service.cancel(call_id, basis=basis, owner=_owner(caller), completed_too=caller.is_in(ADMINS))
 
 
 # -- calls of a user, and of a provider -----------------------------------------------------------------------------
@@ -270,15 +283,15 @@ async def completed_calls(
 
 
 @router.get("/users/{userId}/calls/next-scheduled", responses=documented(404, 409), tags=["users"])
-async def next_scheduled(user_id: UserId, service: Service) -> CallView:
+async def next_scheduled(user_id: UserId, service: Service, reading: Reading) -> CallView:
     """The next scheduled call of a user, from now on."""
-    return _view(await service.next_scheduled(user_id))
+    return _view(reading.of(await service.next_scheduled(user_id)))
 
 
 @router.get("/users/{userId}/calls/last-completed", responses=documented(404, 409), tags=["users"])
-async def last_completed(user_id: UserId, service: Service) -> CallView:
+async def last_completed(user_id: UserId, service: Service, reading: Reading) -> CallView:
     """The last completed call of a user."""
-    return _view(await service.last_completed(user_id))
+    return _view(reading.of(await service.last_completed(user_id)))
 
 
 @router.get("/providers/{providerId}/calls", responses=documented(400), tags=["providers"])
@@ -305,6 +318,15 @@ async def unreadable(service: Service, _: Admin) -> UnreadableList:
 def _owner(caller: Caller) -> str | None:
     """The user to whose calls the caller is limited; None for staff, who are not."""
     return None if caller.is_in(MEMBERS, SERVICES, ADMINS) else caller.user_id
+
+
+def _basis(version: int | None, changing: Changing, field: str = "body.version") -> Basis:
+    """What a change is based on; Invalid if that is not said."""
+    if version is None and changing.seen.tags is None:
+        message = "Field required, unless the ETag of the call is sent in If-Match"
+        errors = [{"field": field, "message": message}]
+        raise Invalid(f"{field}: {message}", kind="invalid-request", errors=errors)
+    return Basis(version, changing.seen)
 
 
 def _bounds(since: int | None, until: int | None) -> Bounds:

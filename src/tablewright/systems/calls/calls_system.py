@@ -8,7 +8,7 @@ from tablewright.runtime import ADMINS, CUSTOMERS, MEMBERS, DemoUser, OnProgress
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.calls.api import router
 from tablewright.systems.calls.model import Status, design
-from tablewright.systems.calls.service import Calls
+from tablewright.systems.calls.service import Basis, Calls
 from tablewright.systems.unreadable_log import UnreadableLog
 
 __all__ = ["system"]
@@ -38,7 +38,7 @@ async def _demo(runtime: Runtime, service: Calls, on_progress: OnProgress) -> No
         except ResourceNotFound:
             call = await service.create(user, provider, now + timedelta(hours=hours), UNKEYED, call_id=call_id)
         if hours < 0 and call.status is Status.SCHEDULED:
-            await service.change_status(call_id, Status.COMPLETED, version=call.version)
+            await service.change_status(call_id, Status.COMPLETED, basis=Basis(call.version))
         on_progress("calls", number, len(_CALLS))
 
 

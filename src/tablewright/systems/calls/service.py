@@ -1,7 +1,8 @@
 """The use cases of calls.
 
-A change is made to the version of the call that the caller has read. If there is a newer one, nothing is written, and
-the error is StateConflict. ``owner`` limits a use case to the calls of one user: those of others are not found.
+A change is made to the call that the caller has read, by its version or its tag (``Basis``). If there is a newer one,
+nothing is written, and the error is StateConflict or PreconditionFailed. ``owner`` limits a use case to the calls of
+one user: those of others are not found.
 
 A completed call is history. It cannot be rescheduled, reassigned or given to another provider, unless it is set back to
 scheduled first.
@@ -19,7 +20,16 @@ from hashlib import sha256
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from tablewright.runtime import Forbidden, Idempotency, ResourceNotFound, Responder, StateConflict
+from tablewright.runtime import (
+    UNSEEN,
+    Forbidden,
+    Idempotency,
+    ResourceNotFound,
+    Responder,
+    Seen,
+    ServiceProblem,
+    StateConflict,
+)
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -53,6 +63,14 @@ class Bounds:
 
 
 ANY_TIME = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a change is based on: a version of the call, what was seen of it, or both."""
+
+    version: int | None = None
+    seen: Seen = UNSEEN
 
 
 class Calls:
@@ -187,35 +205,35 @@ class Calls:
             raise taken
         return first
 
-    async def change_status(self, call_id: str, status: Status, *, version: int) -> Call:
+    async def change_status(self, call_id: str, status: Status, *, basis: Basis) -> Call:
         """Complete a scheduled call, or set a completed one back to scheduled."""
-        call = await self._based_on(call_id, version)
+        call = await self._based_on(call_id, basis)
         if call.status is status:
             raise StateConflict(f"call {call_id} is already {status}")
-        return await self._change(call, status=status)
+        return await self._change(call, basis, status=status)
 
-    async def change_provider(self, call_id: str, provider_id: str, *, version: int, owner: str | None = None) -> Call:
+    async def change_provider(self, call_id: str, provider_id: str, *, basis: Basis, owner: str | None = None) -> Call:
         """Give a scheduled call to another provider; it stays where it is."""
-        call = await self._scheduled(call_id, version, owner)
-        return await self._change(call, provider_id=provider_id)
+        call = await self._scheduled(call_id, basis, owner)
+        return await self._change(call, basis, provider_id=provider_id)
 
     async def reschedule(
-        self, call_id: str, scheduled_for: datetime, *, version: int, owner: str | None = None
+        self, call_id: str, scheduled_for: datetime, *, basis: Basis, owner: str | None = None
     ) -> Call:
         """Move a scheduled call to another time."""
-        call = await self._scheduled(call_id, version, owner)
-        return await self._change(call, scheduled_for=scheduled_for)
+        call = await self._scheduled(call_id, basis, owner)
+        return await self._change(call, basis, scheduled_for=scheduled_for)
 
-    async def reassign(self, call_id: str, user_id: str, *, version: int) -> Call:
+    async def reassign(self, call_id: str, user_id: str, *, basis: Basis) -> Call:
         """Move a scheduled call to another user."""
-        call = await self._scheduled(call_id, version)
-        return await self._change(call, user_id=user_id)
+        call = await self._scheduled(call_id, basis)
+        return await self._change(call, basis, user_id=user_id)
 
     async def cancel(
-        self, call_id: str, *, version: int, owner: str | None = None, completed_too: bool = False
+        self, call_id: str, *, basis: Basis, owner: str | None = None, completed_too: bool = False
     ) -> None:
         """Delete a scheduled call; a completed one only for those who may."""
-        call = await self._based_on(call_id, version, owner)
+        call = await self._based_on(call_id, basis, owner)
         if call.status is Status.COMPLETED and not completed_too:
             raise Forbidden(f"call {call_id} is COMPLETED; only Admins can delete completed calls")
         try:
@@ -223,29 +241,30 @@ class Calls:
         except Conflict:
             gone = False
         if not gone:
-            raise _outrun(call_id)
+            raise _outrun(call_id, basis)
 
-    async def _scheduled(self, call_id: str, version: int, owner: str | None = None) -> Call:
-        call = await self._based_on(call_id, version, owner)
+    async def _scheduled(self, call_id: str, basis: Basis, owner: str | None = None) -> Call:
+        call = await self._based_on(call_id, basis, owner)
         if call.status is not Status.SCHEDULED:
             raise StateConflict(f"call {call_id} is {call.status}; only a scheduled call can be changed")
         return call
 
-    async def _based_on(self, call_id: str, version: int, owner: str | None = None) -> Call:
-        """The call, if it has the version that a change is based on."""
+    async def _based_on(self, call_id: str, basis: Basis, owner: str | None = None) -> Call:
+        """The call, if it is the one that a change is based on."""
         call = await self.get(call_id, owner=owner, consistent=True)
-        if call.version != version:
+        basis.seen.require(call)
+        if basis.version not in (None, call.version):
             raise StateConflict(
-                f"call {call_id} has version {call.version}, and the change is based on {version}; read it again",
+                f"call {call_id} has version {call.version}, and the change is based on {basis.version}; read it again",
                 version=call.version,
             )
         return call
 
-    async def _change(self, call: Call, **fields: Any) -> Call:
+    async def _change(self, call: Call, basis: Basis, **fields: Any) -> Call:
         try:
             return await self._store.update(call, **fields)
         except (Conflict, NotFound):
-            raise _outrun(call.call_id) from None
+            raise _outrun(call.call_id, basis) from None
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
@@ -276,5 +295,5 @@ def _missing(call_id: str) -> ResourceNotFound:
     return ResourceNotFound(f"there is no call {call_id}")
 
 
-def _outrun(call_id: str) -> StateConflict:
-    return StateConflict(f"somebody else changed call {call_id} at the same moment; read it again")
+def _outrun(call_id: str, basis: Basis) -> ServiceProblem:
+    return basis.seen.outrun(f"somebody else changed call {call_id} at the same moment; read it again")

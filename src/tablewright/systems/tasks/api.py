@@ -14,9 +14,11 @@ from tablewright.runtime import (
     ADMINS,
     MEMBERS,
     Caller,
+    Changing,
     Cursor,
     IdempotencyKey,
     Limit,
+    Reading,
     Responder,
     allow,
     documented,
@@ -108,6 +110,7 @@ class StatusChange(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "IN_PROGRESS"}]})
 
     status: Status
+    expected: Status | None = Field(None, description="the status that the change is based on; 409 if it is another")
 
 
 class NewAssignment(Strict):
@@ -238,27 +241,31 @@ async def list_tasks(
 
 
 @tasks_router.get("/tasks/{taskId}", responses=documented(404, 409))
-async def get_task(task_id: TaskId, tasks: Service, _: Member) -> TaskView:
+async def get_task(task_id: TaskId, tasks: Service, _: Member, reading: Reading) -> TaskView:
     """A task."""
-    return _task(await tasks.get(task_id))
+    return _task(reading.of(await tasks.get(task_id)))
 
 
 @tasks_router.get("/tasks/{taskId}/full", responses=documented(404, 409, 413))
-async def get_full_task(task_id: TaskId, tasks: Service, _: Member) -> FullTaskView:
+async def get_full_task(task_id: TaskId, tasks: Service, _: Member, reading: Reading) -> FullTaskView:
     """A task with all of its assignments."""
     full, unreadable = await tasks.full(task_id)
+    reading.of(full.task, full.assignments)
     assignments = [_assignment(each) for each in full.assignments]
     return {**_task(full.task), "assignments": assignments, "unreadable": unreadable_items(unreadable)}
 
 
 @tasks_router.patch("/tasks/{taskId}", responses=documented(404, 409))
-async def change_task(task_id: TaskId, body: TaskChanges, tasks: Service, admin: Admin) -> TaskView:
+async def change_task(task_id: TaskId, body: TaskChanges, tasks: Service, admin: Admin, changing: Changing) -> TaskView:
     """Change the title, the description or the priority of a task that is not CLOSED. Admins only."""
-    return _task(await tasks.change(task_id, body.model_dump(exclude_none=True), admin=admin))
+    changes = body.model_dump(exclude_none=True)
+    return _task(changing.of(await tasks.change(task_id, changes, admin=admin, seen=changing.seen)))
 
 
 @tasks_router.put("/tasks/{taskId}/status", responses=documented(404, 409))
-async def change_status(task_id: TaskId, body: StatusChange, tasks: Service, caller: Member) -> TaskView:
+async def change_status(
+    task_id: TaskId, body: StatusChange, tasks: Service, caller: Member, changing: Changing
+) -> TaskView:
     """Change the status of a task. For its assignees, and for Admins.
 
     | from | to |
@@ -268,9 +275,10 @@ async def change_status(task_id: TaskId, body: StatusChange, tasks: Service, cal
     | COMPLETED | CLOSED, IN_PROGRESS |
     | CLOSED | nothing |
 
-    409 if it cannot follow, or if somebody else changed the status at the same time.
+    409 if it cannot follow, if it is not the `expected` one, or if somebody else changed the status at the same time.
     """
-    return _task(await tasks.change_status(task_id, body.status, caller=caller))
+    task = await tasks.change_status(task_id, body.status, caller=caller, expected=body.expected, seen=changing.seen)
+    return _task(changing.of(task))
 
 
 # -- assignments ----------------------------------------------------------------------------------------------------
@@ -329,7 +337,7 @@ async def create_user(body: NewUser, tasks: Service, admin: Admin, idempotency_k
     What a user may do needs a group in the token and in the profile: taking it away here takes effect at once.
     """
     responder = Responder(_user, admin.user_id, idempotency_key)
-    return await tasks.create_user(body.user_id, body.email, body.groups, responder)
+    return await tasks.create_user(body.user_id, body.email, body.groups, responder, admin=admin)
 
 
 @users_router.get("/users", responses=documented(400))
@@ -347,36 +355,40 @@ async def list_users(
 
 
 @users_router.get("/users/{userId}", responses=documented(404, 409))
-async def get_user(user_id: UserId, tasks: Service, caller: Member) -> UserView:
+async def get_user(user_id: UserId, tasks: Service, caller: Member, reading: Reading) -> UserView:
     """A user's profile; for that user, and for Admins."""
-    return _user(await tasks.user(user_id, caller=caller))
+    return _user(reading.of(await tasks.user(user_id, caller=caller)))
 
 
 @users_router.patch("/users/{userId}", responses=documented(404, 409))
-async def change_user(user_id: UserId, body: UserChanges, tasks: Service, _: Admin) -> UserView:
-    """Change the address or the groups of a user. Admins only."""
-    return await tasks.change_user(user_id, body.model_dump(exclude_none=True), Responder(_user))
+async def change_user(user_id: UserId, body: UserChanges, tasks: Service, admin: Admin, changing: Changing) -> UserView:
+    """Change the address or the groups of a user. Admins only; nobody leaves the admins, or takes the last one away."""
+    changes = body.model_dump(exclude_none=True)
+    responder: Responder[User, UserView] = Responder(lambda user: _user(changing.of(user)))
+    return await tasks.change_user(user_id, changes, responder, admin=admin, seen=changing.seen)
 
 
 @users_router.post("/users/{userId}/deactivate", responses=documented(404, 409))
 async def deactivate_user(
-    user_id: UserId, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None
+    user_id: UserId, tasks: Service, admin: Admin, changing: Changing, idempotency_key: IdempotencyKey = None
 ) -> UserView:
     """Deactivate a user, whose tokens are refused from now on, and who gets no more tasks and no more mail.
 
-    Admins only. Tasks that are assigned to the user stay so.
+    Admins only; not themselves, and not the last one. Tasks that are assigned to the user stay so.
     """
     changes = {"user_status": UserStatus.DEACTIVATED}
-    return await tasks.change_user(user_id, changes, Responder(_user, admin.user_id, idempotency_key))
+    responder = Responder(_user, admin.user_id, idempotency_key)
+    return await tasks.change_user(user_id, changes, responder, admin=admin, seen=changing.seen)
 
 
 @users_router.post("/users/{userId}/reactivate", responses=documented(404, 409))
 async def reactivate_user(
-    user_id: UserId, tasks: Service, admin: Admin, idempotency_key: IdempotencyKey = None
+    user_id: UserId, tasks: Service, admin: Admin, changing: Changing, idempotency_key: IdempotencyKey = None
 ) -> UserView:
     """Reactivate a user. Admins only."""
     changes = {"user_status": UserStatus.ACTIVE}
-    return await tasks.change_user(user_id, changes, Responder(_user, admin.user_id, idempotency_key))
+    responder = Responder(_user, admin.user_id, idempotency_key)
+    return await tasks.change_user(user_id, changes, responder, admin=admin, seen=changing.seen)
 
 
 @maintenance_router.get("/unreadable")

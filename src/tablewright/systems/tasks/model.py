@@ -178,7 +178,7 @@ design = Design(
         Write("assign", ItemWrite(Assignment, "create"), checks=[Task, User]),
         Write("unassign", ItemWrite(Assignment, "delete")),
         Write("create user", ItemWrite(User, "create")),
-        Write("change user", ItemWrite(User, "update", sets=["email", "groups", "user_status"])),
+        Write("change user", ItemWrite(User, "update", sets=["email", "groups", "user_status"]), checks=[User]),
     ],
     reactions=[
         Reaction("TaskCreated", Task, events=frozenset(["INSERT"])),

@@ -7,6 +7,9 @@ owner.
 A role comes from the token. Where there is a profile it must have the role as well, and must be active: what an admin
 takes away is gone at once, and not when the token expires. A user whose profile cannot be read has no role.
 
+Nobody is locked out: admins neither deactivate nor demote themselves, and a write that takes an admin away checks, in
+the same transaction, that another one stays. So of two admins who demote each other, one does.
+
 What cannot be read is left out of lists, and is changed by nobody (Unreadable).
 """
 
@@ -20,15 +23,16 @@ from uuid import uuid4
 
 from tablewright.runtime import (
     ADMINS,
+    UNSEEN,
     Caller,
     Forbidden,
     Idempotency,
     Invalid,
     ResourceNotFound,
     Responder,
+    Seen,
     StateConflict,
 )
-from tablewright.runtime.mail.event_mail import is_address
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -38,6 +42,7 @@ from tablewright.store import (
     ConditionFailed,
     Create,
     NotFound,
+    Operation,
     Outcome,
     TolerantPage,
     Unreadable,
@@ -58,6 +63,10 @@ from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
 
+# How often a change of a user is tried again, when somebody else was faster.
+_ATTEMPTS = 5
+# The groups of an admin: those of which one is enough for a check.
+_ADMIN_GROUPS = [frozenset({Group.ADMINS}), frozenset({Group.ADMINS, Group.MEMBERS})]
 _NOT_CLOSED = [status for status in Status if status is not Status.CLOSED]
 
 
@@ -109,7 +118,6 @@ class Tasks:
         self, title: str, description: str, priority: Priority, responder: Responder[Task, R], *, admin: Caller
     ) -> R:
         """Create a task; the response to it."""
-        await self._remember(admin)
         task = Task(
             task_id=str(uuid4()),
             title=title,
@@ -148,31 +156,41 @@ class Tasks:
         pattern = Task.newest_by_status if newest_first else Task.by_status
         return await self._reader.page(pattern(status=status), limit=limit, cursor=cursor)
 
-    async def change(self, task_id: str, changes: dict[str, Any], *, admin: Caller) -> Task:
+    async def change(self, task_id: str, changes: dict[str, Any], *, admin: Caller, seen: Seen = UNSEEN) -> Task:
         """Change title, description or priority of a task that is not closed."""
         # An update would find out that a task cannot be read when it is done.
-        await self.get(task_id, consistent=True)
+        task = await self.get(task_id, consistent=True)
+        seen.require(task)
+        if task.status is Status.CLOSED:
+            raise _closed(task_id)
+        expect = {"status": _NOT_CLOSED, **seen.unchanged(task)}
         try:
             return await self._store.update(
-                Task.by_id(task_id=task_id), updated_by=admin.user_id, expect={"status": _NOT_CLOSED}, **changes
+                Task.by_id(task_id=task_id), updated_by=admin.user_id, expect=expect, **changes
             )
         except NotFound:
             raise _no_task(task_id) from None
         except ConditionFailed:
-            raise _closed(task_id) from None
+            raise seen.outrun(str(_closed(task_id))) from None
 
-    async def change_status(self, task_id: str, status: Status, *, caller: Caller) -> Task:
-        """Move a task on, if it is the caller's and its status allows that. Of two who do so at once, one wins."""
+    async def change_status(
+        self, task_id: str, status: Status, *, caller: Caller, expected: Status | None = None, seen: Seen = UNSEEN
+    ) -> Task:
+        """Move a task on, if it is the caller's, as it was seen, and its status allows that; of several, one wins."""
         task = await self.get(task_id, consistent=True)
         lookup = Assignment.by_id(task_id=task_id, assigned_to=caller.user_id)
         is_admin = caller.is_in(ADMINS)
         if not is_admin and await self._store.get(lookup, consistent=True) is None:
             raise _not_assigned(task_id)
+        seen.require(task)
+        if expected not in (None, task.status):
+            raise StateConflict(f"task {task_id} is {task.status}, not {expected}; read it again")
         if status not in FOLLOWING[task.status]:
             allowed = " or ".join(FOLLOWING[task.status])
             hint = f"it can become {allowed}, not {status}" if allowed else "it cannot be changed"
             raise StateConflict(f"task {task_id} is {task.status}; {hint}")
-        change = Update(task, status=status, updated_by=caller.user_id, expect={"status": task.status})
+        expect = {"status": task.status, **seen.unchanged(task)}
+        change = Update(task, status=status, updated_by=caller.user_id, expect=expect)
         checks = [] if is_admin else [Check(lookup)]
         try:
             await self._store.transact(change, *checks)
@@ -183,7 +201,7 @@ class Tasks:
             if isinstance(changed, NotFound):
                 raise _no_task(task_id) from None
             if isinstance(changed, ConditionFailed):
-                raise StateConflict(f"somebody else changed the status of task {task_id}; read it again") from None
+                raise seen.outrun(f"somebody else changed the status of task {task_id}; read it again") from None
             raise
         return task
 
@@ -259,9 +277,14 @@ class Tasks:
         email: str,
         groups: frozenset[Group],
         responder: Responder[User, R],
+        *,
+        admin: Caller,
     ) -> R:
         """Create a user; the response to it."""
         user = User(user_id=user_id, email=email, groups=groups)
+        # Without a profile, an admin is one by the token alone.
+        if user_id == admin.user_id and not _is_admin(user):
+            raise _locked_out()
 
         async def work() -> Outcome:
             user.created_at = user.updated_at = now = self._now()
@@ -284,24 +307,72 @@ class Tasks:
     async def users(self, status: UserStatus, *, limit: int = 25, cursor: str | None = None) -> TolerantPage[User]:
         return await self._reader.page(User.by_status(user_status=status), limit=limit, cursor=cursor)
 
-    async def change_user(self, user_id: str, changes: dict[str, Any], responder: Responder[User, R]) -> R:
-        """Change address, groups or status of a user; the response to it."""
-        lookup = User.by_id(user_id=user_id)
+    async def change_user(
+        self,
+        user_id: str,
+        changes: dict[str, Any],
+        responder: Responder[User, R],
+        *,
+        admin: Caller,
+        seen: Seen = UNSEEN,
+    ) -> R:
+        """Change address, groups or status of a user; the response to it. There is always an active admin left."""
 
         async def work() -> Outcome:
             user, now = await self._user(user_id), self._now()
-            changed = user.model_copy(update={**changes, "updated_at": now})
-            return Outcome(responder.view(changed), Update(lookup, **changes), at=now)
+            operations = await self._user_changes(user, changes, admin, seen)
+            return Outcome(responder.view(user.model_copy(update={**changes, "updated_at": now})), *operations, at=now)
 
-        try:
-            if responder.key is None:
-                # An update would find out that a profile cannot be read when it is done.
-                await self._user(user_id)
-                return responder.view(await self._store.update(lookup, **changes))
-            request = {"user_id": user_id, "changes": changes}
-            return await self._idempotency.execute(self._store, "change of a user", request, responder, work)
-        except NotFound:
-            raise _no_user(user_id) from None
+        for _ in range(_ATTEMPTS):
+            try:
+                if responder.key is None:
+                    user = await self._user(user_id)
+                    await self._store.transact(*await self._user_changes(user, changes, admin, seen))
+                    return responder.view(user)
+                request = {"user_id": user_id, "changes": changes}
+                return await self._idempotency.execute(self._store, "change of a user", request, responder, work)
+            except (NotFound, ConditionFailed, Cancelled) as error:
+                reasons = error.reasons if isinstance(error, Cancelled) else [error]
+                if isinstance(reasons[0], NotFound):
+                    raise _no_user(user_id) from None
+                if not any(isinstance(reason, ConditionFailed | NotFound) for reason in reasons):
+                    raise
+                if len(reasons) > 1:
+                    # Perhaps it is the caller who is no admin any more.
+                    admin = await self.admit(admin)
+                    admin.require(ADMINS)
+        raise StateConflict(f"other requests keep changing user {user_id}; try again")
+
+    async def _user_changes(
+        self, user: User, changes: dict[str, Any], admin: Caller, seen: Seen
+    ) -> tuple[Operation, ...]:
+        """The writes that change a user who is as it was read; with a check that an admin is left, if one goes."""
+        seen.require(user)
+        after = user.model_copy(update=changes)
+        if user.user_id == admin.user_id and not _is_admin(after):
+            raise _locked_out()
+        # Whether an admin goes depends on both.
+        expect = {"user_status": user.user_status, "groups": user.groups, **seen.unchanged(user)}
+        change = Update(user, expect=expect, **changes)
+        if not _is_admin(user) or _is_admin(after):
+            return (change,)
+        remaining = await self._another_admin(user.user_id, admin)
+        lookup = User.by_id(user_id=remaining)
+        return change, Check(lookup, user_status=UserStatus.ACTIVE, groups=_ADMIN_GROUPS)
+
+    async def _another_admin(self, user_id: str, admin: Caller) -> str:
+        """An active admin with a profile, other than a user; StateConflict if there is none."""
+        if isinstance(admin, Admitted) and admin.has_profile:
+            return admin.user_id
+        cursor: str | None = None
+        while True:
+            page = await self.users(UserStatus.ACTIVE, limit=100, cursor=cursor)
+            for user in page.items:
+                if user.user_id != user_id and _is_admin(user):
+                    return user.user_id
+            cursor = page.cursor
+            if cursor is None:
+                raise StateConflict(f"{user_id} is the last active admin; make somebody else an admin first")
 
     async def _user(self, user_id: str, *, consistent: bool = True) -> User:
         user = await self._store.get(User.by_id(user_id=user_id), consistent=consistent)
@@ -313,18 +384,6 @@ class Tasks:
         # Times are stored as whole milliseconds.
         return datetime.fromtimestamp(int(self._clock() * 1000) / 1000, UTC)
 
-    async def _remember(self, admin: Caller) -> None:
-        """Create the profile of an admin who has none, so that mail about the task can be sent."""
-        if admin.email is None or not is_address(admin.email):
-            return
-        if isinstance(admin, Admitted) and admin.has_profile:
-            return
-        groups = frozenset(Group(group) for group in admin.groups if group in set(Group))
-        try:
-            await self._store.create(User(user_id=admin.user_id, email=admin.email, groups=groups))
-        except AlreadyExists:
-            return
-
 
 def _no_task(task_id: str) -> ResourceNotFound:
     return ResourceNotFound(f"there is no task {task_id}")
@@ -332,6 +391,14 @@ def _no_task(task_id: str) -> ResourceNotFound:
 
 def _no_user(user_id: str) -> ResourceNotFound:
     return ResourceNotFound(f"there is no user {user_id}")
+
+
+def _is_admin(user: User) -> bool:
+    return user.user_status is UserStatus.ACTIVE and Group.ADMINS in user.groups
+
+
+def _locked_out() -> Forbidden:
+    return Forbidden("you cannot deactivate yourself, nor leave the admins; another admin can do that")
 
 
 def _closed(task_id: str) -> StateConflict:

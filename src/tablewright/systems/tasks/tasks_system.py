@@ -36,13 +36,13 @@ def _task_id(task: Task) -> str:
 
 async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None:
     """What is there already, after a fill that was cut short, stays as it is."""
+    ada = Caller("ada", "ada@example.org", frozenset({ADMINS}))
     total = len(_USERS) + len(_TASKS)
     for number, user in enumerate(_USERS, 1):
         with suppress(StateConflict):
             groups = frozenset(Group(group) for group in user.groups)
-            await tasks.create_user(user.user_id, user.email or "", groups, UNKEYED)
+            await tasks.create_user(user.user_id, user.email or "", groups, UNKEYED, admin=ada)
         on_progress("users and tasks", number, total)
-    ada = Caller("ada", "ada@example.org", frozenset({ADMINS}))
     for number, (title, text, priority, assignees, status) in enumerate(_TASKS, 1):
         responder = Responder(_task_id, ada.user_id, f"demo-{number}")
         task = await tasks.get(await tasks.create(title, text, priority, responder, admin=ada), consistent=True)
