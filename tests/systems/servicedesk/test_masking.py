@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from tablewright.systems.servicedesk.privacy import mask
-from tablewright.systems.servicedesk.secret_phrases import MASK
+from tablewright.systems.servicedesk.masking.secret_shapes import MASK
+from tablewright.systems.servicedesk.masking.secret_spans import mask
 from tests.systems.servicedesk.sentences import (
     CODES,
     LINKED_PASSWORDS,

@@ -10,58 +10,7 @@ from __future__ import annotations
 import hmac
 import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
-
-from tablewright.systems.servicedesk.secret_phrases import KINDS, MASK
-
-# -- secrets in text ------------------------------------------------------------------------------------------------
-
-_ROUNDS = 5
-_NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))
-
-
-@dataclass(frozen=True, slots=True)
-class Masked:
-    """A text without its secrets, and of what kinds they were."""
-
-    text: str
-    kinds: tuple[str, ...]
-
-
-def mask(text: str) -> Masked:
-    """Take secrets out of a text."""
-    kinds: list[str] = []
-    # A secret can hide another one from a pattern: what is left is looked through again.
-    for _ in range(_ROUNDS):
-        found = sorted(_secrets(text))
-        if not found:
-            break
-        kinds += [kind for _, _, kind in found]
-        parts: list[str] = []
-        end = 0
-        for begin, stop, _ in found:
-            if begin >= end:
-                parts += [text[end:begin], MASK]
-            end = max(end, stop)
-        text = "".join([*parts, text[end:]])
-    return Masked(text, tuple(kind for kind in _NAMES if kind in kinds))
-
-
-def _secrets(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where secrets begin and end, and of what kind they are."""
-    lowered = text.lower()
-    for kind in KINDS:
-        if any(map(lowered.__contains__, kind.hints)):
-            for pattern in kind.patterns:
-                for found in pattern.finditer(text):
-                    for group in range(1, pattern.groups + 1):
-                        if found[group]:
-                            yield *found.span(group), kind.name
-
-
-# -- phone numbers --------------------------------------------------------------------------------------------------
 
 _DIGITS = r"(?P<number>[0-9(][0-9 ()./-]{4,29}[0-9])"
 _EXTENSION = r"(?:\s*(?:;?ext(?:ension|\.|=)?|x|#)\s*(?P<extension>[0-9]{1,6}))?"

@@ -21,13 +21,14 @@ from tablewright.store import (
     TolerantPage,
     Update,
 )
+from tablewright.systems.servicedesk.masking.secret_spans import Masked, mask
 from tablewright.systems.servicedesk.model import FOLLOWING, Comment, Status, Ticket
-from tablewright.systems.servicedesk.privacy import Masked, caller_id, mask
+from tablewright.systems.servicedesk.privacy import caller_id
 from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
 
-# Longer texts are looked through beside other requests: the longest can take more than a second.
+# Longer texts are looked through beside other requests: the longest can take half a second.
 _SHORT = 2_000
 
 
