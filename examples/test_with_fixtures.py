@@ -4,7 +4,8 @@
     pytest examples/test_with_fixtures.py
 
 The plugin comes with the package; there is nothing to import and nothing to configure. It shows `dynamodb` (boto3's
-resource), `dynamodb_client`, `tablewright_engine` for a Store, and `tablewright_server` for programs that need a URL.
+resource), `dynamodb_client`, `patched_boto3` for code that makes its own clients, `tablewright_store` for a Store, and
+`tablewright_server` for programs that need a URL.
 """
 
 from typing import Any
@@ -46,11 +47,19 @@ def test_a_fresh_database(dynamodb_client: Any) -> None:
     assert dynamodb_client.list_tables()["TableNames"] == []
 
 
+def count_users() -> Any:
+    return boto3.client("dynamodb", region_name="us-east-1").scan(TableName="users")["Count"]
+
+
+def test_code_that_makes_its_own_clients(patched_boto3: Engine, dynamodb_client: Any) -> None:
+    create_users(dynamodb_client)
+    assert count_users() == 0
+
+
 @pytest.fixture
-def store(tablewright_engine: Engine) -> Store:
-    store = Store.on(tablewright_engine)
-    store.ensure_tables(users)
-    return store
+def store(tablewright_store: Store) -> Store:
+    tablewright_store.ensure_tables(users)
+    return tablewright_store
 
 
 def test_code_that_is_given_a_store(store: Store) -> None:

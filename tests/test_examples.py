@@ -76,7 +76,7 @@ def test_with_fixtures(tmp_path: Path) -> None:
     copy = tmp_path / "test_with_fixtures.py"
     copy.write_bytes((ROOT / "examples" / "test_with_fixtures.py").read_bytes())
     out = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", copy.name, folder=tmp_path)
-    assert "4 passed" in out
+    assert "5 passed" in out
 
 
 def test_web_handler(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "design": frozenset({"model", "dynamo"}),
     "runtime": frozenset({"store", "design", "model", "engine", "dynamo"}),
     "systems": frozenset({"runtime", "store", "design", "model"}),
-    "pytest_plugin": frozenset({"wire", "engine"}),
+    "pytest_plugin": frozenset({"wire", "store", "engine"}),
     "cli": frozenset({"systems", "runtime", "store", "design", "model", "wire", "engine", "dynamo"}),
     "__main__": frozenset({"cli"}),
     "__init__": frozenset({"engine", "dynamo"}),

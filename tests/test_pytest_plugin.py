@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 
 from tablewright.engine import Engine
+from tablewright.model import Table
+from tablewright.store import Store
 from tests.wire.raw_http import Client, request
 
 MUSIC: dict[str, Any] = {
@@ -35,6 +38,26 @@ def test_the_fixtures_of_a_test_share_its_engine(
     assert tablewright_engine.call("ListTables", {}) == {"TableNames": ["music"]}
     with Client(tablewright_server) as client:
         assert client.ask(request()).body == b'{"TableNames":["music"]}'
+
+
+def make_and_count() -> int:
+    """Code that makes a client of its own."""
+    count: int = boto3.client("dynamodb", region_name="us-east-1").scan(TableName="music")["Count"]
+    return count
+
+
+def test_code_that_makes_its_own_clients_uses_the_engine(patched_boto3: Engine, dynamodb_client: Any) -> None:
+    dynamodb_client.create_table(**MUSIC)
+    dynamodb_client.put_item(TableName="music", Item={"pk": {"S": "a"}})
+    assert make_and_count() == 1
+    assert boto3.resource("dynamodb", region_name="us-east-1").Table("music").item_count == 1
+    assert patched_boto3.call("ListTables", {}) == {"TableNames": ["music"]}
+
+
+def test_a_store_shares_the_engine(tablewright_store: Store, dynamodb_client: Any) -> None:
+    music = Table("music", "pk")
+    tablewright_store.ensure_tables(music)
+    assert dynamodb_client.list_tables()["TableNames"] == ["music"]
 
 
 def test_the_plugin_costs_nothing_until_it_is_used(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
     tablewright_engine   an engine in memory, fresh for each test
     dynamodb             boto3's resource on that engine, in process (needs boto3)
     dynamodb_client      a botocore client on that engine, in process
+    patched_boto3        clients that the code under test makes itself use that engine
+    tablewright_store    a store on that engine
     tablewright_server   the URL of an HTTP server on that engine, for anything that wants an endpoint
 
 Every fixture imports what it needs when it is used: pytest loads this module in every run of every
@@ -19,6 +21,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tablewright.engine import Engine
+    from tablewright.store import Store
 
 
 @pytest.fixture
@@ -46,6 +49,24 @@ def dynamodb_client(tablewright_engine: Engine) -> Any:
     from tablewright.wire import boto
 
     return boto.client(tablewright_engine)
+
+
+@pytest.fixture
+def patched_boto3(tablewright_engine: Engine) -> Iterator[Engine]:
+    """The test's engine, which every DynamoDB client of boto3 and botocore uses during the test, whoever makes it."""
+    from tablewright.wire import boto
+
+    with boto.patch(tablewright_engine):
+        yield tablewright_engine
+
+
+@pytest.fixture
+def tablewright_store(tablewright_engine: Engine) -> Iterator[Store]:
+    """A store on the test's engine; tables are made with ``ensure_tables``."""
+    from tablewright.store import Store
+
+    with Store.on(tablewright_engine) as store:
+        yield store
 
 
 @pytest.fixture

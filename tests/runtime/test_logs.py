@@ -9,8 +9,10 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import tablewright
-from tablewright.runtime.logs import FIELDS, JsonFormatter
+from tablewright.runtime.logs import FIELDS, JsonFormatter, set_up
 
 SOURCES = sorted(Path(tablewright.__file__).parent.rglob("*.py"))
 
@@ -61,3 +63,46 @@ def test_a_line_has_the_fields_and_not_the_text_of_an_error() -> None:
         "error": "ValueError",
     }
     assert "ada" not in stream.getvalue()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def _own_handlers() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.mark.usefixtures("_own_handlers")
+@pytest.mark.parametrize("colour", [True, False])
+def test_a_terminal_has_short_lines(monkeypatch: pytest.MonkeyPatch, colour: bool) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if not colour:
+        monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal()
+    set_up("INFO", terminal)
+    logging.getLogger("tests").warning("mail \x1b[2J waits", extra={"status": 503, "address": "ada"})
+    (line,) = terminal.getvalue().splitlines()
+    level = "\x1b[33mwarning\x1b[0m" if colour else "warning"
+    assert line[8:] == f" {level} mail ?[2J waits status=503"
+    try:
+        raise ValueError("ada@example.org")
+    except ValueError:
+        logging.getLogger("tests").exception("a job failed")
+    line = terminal.getvalue().splitlines()[-1]
+    assert " a job failed ValueError " in line
+    assert "example.org" not in line
+
+
+@pytest.mark.usefixtures("_own_handlers")
+def test_anything_else_has_lines_of_json() -> None:
+    stream = io.StringIO()
+    set_up("INFO", stream)
+    logging.getLogger("tests").warning("mail waits")
+    assert json.loads(stream.getvalue())["message"] == "mail waits"

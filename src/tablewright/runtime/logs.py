@@ -1,4 +1,4 @@
-"""Logs as lines of JSON, without personal data.
+"""Logs as lines of JSON, without personal data; on a terminal as short lines for the person in front of it.
 
 A record has its time, level, logger, message and the fields that are listed here. Nothing else gets in: no bodies, no
 headers, no query strings, and not the text of an exception, which may quote what a user sent. Of an exception, its
@@ -8,10 +8,11 @@ type and where it was raised are kept.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import traceback
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 import orjson
 
@@ -60,10 +61,36 @@ class JsonFormatter(logging.Formatter):
         return orjson.dumps(line, default=str).decode()
 
 
+class TerminalFormatter(logging.Formatter):
+    """One short line for each record: the same fields, the level by its colour."""
+
+    _COLOURS: ClassVar = {"DEBUG": "2", "INFO": "36", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
+
+    def __init__(self, *, colour: bool) -> None:
+        super().__init__()
+        self._colour = colour
+
+    def format(self, record: logging.LogRecord) -> str:
+        level = record.levelname.lower()
+        if self._colour:
+            level = f"\x1b[{self._COLOURS.get(record.levelname, '0')}m{level}\x1b[0m"
+        fields = [f"{name}={record.__dict__[name]}" for name in FIELDS if name in record.__dict__]
+        if record.exc_info is not None and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            frames = traceback.extract_tb(error.__traceback__)[-1:]
+            fields += [type(error).__name__, *(f"{frame.filename}:{frame.lineno}" for frame in frames)]
+        at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        # What others sent may be in a message; a terminal would obey its control characters.
+        text = " ".join([record.getMessage(), *fields])
+        return f"{at} {level} {''.join(each if each.isprintable() else '?' for each in text)}"
+
+
 def set_up(level: str, stream: TextIO | None = None) -> None:
-    """Log as JSON from now on."""
-    handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonFormatter())
+    """Log from now on: as JSON, or for a person where the stream is a terminal."""
+    stream = stream or sys.stderr
+    handler = logging.StreamHandler(stream)
+    colour = "NO_COLOR" not in os.environ
+    handler.setFormatter(TerminalFormatter(colour=colour) if stream.isatty() else JsonFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
