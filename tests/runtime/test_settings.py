@@ -77,3 +77,22 @@ def test_processes_in_production_on_an_endpoint_have_to_be_given_what_they_share
         with pytest.raises(SettingsError, match=f"set {named}$"):
             Runtime.open(Settings(**given, **some), [])
     Runtime.open(Settings(**given, **secrets), []).close()
+
+
+def test_the_home_folder_is_the_same_for_the_database_and_for_what_is_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    given: dict[str, Any] = {"data": "~/shop", "mail_folder": "~/mail"}
+    settings = Settings(**given)
+    assert (settings.data, settings.mail_folder) == (tmp_path / "home" / "shop", tmp_path / "home" / "mail")
+    Runtime.open(settings, []).close()
+    assert {"tablewright.db", "secrets.json"} <= {path.name for path in (tmp_path / "home" / "shop").iterdir()}
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+def test_a_user_that_does_not_exist_has_no_home_folder() -> None:
+    given: dict[str, Any] = {"data": "~no-such-user/shop"}
+    with pytest.raises(ValueError, match="cannot use ~no-such-user/shop: Could not determine home directory"):
+        Settings(**given)

@@ -126,6 +126,15 @@ class Settings(BaseSettings):
     def _split(cls, value: Any) -> Any:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
+    @field_validator("data", "training_export", "mail_folder", "sources")
+    @classmethod
+    def _expand(cls, value: Path | None) -> Path | None:
+        """``~`` is the home folder, for all that is kept there: shells do not expand it in every place."""
+        try:
+            return None if value is None else value.expanduser()
+        except RuntimeError as error:  # ~user, and there is no such user
+            raise ValueError(f"cannot use {value}: {error}") from None
+
     @model_validator(mode="before")
     @classmethod
     def _know(cls, given: Any) -> Any:
