@@ -222,3 +222,23 @@ def test_the_items_of_a_table_are_counted_in_slices(engine: Engine, monkeypatch:
     engine.call("DeleteTable", {"TableName": "rows"})
     with pytest.raises(DynamoError, match="Table: rows not found"):
         resumed(first)
+
+
+def test_few_items_that_are_costly_to_filter_are_read_in_slices(engine: Engine) -> None:
+    """Each of them is smaller than a slice, and all of them would be fetched together."""
+    long_list = {"L": [{"N": str(number % 7)} for number in range(7000)]}
+    for number in range(8):
+        engine.call("PutItem", putting(number, pk={"S": "costly"}, l=long_list))
+    query = {
+        "TableName": "rows",
+        "KeyConditionExpression": "pk = :p",
+        "FilterExpression": "contains(l, :n)",
+        "ExpressionAttributeValues": {":p": {"S": "costly"}, ":n": {"N": "9"}},
+    }
+    outcome: Outcome | Unfinished = engine.begin("Query", query)
+    slices_done = 1
+    while isinstance(outcome, Unfinished):
+        outcome = outcome.resume()
+        slices_done += 1
+    assert slices_done >= 8
+    assert orjson.loads(outcome[0]) == {"Count": 0, "ScannedCount": 8, "Items": []}

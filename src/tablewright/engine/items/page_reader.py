@@ -25,12 +25,14 @@ from tablewright.dynamo.expressions import ConditionProgram, ProjectionProgram
 from tablewright.engine.database import Database, checked_row
 from tablewright.engine.items.consumed_capacity import Meter
 from tablewright.engine.items.page_limits import PageFill
-from tablewright.engine.slices import SLICE_BYTES, Sliced, slice_end
+from tablewright.engine.slices import Sliced, slice_end
 from tablewright.engine.storage.checksums import NOT_COMPARABLE, DamagedRecord, damaged
 from tablewright.engine.tables.table_schema import Index, Key, Table
 
 # The rows that are fetched together: enough for most pages, and few enough where each has 400 KB.
 _FETCHED_AT_ONCE = 32
+# The bytes of items that are parsed and filtered without a look at the clock.
+_PARSED_TOGETHER = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,7 @@ def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
     """Fill a page with items that have to be parsed: to filter them, or to project them."""
     index, condition, projection = read.source.index, read.condition, read.projection
     entry = index.entry if index is not None and index.projected is not None else None
+    together = 0
     for row in rows:
         (size,), (data,) = _checked(read.source.table.whole_crc, [row])
         page.scanned += 1
@@ -230,9 +233,13 @@ def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
         if condition is None or condition.evaluate(item, read.values):
             page.parsed.append(item if projection is None else projection.apply(item))
         page.is_full = fill.add(size, item) or page.scanned == read.limit
-        together = size < SLICE_BYTES and page.scanned % _FETCHED_AT_ONCE
-        if page.is_full or (not together and thread_time() > until):
+        if page.is_full:
             return data
+        together += len(data)
+        if together > _PARSED_TOGETHER or page.scanned % _FETCHED_AT_ONCE == 0:
+            if thread_time() > until:
+                return data
+            together = 0
     return None
 
 
