@@ -10,6 +10,7 @@ from uuid import uuid4
 import httpx
 
 from tests.systems.calls.planner import HOUR, NOON, new_id, schedule
+from tests.systems.engagement.workshop import Programme
 from tests.systems.harness import Served
 from tests.systems.servicedesk.desk import open_ticket
 from tests.systems.support.tickets import opened
@@ -224,3 +225,65 @@ def a_reactivation(served: Served) -> Change:
     place = f"/users/{team.member('grace')}"
     assert team.admin.post(f"{place}/deactivate").status_code == 200
     return Change(team.admin, place, "POST", f"{place}/reactivate", _always(None))
+
+
+# -- Engagement -----------------------------------------------------------------------------------------------------
+
+
+def _program(served: Served, **changes: Any) -> Programme:
+    return Programme(served, served.client("root", "Admins", path="/engagement"), **changes)
+
+
+def a_program(served: Served) -> Change:
+    made = _program(served)
+    return Change(
+        made.admin,
+        made.path,
+        "PUT",
+        made.path,
+        lambda number: {**made.body, "programName": f"No. {number}"},
+        params=CONSISTENT,
+    )
+
+
+def a_switch(served: Served) -> Change:
+    made = _program(served)
+    return Change(made.admin, made.path, "POST", f"{made.path}/disable", _always(None), params=CONSISTENT)
+
+
+def _candidate(served: Served) -> tuple[Programme, str]:
+    made = _program(served)
+    made.run()
+    return made, f"{made.path}/customers/c-1/candidates/program/{made.id}"
+
+
+def a_rejection(served: Served) -> Change:
+    made, place = _candidate(served)
+    body = {"reason": "asked us not to"}
+    return Change(made.admin, place, "POST", f"{place}/reject", _always(body), params=CONSISTENT)
+
+
+def a_candidate_deletion(served: Served) -> Change:
+    made, place = _candidate(served)
+    return Change(made.admin, place, "DELETE", place, _always(None), 204, params=CONSISTENT)
+
+
+def first_preferences(served: Served) -> Change:
+    admin = served.client("root", "Admins", path="/engagement")
+    place = f"/customers/{new_id('c')}/preferences"
+    hours = {"start": "22:00", "end": "07:00"}
+    return Change(
+        admin, place, "PUT", place, lambda number: {"channelsOff": [f"channel-{number}"], "quietHours": hours}
+    )
+
+
+def further_preferences(served: Served) -> Change:
+    change = first_preferences(served)
+    assert change.client.put(change.place, json={"optedOut": True}).status_code == 200
+    return change
+
+
+def a_run_deletion(served: Served) -> Change:
+    made = _program(served)
+    place = f"{made.path}/runs/{made.run()['runId']}"
+    return Change(made.admin, place, "DELETE", place, _always(None), 204)

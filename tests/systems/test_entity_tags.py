@@ -31,6 +31,13 @@ CHANGES = [
     changes.user_details,
     changes.a_deactivation,
     changes.a_reactivation,
+    changes.a_program,
+    changes.a_switch,
+    changes.a_rejection,
+    changes.a_candidate_deletion,
+    changes.first_preferences,
+    changes.further_preferences,
+    changes.a_run_deletion,
 ]
 every_change = pytest.mark.parametrize("make", CHANGES)
 
@@ -115,3 +122,32 @@ def test_a_tag_without_quotes_is_invalid(served: Served, make: MakeChange) -> No
     change = make(served)
     response = change.send(change.tag().strip('"'))
     assert (response.status_code, response.json()["errors"][0]["field"]) == (422, "header.If-Match"), response.text
+
+
+# -- what is described ----------------------------------------------------------------------------------------------
+
+SYSTEMS = ("servicedesk", "support", "engagement", "calls", "tasks")
+# Changes without If-Match: nothing of what they change can be read by itself.
+WITHOUT_TAG = {
+    ("delete", "/tasks/{taskId}/assignments/{userId}"),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_what_can_be_changed_has_a_tag_and_says_so(served: Served, name: str) -> None:
+    paths = served.client().get(f"/{name}/openapi.json").json()["paths"]
+    for path, operations in paths.items():
+        for method, operation in operations.items():
+            headers = {each["name"] for each in operation.get("parameters", ())}
+            if method in ("put", "patch", "delete") and (method, path) not in WITHOUT_TAG:
+                assert "If-Match" in headers, (method, path)
+            if "If-Match" in headers:
+                assert "412" in operation["responses"], (method, path)
+            if "If-None-Match" in headers:
+                assert method == "get", path
+                assert "ETag" in operation["responses"]["200"]["headers"], path
+                assert "304" in operation["responses"], path
+        # What is changed in place is read in place.
+        if {"put", "patch", "delete"} & operations.keys() and "get" in operations:
+            found = {each["name"] for each in operations["get"].get("parameters", ())}
+            assert "If-None-Match" in found, path

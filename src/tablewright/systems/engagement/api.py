@@ -17,9 +17,11 @@ from tablewright.runtime import (
     MEMBERS,
     SERVICES,
     Caller,
+    Changing,
     Cursor,
     IdempotencyKey,
     Limit,
+    Reading,
     Responder,
     allow,
     documented,
@@ -66,21 +68,27 @@ _CANDIDATE = _PROGRAM + "/customers/{customer_id}/candidates/{subject_type}/{sub
 
 @router.put(_PROGRAM, tags=["programs"], responses=documented(400, 409))
 async def put_program(
-    program_id: Name, marketplace_id: Name, body: views.ProgramBody, here: Here, caller: Admin
+    program_id: Name, marketplace_id: Name, body: views.ProgramBody, here: Here, caller: Admin, changing: Changing
 ) -> views.ProgramView:
     """Create a program, or replace it by a new version."""
     program = await here.engagement.put_program(
-        program_id, marketplace_id, body.configuration, expected=body.version, by=caller.user_id
+        program_id,
+        marketplace_id,
+        body.configuration,
+        expected=body.version,
+        by=caller.user_id,
+        seen=changing.seen,
     )
-    return views.ProgramView.of(program)
+    return views.ProgramView.of(changing.of(program))
 
 
 @router.get(_PROGRAM, tags=["programs"], responses=documented(404))
 async def get_program(
-    program_id: Name, marketplace_id: Name, here: Here, _: Staff, consistent: Consistent = False
+    program_id: Name, marketplace_id: Name, here: Here, _: Staff, reading: Reading, consistent: Consistent = False
 ) -> views.ProgramView:
     """A program."""
-    return views.ProgramView.of(await here.engagement.program(program_id, marketplace_id, consistent=consistent))
+    program = await here.engagement.program(program_id, marketplace_id, consistent=consistent)
+    return views.ProgramView.of(reading.of(program))
 
 
 @router.get("/marketplaces/{marketplace_id}/programs", tags=["programs"], responses=documented(400))
@@ -96,17 +104,23 @@ async def programs(
 
 
 @router.post(_PROGRAM + "/enable", tags=["programs"], responses=documented(400, 404, 409))
-async def enable(program_id: Name, marketplace_id: Name, here: Here, caller: Admin) -> views.ProgramView:
+async def enable(
+    program_id: Name, marketplace_id: Name, here: Here, caller: Admin, changing: Changing
+) -> views.ProgramView:
     """Enable a program: it runs, reacts to events and delivers."""
-    program = await here.engagement.set_enabled(program_id, marketplace_id, True, by=caller.user_id)
-    return views.ProgramView.of(program)
+    program = await here.engagement.set_enabled(program_id, marketplace_id, True, by=caller.user_id, seen=changing.seen)
+    return views.ProgramView.of(changing.of(program))
 
 
 @router.post(_PROGRAM + "/disable", tags=["programs"], responses=documented(400, 404, 409))
-async def disable(program_id: Name, marketplace_id: Name, here: Here, caller: Admin) -> views.ProgramView:
+async def disable(
+    program_id: Name, marketplace_id: Name, here: Here, caller: Admin, changing: Changing
+) -> views.ProgramView:
     """Disable a program. A run in progress goes on; stop it if it should not."""
-    program = await here.engagement.set_enabled(program_id, marketplace_id, False, by=caller.user_id)
-    return views.ProgramView.of(program)
+    program = await here.engagement.set_enabled(
+        program_id, marketplace_id, False, by=caller.user_id, seen=changing.seen
+    )
+    return views.ProgramView.of(changing.of(program))
 
 
 @router.get(_PROGRAM + "/versions", tags=["programs"], responses=documented(400))
@@ -160,12 +174,13 @@ async def get_candidate(
     subject_id: views.SubjectId,
     here: Here,
     _: Staff,
+    reading: Reading,
     consistent: Consistent = False,
 ) -> views.CandidateView:
     """A candidate."""
     subject = Subject(type=subject_type, id=subject_id)
     found = await here.engagement.candidate(customer_id, program_id, marketplace_id, subject, consistent=consistent)
-    return views.CandidateView.of(found)
+    return views.CandidateView.of(reading.of(found))
 
 
 @router.post(_CANDIDATE + "/reject", tags=["candidates"], responses=documented(404, 409))
@@ -178,11 +193,14 @@ async def reject(
     body: views.RejectionBody,
     here: Here,
     _: Staff,
+    changing: Changing,
 ) -> views.CandidateView:
     """Reject a candidate until it expires; it leaves the lists at once."""
     subject = Subject(type=subject_type, id=subject_id)
-    found = await here.engagement.reject(customer_id, program_id, marketplace_id, subject, reason=body.reason)
-    return views.CandidateView.of(found)
+    found = await here.engagement.reject(
+        customer_id, program_id, marketplace_id, subject, reason=body.reason, seen=changing.seen
+    )
+    return views.CandidateView.of(changing.of(found))
 
 
 @router.delete(_CANDIDATE, status_code=204, tags=["candidates"], responses=documented(404, 409))
@@ -194,10 +212,11 @@ async def delete_candidate(
     subject_id: views.SubjectId,
     here: Here,
     _: Admin,
+    changing: Changing,
 ) -> None:
     """Delete a candidate; a later run may make it again."""
     subject = Subject(type=subject_type, id=subject_id)
-    await here.engagement.delete(customer_id, program_id, marketplace_id, subject)
+    await here.engagement.delete(customer_id, program_id, marketplace_id, subject, changing.seen)
 
 
 # -- scores and customers -----------------------------------------------------------------------------------------
@@ -215,24 +234,25 @@ async def scores(customer_id: views.Id, subject_id: views.SubjectId, here: Here,
     "/customers/{customer_id}/subjects/{subject_id}/scores/{model_id}", tags=["scores"], responses=documented(404)
 )
 async def score(
-    customer_id: views.Id, subject_id: views.SubjectId, model_id: Name, here: Here, _: Staff
+    customer_id: views.Id, subject_id: views.SubjectId, model_id: Name, here: Here, _: Staff, reading: Reading
 ) -> views.ScoreView:
     """A score, unless it has expired."""
-    return views.ScoreView.of(await here.engagement.score(customer_id, subject_id, model_id))
+    return views.ScoreView.of(reading.of(await here.engagement.score(customer_id, subject_id, model_id)))
 
 
 @router.get("/customers/{customer_id}/preferences", tags=["customers"])
-async def preferences(customer_id: views.Id, here: Here, _: Staff) -> views.PreferencesView:
+async def preferences(customer_id: views.Id, here: Here, _: Staff, reading: Reading) -> views.PreferencesView:
     """What a customer wants."""
-    return views.PreferencesView.of(await here.engagement.preferences(customer_id))
+    return views.PreferencesView.of(reading.of(await here.engagement.preferences(customer_id)))
 
 
 @router.put("/customers/{customer_id}/preferences", tags=["customers"])
 async def put_preferences(
-    customer_id: views.Id, body: views.PreferencesBody, here: Here, _: Machine
+    customer_id: views.Id, body: views.PreferencesBody, here: Here, _: Machine, changing: Changing
 ) -> views.PreferencesView:
     """What a customer wants from now on."""
-    return views.PreferencesView.of(await here.engagement.set_preferences(body.of(customer_id)))
+    stored = await here.engagement.set_preferences(body.of(customer_id), changing.seen)
+    return views.PreferencesView.of(changing.of(stored))
 
 
 @router.post("/events", tags=["customers"], responses=documented(404, 409))
@@ -294,36 +314,46 @@ async def runs(
 
 
 @router.get(_PROGRAM + "/runs/{run_id}", tags=["runs"], responses=documented(404))
-async def get_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Staff) -> views.RunView:
+async def get_run(
+    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Staff, reading: Reading
+) -> views.RunView:
     """A run: how far it is, what it counted, what went wrong."""
-    return views.RunView.of(await here.engagement.run(program_id, marketplace_id, run_id))
+    return views.RunView.of(reading.of(await here.engagement.run(program_id, marketplace_id, run_id)))
 
 
 @router.post(_PROGRAM + "/runs/{run_id}/stop", tags=["runs"], responses=documented(404, 409))
-async def stop_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
+async def stop_run(
+    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin, changing: Changing
+) -> views.RunView:
     """Stop a run where it is; it can be resumed."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
-    return views.RunView.of(await asyncio.to_thread(here.runs.request, run, "stop"))
+    return views.RunView.of(changing.of(await asyncio.to_thread(here.runs.request, run, "stop", changing.seen)))
 
 
 @router.post(_PROGRAM + "/runs/{run_id}/cancel", tags=["runs"], responses=documented(404, 409))
-async def cancel_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
+async def cancel_run(
+    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin, changing: Changing
+) -> views.RunView:
     """End a run permanently; what it has written stays."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
-    return views.RunView.of(await asyncio.to_thread(here.runs.request, run, "cancel"))
+    return views.RunView.of(changing.of(await asyncio.to_thread(here.runs.request, run, "cancel", changing.seen)))
 
 
 @router.post(_PROGRAM + "/runs/{run_id}/resume", status_code=202, tags=["runs"], responses=documented(404, 409))
-async def resume_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> views.RunView:
+async def resume_run(
+    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin, changing: Changing
+) -> views.RunView:
     """Resume a run that was stopped, failed or interrupted, after the last customer it has dealt with."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
-    return views.RunView.of(await asyncio.to_thread(here.resume_run, run))
+    return views.RunView.of(await asyncio.to_thread(here.resume_run, run, changing.seen))
 
 
 @router.delete(_PROGRAM + "/runs/{run_id}", status_code=204, tags=["runs"], responses=documented(404, 409))
-async def forget_run(program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin) -> None:
+async def forget_run(
+    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin, changing: Changing
+) -> None:
     """Delete the record of a run that is not in progress, readable or not; what the run has written stays."""
-    await asyncio.to_thread(here.runs.forget, program_id, marketplace_id, run_id)
+    await asyncio.to_thread(here.runs.forget, program_id, marketplace_id, run_id, changing.seen)
 
 
 # -- deliveries ---------------------------------------------------------------------------------------------------

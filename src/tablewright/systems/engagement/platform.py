@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
-from tablewright.runtime import Idempotency, Invalid, Responder, Runtime, StateConflict
+from tablewright.runtime import UNSEEN, Idempotency, Invalid, Responder, Runtime, Seen, StateConflict
 from tablewright.store import Cancelled, Outcome, TolerantReader
 from tablewright.systems.engagement.configuration import Configuration, FilesConnector
 from tablewright.systems.engagement.delivery.channels import adapters
@@ -97,10 +97,10 @@ class Platform:
             self.runner.launch(begun[0])
         return response
 
-    def resume_run(self, run: Run) -> Run:
+    def resume_run(self, run: Run, seen: Seen = UNSEEN) -> Run:
         """Take up a run in the background."""
         self.runner.require_room()
-        return self.runner.launch(self.runs.resume(run))
+        return self.runner.launch(self.runs.resume(run, seen))
 
     def unfinished(self, program: Program) -> Run | None:
         """The latest run of a program, if it can be resumed."""

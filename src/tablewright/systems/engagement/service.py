@@ -7,12 +7,13 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
-from tablewright.runtime import ResourceNotFound, StateConflict
+from tablewright.runtime import UNSEEN, PreconditionFailed, ResourceNotFound, Seen, StateConflict
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
     AsyncTolerantReader,
     Cancelled,
+    ConditionFailed,
     Conflict,
     Create,
     Delete,
@@ -78,11 +79,24 @@ class Engagement:
         *,
         expected: int | None = None,
         by: str,
+        seen: Seen = UNSEEN,
     ) -> Program:
         """A program as it is from now on; refused unless ``expected`` is its version, where that is given."""
         # In a thread, as a query is read by a database.
         await asyncio.to_thread(self._check, configuration)
-        return await self._put(program_id, marketplace_id, configuration, expected=expected, by=by)
+        if seen.tags is None:
+            return await self._put(program_id, marketplace_id, configuration, expected=expected, by=by)
+        try:
+            program = await self.program(program_id, marketplace_id, consistent=True)
+        except ResourceNotFound as missing:
+            raise PreconditionFailed(str(missing)) from None
+        seen.require(program)
+        if expected not in (None, program.version):
+            raise _other_version(program_id, program.version, expected)
+        try:
+            return await self._put(program_id, marketplace_id, configuration, expected=program.version, by=by)
+        except StateConflict as conflict:
+            raise seen.outrun(str(conflict)) from None
 
     async def _put(
         self, program_id: str, marketplace_id: str, configuration: Configuration, *, expected: int | None, by: str
@@ -91,7 +105,7 @@ class Engagement:
         # Of what is there, no more than its version: what cannot be read is put again like anything else.
         version = await self._reader.version(place)
         if expected not in (None, version):
-            raise StateConflict(f"program {program_id} is at version {version}, not {expected}; read it again")
+            raise _other_version(program_id, version, expected)
         values = {name: getattr(configuration, name) for name in Configuration.model_fields}
         program = Program(program_id=program_id, marketplace_id=marketplace_id, version=version, **values)
         record = ProgramVersion(
@@ -134,10 +148,13 @@ class Engagement:
                 operations.append(Put(Schedule(**place, cron=cron, time_zone=program.time_zone, due=due)))
         return operations
 
-    async def set_enabled(self, program_id: str, marketplace_id: str, enabled: bool, *, by: str) -> Program:
+    async def set_enabled(
+        self, program_id: str, marketplace_id: str, enabled: bool, *, by: str, seen: Seen = UNSEEN
+    ) -> Program:
         """Enable a program, if it can work here; or disable it, whatever has become of what it needs."""
         for _ in range(_ATTEMPTS):
             program = await self.program(program_id, marketplace_id, consistent=True)
+            seen.require(program)
             if program.enabled is enabled:
                 return program
             if enabled:
@@ -225,11 +242,19 @@ class Engagement:
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
     async def reject(
-        self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject, *, reason: str
+        self,
+        customer_id: str,
+        program_id: str,
+        marketplace_id: str,
+        subject: Subject,
+        *,
+        reason: str,
+        seen: Seen = UNSEEN,
     ) -> Candidate:
         """Leave a candidate out by hand, until it expires; it leaves every list of a channel at once."""
         for _ in range(_ATTEMPTS):
             found = await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
+            seen.require(found)
             rejection = Rejection(reason=reason, filter=MANUAL, at=self.now())
             history = [*found.rejection_history, rejection][-MAX_REJECTIONS:]
             entries = [Delete(entry_of(found, channel)) for channel in found.channels]
@@ -238,12 +263,15 @@ class Engagement:
                 return await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
         raise StateConflict("other requests keep changing this candidate; try again")
 
-    async def delete(self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject) -> None:
+    async def delete(
+        self, customer_id: str, program_id: str, marketplace_id: str, subject: Subject, seen: Seen = UNSEEN
+    ) -> None:
         for _ in range(_ATTEMPTS):
             try:
                 found = await self.candidate(customer_id, program_id, marketplace_id, subject, consistent=True)
             except Unreadable:
                 return await self._delete_unread(customer_id, program_id, marketplace_id, subject)
+            seen.require(found)
             entries = [Delete(entry_of(found, channel)) for channel in found.channels]
             if await self._done(Delete(found), *entries):
                 return None
@@ -292,8 +320,22 @@ class Engagement:
         found = await self._store.get(Preferences.of_customer(customer_id=customer_id), consistent=True)
         return found or Preferences(customer_id=customer_id)
 
-    async def set_preferences(self, preferences: Preferences) -> Preferences:
-        return await self._store.put(preferences)
+    async def set_preferences(self, preferences: Preferences, seen: Seen = UNSEEN) -> Preferences:
+        if seen.tags is None:
+            return await self._store.put(preferences)
+        lookup = Preferences.of_customer(customer_id=preferences.customer_id)
+        found = await self._store.get(lookup, consistent=True)
+        # Whoever has not said anything is shown what he wants nevertheless.
+        seen.require(found or Preferences(customer_id=preferences.customer_id))
+        try:
+            if found is None:
+                return await self._store.create(preferences)
+            values = preferences.model_dump(exclude={"customer_id", "quiet_hours"})
+            return await self._store.update(
+                lookup, **values, quiet_hours=preferences.quiet_hours, expect=seen.unchanged(found)
+            )
+        except (AlreadyExists, ConditionFailed, NotFound):
+            raise seen.outrun("somebody else changed these preferences; read them again") from None
 
     # -- runs and deliveries ------------------------------------------------------------------------------------
 
@@ -323,3 +365,7 @@ class Engagement:
         """What a program has sent to a customer."""
         selection = Delivery.of_customer(customer_id=customer_id, program_id=program_id, marketplace_id=marketplace_id)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
+
+
+def _other_version(program_id: str, version: int, expected: int | None) -> StateConflict:
+    return StateConflict(f"program {program_id} is at version {version}, not {expected}; read it again")

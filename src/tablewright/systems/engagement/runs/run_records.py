@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 from uuid import uuid4
 
-from tablewright.runtime import ResourceNotFound, StateConflict
+from tablewright.runtime import UNSEEN, ResourceNotFound, Seen, StateConflict
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -103,11 +103,12 @@ class Ledger:
             return StateConflict(f"run {slot.run_id} was interrupted; resume or cancel it", run_id=slot.run_id)
         return StateConflict(f"run {slot.run_id} is in progress; a program has one run at a time", run_id=slot.run_id)
 
-    def resume(self, run: Run) -> Held:
+    def resume(self, run: Run, seen: Seen = UNSEEN) -> Held:
         """Resume a run that was stopped, has failed or was interrupted; StateConflict for any other.
 
         The program has to be enabled.
         """
+        seen.require(run)
         program = self._store.get(
             Program.by_id(program_id=run.program_id, marketplace_id=run.marketplace_id), consistent=True
         )
@@ -116,7 +117,12 @@ class Ledger:
         if run.state in (RunState.STOPPED, RunState.FAILED):
             slot = self._slot(run)
             change = Update(
-                run, expect={"state": run.state}, state=RunState.RUNNING, requested=None, failure=None, finished=None
+                run,
+                expect={"state": run.state, **seen.unchanged(run)},
+                state=RunState.RUNNING,
+                requested=None,
+                failure=None,
+                finished=None,
             )
             self.open(run.program_id, run.marketplace_id, change, Create(slot))
             return Held(self.get(run), slot)
@@ -152,24 +158,27 @@ class Ledger:
             if slot.until > self._clock():
                 self._store.update(slot, expect={"owner": slot.owner}, until=self._clock())
 
-    def request(self, run: Run, wish: Literal["stop", "cancel"]) -> Run:
+    def request(self, run: Run, wish: Literal["stop", "cancel"], seen: Seen = UNSEEN) -> Run:
         """Stop or cancel a run at its next transaction; at once, if no process is executing it."""
+        seen.require(run)
+        expect = {"state": run.state, **seen.unchanged(run)}
         if run.state is not RunState.RUNNING:
             if wish == "cancel" and run.state in (RunState.STOPPED, RunState.FAILED):
-                return self._store.update(
-                    run, expect={"state": run.state}, state=RunState.CANCELLED, finished=self._clock()
-                )
+                try:
+                    return self._store.update(run, expect=expect, state=RunState.CANCELLED, finished=self._clock())
+                except (ConditionFailed, NotFound):
+                    raise seen.outrun(f"run {run.run_id} has just been changed; read it again") from None
             raise StateConflict(f"run {run.run_id} is {run.state}")
         try:
-            run = self._store.update(run, expect={"state": RunState.RUNNING}, requested=wish)
+            run = self._store.update(run, expect=expect, requested=wish)
         except ConditionFailed:
-            raise StateConflict(f"run {run.run_id} has just ended") from None
+            raise seen.outrun(f"run {run.run_id} has just ended") from None
         slot = self._store.get(Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id))
         if slot is not None and slot.run_id == run.run_id and slot.until <= self._clock():
             self.end(self.take_over(slot), ENDED[wish])
         return self.get(run)
 
-    def forget(self, program_id: str, marketplace_id: str, run_id: str) -> None:
+    def forget(self, program_id: str, marketplace_id: str, run_id: str, seen: Seen = UNSEEN) -> None:
         """Delete the record of a run that nobody carries out, whether or not it can be read; what it wrote stays."""
         place = {"program_id": program_id, "marketplace_id": marketplace_id}
         lookup = Run.by_id(**place, run_id=run_id)
@@ -178,7 +187,10 @@ class Ledger:
         operations: list[Operation] = []
         if run is not None:
             # Not one that somebody resumes meanwhile; what cannot be read, nobody can.
-            expected = {"state": run.state} if isinstance(run, Run) else None
+            expected = None
+            if isinstance(run, Run):
+                seen.require(run)
+                expected = {"state": run.state, **seen.unchanged(run)}
             operations.append(Delete(lookup, expect=expected))
         if isinstance(slot, Slot):
             if slot.run_id == run_id:
@@ -193,7 +205,7 @@ class Ledger:
         try:
             self._store.transact(*operations)
         except Cancelled:
-            raise StateConflict(f"run {run_id} has just been resumed") from None
+            raise seen.outrun(f"run {run_id} has just been resumed") from None
 
     def get(self, run: Run | Slot) -> Run:
         found = self._store.get(
