@@ -115,6 +115,12 @@ class Settings(BaseSettings):
     extensions: Annotated[list[str], NoDecode] = Field(
         default_factory=list, description="modules to import at start-up, which register models and filters"
     )
+    caller_country: str | None = Field(
+        None,
+        pattern="^[A-Z]{2}$",
+        description="country of phone numbers without a country code, such as IT (default: they stay apart)",
+    )
+    hash_caller_emails: bool = Field(False, description="store e-mail addresses of callers as keyed hashes too")
     # -- secrets; those that are not set are generated and kept in the data folder
     cursor_secret: SecretStr | None = Field(None, description="signs cursors")
     privacy_secret: SecretStr | None = Field(None, description="key of the hashes of phone numbers")

@@ -13,6 +13,7 @@ from tablewright.runtime.identity.tokens import Caller
 from tablewright.store import AsyncStore
 from tablewright.systems.calls.model import Status as CallStatus
 from tablewright.systems.calls.service import Basis, Calls
+from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.model import Status as TicketStatus
 from tablewright.systems.servicedesk.service import ServiceDesk
 from tablewright.systems.tasks.model import Group, Priority, UserStatus
@@ -24,7 +25,7 @@ NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
 async def use_service_desk(store: AsyncStore) -> None:
-    desk = ServiceDesk(store, b"secret", NOW.timestamp)
+    desk = ServiceDesk(store, CallerIds(b"secret"), NOW.timestamp)
     written = await desk.create("caller", "it does not start", UNKEYED)
     ticket_id: UUID = written.ticket.ticket_id
     await desk.get(ticket_id)

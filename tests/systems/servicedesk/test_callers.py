@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.systems.servicedesk.privacy import caller_id
+from tablewright.runtime import SettingsError
+from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tests.systems.servicedesk.phone_numbers import SPELLINGS
 
 SECRET = b"a key that nobody has"
 HASHED = re.compile(r"phone-[0-9a-f]{40}")
+
+
+def caller_id(caller: str, secret: bytes = SECRET, country: str | None = None, *, emails: bool = False) -> str:
+    return CallerIds(secret, country=country, emails=emails).of(caller)
 
 
 number = st.from_regex(r"[1-9][0-9]{7,13}", fullmatch=True)
@@ -88,7 +94,6 @@ def test_a_number_without_its_country_stays_apart() -> None:
         "12345678901234567890",
         "+39 CALL ME",
         "",
-        " ",
         "++39061234567",
         "ada+39061234567@example.org",
         "session-+39061234567",
@@ -101,5 +106,55 @@ def test_what_is_no_number_is_kept_as_it_is(caller: str) -> None:
 @given(st.text(max_size=60))
 def test_any_caller_is_known_by_something(caller: str) -> None:
     kept = caller_id(caller, SECRET)
-    assert kept == caller or HASHED.fullmatch(kept)
     assert caller_id(kept, SECRET) == kept
+    assert kept == kept.strip()
+    assert not [char for char in kept if unicodedata.category(char) in ("Cc", "Cf")]
+
+
+@pytest.mark.requirement("SD6")
+@pytest.mark.parametrize(
+    ("country", "caller", "number"),
+    [
+        ("IT", "06 1234567", "+39061234567"),
+        ("GB", "020 7946 0958", "+442079460958"),
+        ("US", "011 39 06 1234567", "+39061234567"),
+        ("US", "(212) 555-0100", "+12125550100"),
+        ("US", "*67 212 555 0100", "+12125550100"),
+        ("US", "*67-212-555-0100", "+12125550100"),
+        ("US", "1-800-FLOWERS", "+18003569377"),
+        ("US", "+1-800-FLOWERS", "+18003569377"),
+        ("US", "ANI: 2125550100", "+12125550100"),
+        ("US", "212-555-0100 x44", "+12125550100 ext. 44"),
+        ("DE", "+44 (0)20 7946 0958", "+442079460958"),
+        ("DE", "0049 30 1234567", "030 1234567"),
+    ],
+)
+def test_a_number_without_a_country_code_is_one_of_the_country_that_is_set(
+    country: str, caller: str, number: str
+) -> None:
+    assert HASHED.fullmatch(caller_id(caller, country=country))
+    assert caller_id(caller, country=country) == caller_id(number, country=country)
+
+
+@pytest.mark.parametrize(
+    "caller", ["INC0042918123", "session-2125550100-7", "a+12125550100b", "+12125550100-call-7", "POC-800"]
+)
+def test_a_number_inside_a_longer_id_is_none(caller: str) -> None:
+    assert caller_id(caller, country="US") == caller
+
+
+def test_a_country_that_there_is_not_is_refused() -> None:
+    with pytest.raises(SettingsError, match="caller_country is XX"):
+        CallerIds(SECRET, country="XX")
+
+
+def test_what_looks_the_same_is_the_same_caller() -> None:
+    assert caller_id(" Zoe\u0308\u0000\u200b ") == caller_id("Zo\u00eb") == "Zo\u00eb"
+
+
+def test_addresses_are_hashed_by_choice() -> None:
+    assert caller_id("Ada@Example.org") == "Ada@Example.org"
+    hashed = caller_id("Ada@Example.org", emails=True)
+    assert re.fullmatch(r"email-[0-9a-f]{40}", hashed)
+    assert hashed == caller_id(" mailto:ada@example.org", emails=True) != caller_id("bob@example.org", emails=True)
+    assert caller_id("poc-user-001", emails=True) == "poc-user-001"

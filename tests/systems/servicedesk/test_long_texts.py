@@ -10,6 +10,7 @@ import pytest
 
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.store import AsyncStore
+from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.model import tickets
 from tablewright.systems.servicedesk.service import ServiceDesk
 
@@ -23,7 +24,7 @@ def test_others_go_on_while_secrets_are_looked_for() -> None:
         """How often others had their turn while a comment was added."""
         async with AsyncStore.open() as store:
             await store.ensure_tables(tickets)
-            desk = ServiceDesk(store, b"secret", time.time)
+            desk = ServiceDesk(store, CallerIds(b"secret"), time.time)
             ticket = (await desk.create(f"caller-{uuid4()}", "short", UNKEYED)).ticket
             adding = asyncio.create_task(desk.add_comment(ticket.ticket_id, _LONG, UNKEYED))
             counted = 0

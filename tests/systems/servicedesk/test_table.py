@@ -11,6 +11,7 @@ import pytest
 from tablewright.design.infra import aws_cli_script
 from tablewright.design.infra.table_requests import Deployment
 from tablewright.design.lint import lint
+from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.model import design, tickets
 from tablewright.systems.servicedesk.service import ServiceDesk
 from tablewright.systems.servicedesk.servicedesk_system import system
@@ -109,7 +110,7 @@ def alone() -> Iterator[Served]:
 def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
     demo = system.demo
     assert demo is not None
-    service = ServiceDesk(alone.runtime.store, alone.runtime.privacy_secret, alone.runtime.clock)
+    service = ServiceDesk(alone.runtime.store, CallerIds(alone.runtime.privacy_secret), alone.runtime.clock)
 
     async def fill() -> None:
         await demo(alone.runtime, service, lambda what, done, of: None)

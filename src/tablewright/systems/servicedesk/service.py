@@ -21,9 +21,9 @@ from tablewright.store import (
     TolerantPage,
     Update,
 )
+from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.masking.secret_spans import Masked, mask
 from tablewright.systems.servicedesk.model import FOLLOWING, Comment, Status, Ticket
-from tablewright.systems.servicedesk.privacy import caller_id
 from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
@@ -44,19 +44,23 @@ class ServiceDesk:
     """Tickets of callers."""
 
     def __init__(
-        self, store: AsyncStore, secret: bytes, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
+        self,
+        store: AsyncStore,
+        caller_ids: CallerIds,
+        clock: Callable[[], float],
+        unreadable_log: UnreadableLog | None = None,
     ) -> None:
         self.unreadable_log = unreadable_log or UnreadableLog("servicedesk")
         self._store = store
         self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
-        self._secret = secret
+        self._caller_ids = caller_ids
         self._clock = clock
         self._idempotency = Idempotency("servicedesk")
 
     async def create(self, caller: str, issue: str, responder: Responder[Written, R]) -> R:
         """Open a ticket; the response to it."""
         cleaned = await _cleaned(issue)
-        ticket = Ticket(ticket_id=uuid4(), caller_id=caller_id(caller, self._secret), issue_description=cleaned.text)
+        ticket = Ticket(ticket_id=uuid4(), caller_id=self._caller_ids.of(caller), issue_description=cleaned.text)
         if responder.key is None:
             return responder.view(Written(await self._store.create(ticket), cleaned.kinds))
 
@@ -122,7 +126,7 @@ class ServiceDesk:
     ) -> TolerantPage[Ticket]:
         """The tickets of a caller, newest first."""
         pattern = Ticket.open_of_caller if open_only else Ticket.of_caller
-        return await self._reader.page(pattern(caller_id=caller_id(caller, self._secret)), limit=limit, cursor=cursor)
+        return await self._reader.page(pattern(caller_id=self._caller_ids.of(caller)), limit=limit, cursor=cursor)
 
     async def change_status(
         self, ticket_id: UUID, status: Status, *, expected: Status | None = None, seen: Seen = UNSEEN

@@ -7,6 +7,7 @@ from uuid import UUID
 from tablewright.runtime import MEMBERS, SERVICES, DemoUser, OnProgress, Responder, Runtime, System
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.servicedesk.api import router
+from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.model import Status, design
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
 from tablewright.systems.unreadable_log import UnreadableLog
@@ -23,7 +24,9 @@ _ISSUES = (
 
 def _service(runtime: Runtime) -> ServiceDesk:
     unreadable_log = UnreadableLog("servicedesk", runtime.metrics, runtime.now)
-    return ServiceDesk(runtime.store, runtime.privacy_secret, runtime.clock, unreadable_log)
+    settings = runtime.settings
+    caller_ids = CallerIds(runtime.privacy_secret, country=settings.caller_country, emails=settings.hash_caller_emails)
+    return ServiceDesk(runtime.store, caller_ids, runtime.clock, unreadable_log)
 
 
 def _ticket_id(written: Written) -> str:

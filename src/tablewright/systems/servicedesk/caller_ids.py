@@ -1,0 +1,110 @@
+"""How callers are known: a phone number by a keyed hash of it, an e-mail address too if that is set.
+
+    " tel:+39 (0)6 1234567 ext. 12 " ──▶ +39061234567x12 ──▶ phone-5e2c...      the same however it is spelled
+
+Without the key nobody can try all numbers. A number without a country code is one of the country that is set; where
+none is set it stays apart, as nobody knows whose it is.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import unicodedata
+from hashlib import sha256
+
+import phonenumbers
+
+from tablewright.runtime import SettingsError
+
+__all__ = ["CallerIds"]
+
+_DIGITS = r"(?P<number>[0-9(][0-9 ()./-]{4,29}[0-9])"
+_EXTENSION = r"(?:\s*(?:;?ext(?:ension|\.|=)?|x|#)\s*(?P<extension>[0-9]{1,6}))?"
+_SCHEME = r"(?:(?:tel|sips?|callto|phone|mobile|whatsapp|sms|ani|caller ?id|from)\b(?:://|:|=|\.)?\s*)?"
+_PHONE = re.compile(rf"{_SCHEME}\(?(?P<abroad>\+|00)?\s*{_DIGITS}{_EXTENSION}(?:[@;].{{0,100}})?", re.IGNORECASE)
+# With its plus, a number is one wherever it stands: "Ada" <sip:+39061234567@example.org>
+_WITHIN = re.compile(
+    rf"(?<![\w.@+-])(?P<abroad>\+)\s?{_DIGITS}(?![0-9]|-[a-z]|(?!x[0-9]|ext)\w){_EXTENSION}", re.IGNORECASE
+)
+# 1-800-FLOWERS: letters of the keys, in capitals, behind a prefix that is toll-free.
+_LETTERS = re.compile(r"(?P<abroad>\+)?(?:1[ .-]?)?\(?8(?:00|33|44|55|66|77|88)\)?[ .-]?[A-Z0-9][A-Z0-9 -]{5,12}")
+# *67 and the like hide or show a caller's number, and are no part of it.
+_STAR_CODE = re.compile(r"(?:\*|#)[0-9]{2}[*#]?[\s.-]*(?=[+0-9(])")
+# +44 (0)20 ...: the zero is for those who call from inside the country.
+_INLAND_ZERO = re.compile(r"\(\s*0\s*\)")
+_EMAIL = re.compile(r"(?:mailto:)?([^\s@<>]{1,64}@[^\s@<>]{1,253}\.[^\s@<>.]{2,63})", re.IGNORECASE)
+_MIN_DIGITS, _MAX_DIGITS = 7, 15
+
+
+class CallerIds:
+    """Ids of callers under one key. ``country`` is that of numbers without a country code, as in ISO 3166: ``IT``."""
+
+    def __init__(self, secret: bytes, *, country: str | None = None, emails: bool = False) -> None:
+        if country is not None and country not in phonenumbers.SUPPORTED_REGIONS:
+            raise SettingsError(f"caller_country is {country}, which is no country; set its two letters, such as IT")
+        self._secret = secret
+        self._country = country
+        self._emails = emails
+
+    def of(self, caller: str) -> str:
+        caller = _cleaned(caller)
+        plain = _plain(caller)
+        number = self._number(plain)
+        if number is not None:
+            return self._hash("phone", number)
+        address = _EMAIL.fullmatch(plain) if self._emails else None
+        return caller if address is None else self._hash("email", address[1].casefold())
+
+    def _hash(self, kind: str, value: str) -> str:
+        return f"{kind}-" + hmac.new(self._secret, value.encode(), sha256).hexdigest()[:40]
+
+    def _number(self, plain: str) -> str | None:
+        """The number in one spelling, if it is one."""
+        plain = _STAR_CODE.sub("", plain, count=1)
+        if self._country is not None and _LETTERS.fullmatch(plain) and any(map(str.isalpha, plain)):
+            return _parsed(plain, self._country)
+        found = _PHONE.fullmatch(plain) or _WITHIN.search(plain)
+        if found is None:
+            return None
+        abroad = found["abroad"] is not None
+        digits = re.sub(r"[^0-9]", "", _INLAND_ZERO.sub("", found["number"]) if abroad else found["number"])
+        if not _MIN_DIGITS <= len(digits) <= _MAX_DIGITS:
+            return None
+        extension = "" if found["extension"] is None else "x" + found["extension"]
+        if abroad:
+            # A number that the plan of its country does not know is a caller as well.
+            return (_parsed("+" + digits, None) or "+" + digits) + extension
+        return ((self._country and _parsed(digits, self._country)) or digits) + extension
+
+
+def _parsed(number: str, country: str | None) -> str | None:
+    """+39061234567, if there may be such a number."""
+    try:
+        parsed = phonenumbers.parse(number, country)
+    except phonenumbers.NumberParseException:
+        return None
+    if not phonenumbers.is_possible_number(parsed):
+        return None
+    return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
+
+
+def _cleaned(caller: str) -> str:
+    """One spelling of what looks the same: composed letters, no control characters, no blanks around it."""
+    composed = unicodedata.normalize("NFC", caller)
+    spaced = (" " if char.isspace() else char for char in composed)
+    return "".join(char for char in spaced if unicodedata.category(char) not in ("Cc", "Cf")).strip()
+
+
+def _plain(text: str) -> str:
+    """Plain digits, dashes and spaces for those of other scripts."""
+    plain = []
+    for char in unicodedata.normalize("NFKC", text):
+        category = unicodedata.category(char)
+        if category == "Nd":
+            plain.append(str(unicodedata.decimal(char)))
+        elif category == "Pd" or char == "\u2212":
+            plain.append("-")
+        else:
+            plain.append(" " if char.isspace() else char)
+    return "".join(plain).strip()
