@@ -30,7 +30,10 @@ def up(*arguments: str, cwd: Path, **environment: str) -> Iterator[tuple[subproc
     )
     try:
         assert process.stdout is not None
-        found = ADDRESS.search(process.stdout.readline())
+        line = process.stdout.readline()
+        if line.startswith("DynamoDB endpoint: "):
+            line = process.stdout.readline()
+        found = ADDRESS.search(line)
         assert found, process.communicate(timeout=10)
         yield process, found[1]
     finally:

@@ -189,12 +189,12 @@ def test_a_consumer_that_fails_is_reported_until_it_goes_on(monkeypatch: pytest.
         write(admin, "first")
         wait_for(lambda: done)
         notes = {"TableName": "tablewright-internal"}
-        engine = served.runtime._engine
+        engine = served.runtime.engine
         assert engine is not None
         description = engine.call("DescribeTable", notes)["Table"]
         engine.call("DeleteTable", notes)
         wait_for(lambda: served.client().get("/readyz").status_code == 503)
-        assert served.client().get("/readyz").json()["failing"] == {"tests.titles": "ServiceError"}
+        assert served.client().get("/readyz").json()["failing"] == {"tests.titles": "TableNotFound"}
         engine.call(
             "CreateTable",
             {

@@ -14,6 +14,7 @@ from tablewright.cli.database_commands import add_accept_loss
 if TYPE_CHECKING:
     from tablewright.runtime import Runtime, Settings
 
+_LOOPBACK = "127.0.0.1"
 _GROUPS = ("Admins", "Members", "Services", "Customers", "Operators", "Engineers")
 
 
@@ -27,6 +28,13 @@ def register(commands: Commands) -> None:
     _add_storage(up)
     up.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
     up.add_argument("--port", type=port, help="port, 0 for any free one (default: 8080)")
+    up.add_argument(
+        "--dynamodb-port",
+        type=port,
+        metavar="PORT",
+        help="serve the embedded engine's tables as a DynamoDB endpoint on this port of 127.0.0.1, for other tools; any"
+        " credentials are accepted",
+    )
     add_accept_loss(up)
     up.add_argument("--demo", action="store_true", help="fill a new data folder with demo data")
     up.add_argument("--system", action="append", metavar="NAME", help="only this system; may be repeated")
@@ -113,6 +121,12 @@ def _up(options: argparse.Namespace) -> int:
     unknown = set(options.system or ()) - set(NAMES)
     if unknown:
         raise UsageError(f"unknown system {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
+    if options.dynamodb_port is not None:
+        if not settings.is_embedded:
+            raise UsageError("--dynamodb-port is for the embedded engine; other tools can use the endpoint itself")
+        if settings.mode == "production":
+            raise UsageError("--dynamodb-port is for development: it accepts any credentials")
+        check_address(_LOOPBACK, options.dynamodb_port, "--dynamodb-port")
     check_address(settings.host, settings.port)
     if settings.is_embedded and not settings.memory:
         check_layout(settings.data, by_region=False)
@@ -129,6 +143,11 @@ def _up(options: argparse.Namespace) -> int:
         systems = load(*dict.fromkeys(options.system or ()))
         steps.begin("opening the database")
         runtime = open_runtime(settings, systems, accept_loss=options.accept_loss)
+        if options.dynamodb_port is not None and runtime.engine is not None:
+            from tablewright.wire import serve_in_thread
+
+            endpoint = serve_in_thread(runtime.engine, host=_LOOPBACK, port=options.dynamodb_port)
+            print(f"DynamoDB endpoint: {runtime.users_of_engine.enter_context(endpoint)} (any credentials)", flush=True)
         try:
             status = serve(runtime, systems, demo=options.demo, steps=steps)
         except StoreError as error:

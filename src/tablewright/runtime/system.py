@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.headerregistry import Address
@@ -123,7 +124,9 @@ class Runtime:
     has_blobs: bool = False
     # Set, on the event loop, as soon as the process begins to stop: responses without an end have to end then.
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    _engine: Engine | None = field(default=None, repr=False)
+    # The embedded engine, and what uses it beside the stores and has to end before it.
+    engine: Engine | None = field(default=None, repr=False)
+    users_of_engine: ExitStack = field(default_factory=ExitStack, repr=False)
 
     @classmethod
     def open(
@@ -181,7 +184,7 @@ class Runtime:
             limit=RateLimit(settings.rate_limit, settings.rate_burst),
             clock=clock,
             has_blobs=options["blobs"] is not None,
-            _engine=engine,
+            engine=engine,
         )
 
     @property
@@ -198,9 +201,10 @@ class Runtime:
         return datetime.fromtimestamp(self.clock(), UTC)
 
     def close(self) -> None:
+        self.users_of_engine.close()
         self.sync_store.close()
-        if self._engine is not None:
-            self._engine.close()
+        if self.engine is not None:
+            self.engine.close()
 
 
 def _check_shared(settings: Settings) -> None:

@@ -6,9 +6,11 @@ import asyncio
 import json
 import re
 import signal
+import socket
 import tomllib
 from pathlib import Path
 
+import boto3
 import httpx
 import pytest
 
@@ -182,3 +184,30 @@ def test_the_key_of_the_issuer_can_be_read_by_its_owner_alone(tmp_path: Path) ->
     LocalIssuer(Secrets(tmp_path / "data"))
     assert run("token", "--user", "a", cwd=tmp_path).returncode == 0
     assert (tmp_path / "data" / "secrets.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_other_tools_use_the_tables_through_an_endpoint_of_their_own(tmp_path: Path) -> None:
+    token = issued(tmp_path, "sam", "Members")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    arguments = ("--demo", "--system", "servicedesk", "--dynamodb-port", str(port))
+    with up(*arguments, cwd=tmp_path) as (process, url):
+        client = boto3.client(
+            "dynamodb",
+            endpoint_url=f"http://127.0.0.1:{port}",
+            region_name="us-east-1",
+            aws_access_key_id="any",
+            aws_secret_access_key="any",
+        )
+        stored = client.scan(TableName="poc-itsm-tickets")["Items"]
+        assert {item["ticket_id"]["S"] for item in stored} >= set(tickets(url, token))
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+
+
+def test_the_endpoint_is_for_the_embedded_engine_in_development(tmp_path: Path) -> None:
+    told = run("up", "--port", "0", "--dynamodb-port", "0", "--endpoint", "http://127.0.0.1:9", cwd=tmp_path)
+    assert "--dynamodb-port is for the embedded engine" in told.stderr
+    told = run("up", "--port", "0", "--dynamodb-port", "0", cwd=tmp_path, TABLEWRIGHT_MODE="production")
+    assert "--dynamodb-port is for development" in told.stderr
