@@ -78,6 +78,8 @@ def page_size_bound(size: int, count: int = 1) -> int:
 
 
 def _stored_size(tag: str, content: Any) -> int:
+    if tag == "N":
+        return number_size(content) + 1
     if tag == "S":
         size = len(content) if content.isascii() else text_size(content)
         return size + (1 if size < 128 else 2 if size < 16384 else 3)
