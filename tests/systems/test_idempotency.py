@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -315,6 +317,19 @@ def records(served: Served) -> list[raw.Item]:
     """The records of all keys."""
     own = [item for item in raw.items(served, support.tickets) if item.get("entity_type") == {"S": "idempotency"}]
     return [*own, *(item for item in raw.items(served, internal_table) if item["kind"] == {"S": KeyedRequest.__name__})]
+
+
+@pytest.mark.requirement("SU9")
+def test_the_record_of_a_ticket_has_the_attributes_of_the_document(served: Served) -> None:
+    post = posts.a_support_ticket(served)
+    first = post.send(uuid4().hex).json()
+    (record,) = [item for item in records(served) if item.get("ticket_id") == {"S": first["ticket_id"]}]
+    assert record["PK"]["S"].startswith("IDEMPOTENCY#")
+    assert record["SK"] == {"S": "METADATA"}
+    assert json.loads(record["response"]["S"]) == first
+    created = datetime.fromisoformat(record["created_at"]["S"])
+    assert created == datetime.fromisoformat(first["created_at"])
+    assert int(record["ttl"]["N"]) == int(created.timestamp()) + 24 * 3600
 
 
 @pytest.mark.requirement("SU9", "SD6")

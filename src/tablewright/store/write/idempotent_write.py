@@ -24,6 +24,7 @@ same time, each may do its work, and one commits; the others get its response.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -61,13 +62,21 @@ class Outcome:
     """What a piece of work comes to: the response (anything that JSON has), and the writes that make it true.
 
     The response is stored with the writes, so it is known before they are made. ``at`` is the time for their stamps
-    (``CreatedAt``, ``UpdatedAt``), for a response that shows them.
+    (``CreatedAt``, ``UpdatedAt``), for a response that shows them; ``record`` has values for further fields of the
+    table's own record.
     """
 
-    def __init__(self, response: Any, *operations: Operation, at: datetime | None = None) -> None:
+    def __init__(
+        self,
+        response: Any,
+        *operations: Operation,
+        at: datetime | None = None,
+        record: Mapping[str, Any] | None = None,
+    ) -> None:
         self.response = response
         self.operations = operations
         self.at = at
+        self.record = record or {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +111,9 @@ class IdempotentRequest:
                 f"execute_once: work has to return Outcome(response, *operations), not {type(outcome).__name__}"
             )
         response = _json("the response", outcome.response)
-        record = self._record(idempotency_key=self._key, request_digest=self._digest, response=response.decode())
+        record = self._record(
+            idempotency_key=self._key, request_digest=self._digest, response=response.decode(), **outcome.record
+        )
         if outcome.at is not None:
             time = outcome.at.timestamp()
             context = replace(context, clock=lambda: time)

@@ -262,7 +262,10 @@ class Session(Entity, table=tickets, type_name="session"):
 
 
 class TicketIdempotency(IdempotencyRecord, table=tickets, type_name="idempotency"):
-    """A request that was executed under an idempotency key, and its response."""
+    """A request that was executed under an idempotency key, its response, and the ticket that it made."""
+
+    ticket_id: str
+    created_at: CreatedAt = None
 
     keys = Keys(PK="IDEMPOTENCY#{idempotency_key}", SK="METADATA")
 

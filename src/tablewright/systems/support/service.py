@@ -118,7 +118,7 @@ class Support:
 
         async def work() -> Outcome:
             ticket.updated_at = now
-            return Outcome(responder.view(ticket), *writes, at=now)
+            return Outcome(responder.view(ticket), *writes, at=now, record={"ticket_id": ticket.ticket_id})
 
         request = {"customer_id": customer_id, "symptom_text": symptom_text, "priority": priority, "data": data}
         return await self._idempotency.execute(self._store, "ticket", request, responder, work)
