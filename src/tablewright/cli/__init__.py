@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _missing(error: ModuleNotFoundError) -> str:
     """What to install for a command that a plain installation does not have everything for."""
-    from tablewright.design.extras import extra_of
+    from tablewright.design import extra_of
 
     extra = extra_of(error.name)
     if extra is None:

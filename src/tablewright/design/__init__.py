@@ -4,6 +4,7 @@
     sample(Order)             an entity made from its declaration
     table_name(table, "dev")  the name of a table in an environment
     project_files("shop")     the files of a new project
+    extra_of("fastapi")       the extra of Tablewright that installs a module
 
 Each room has its public names in its ``__init__``; the modules inside are private to design:
 
@@ -20,6 +21,7 @@ Subpackages are imported where they are needed, not from here: a service that ne
 """
 
 from tablewright.design.design_loading import DesignError, RefusedError, load
+from tablewright.design.extras import extra_of
 from tablewright.design.project_template import ProjectError, project_files
 from tablewright.design.sample_entities import sample, samples
 from tablewright.design.table_names import table_name
@@ -28,6 +30,7 @@ __all__ = [
     "DesignError",
     "ProjectError",
     "RefusedError",
+    "extra_of",
     "load",
     "project_files",
     "sample",
