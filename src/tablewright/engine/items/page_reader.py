@@ -139,7 +139,7 @@ def read_page(db: Database, read: PageRead) -> Sliced[Page]:
         parameters = (low,) if high is None else (low, high)
         rows = db.storage.execute(f"SELECT {selected}", parameters)
         try:
-            last = take(rows, read, page, fill, slice_end())
+            last = take(rows, read, page, fill)
         except _NotWhole:
             rows.close()
             raise _damage(source, db.storage.execute(f"SELECT {key}, {row_key}, {selected}", parameters)) from None
@@ -188,9 +188,10 @@ def _damage(source: Source, rows: sqlite3.Cursor) -> DamagedRecord:
     return damaged(f"table {table.name}: an item that was read a moment ago")
 
 
-def _take_stored(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill, until: float) -> bytes | None:
+def _take_stored(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
     """Fill a page with stored bytes; gives those of the item that page or slice end with, or None at the end."""
     items, limit, whole_crc = page.stored, read.limit, read.source.table.whole_crc
+    until = 0.0
     while some := rows.fetchmany(_FETCHED_AT_ONCE if limit is None else min(_FETCHED_AT_ONCE, limit - len(items))):
         sizes, contents = _checked(whole_crc, some)
         total = sum(sizes)
@@ -207,17 +208,22 @@ def _take_stored(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFil
         if len(items) == limit:
             page.scanned, page.is_full = limit, True
             return contents[-1]
-        if len(some) == _FETCHED_AT_ONCE and thread_time() > until:
-            return contents[-1]
+        if len(some) == _FETCHED_AT_ONCE:
+            # Most pages end here, and looking at the clock is not cheap.
+            if not until:
+                until = slice_end()
+            if thread_time() > until:
+                return contents[-1]
     page.scanned = len(items)
     return None
 
 
-def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill, until: float) -> bytes | None:
+def _take_parsed(rows: sqlite3.Cursor, read: PageRead, page: Page, fill: PageFill) -> bytes | None:
     """Fill a page with items that have to be parsed: to filter them, or to project them."""
     index, condition, projection = read.source.index, read.condition, read.projection
     entry = index.entry if index is not None and index.projected is not None else None
     together = 0
+    until = slice_end()
     for row in rows:
         (size,), (data,) = _checked(read.source.table.whole_crc, [row])
         page.scanned += 1
