@@ -3,6 +3,7 @@ client."""
 
 from __future__ import annotations
 
+import gc
 import gzip
 import threading
 import time
@@ -149,6 +150,18 @@ def test_a_large_body_is_read_beside_the_others_and_answered_in_order() -> None:
         squeezed = gzip.compress(large(4))
         assert client.ask(request(squeezed, GET, content_encoding=b"gzip")).body == large(4)
         assert client.ask(request(b"[" * LARGE_BODY + b"]", GET)).status == 400
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_collected_as_before_once_large_bodies_are_read(enabled: bool) -> None:
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with serve_in_thread(FakeEngine()) as url, Client(url) as client:
+            assert client.ask(request(large(1), GET)).status == 200
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_large_bodies_beyond_the_bound_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:

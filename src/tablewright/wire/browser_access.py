@@ -28,7 +28,7 @@ _ORIGIN: Final = re.compile(
     r"([a-z][a-z0-9+.-]*)://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?", re.ASCII | re.IGNORECASE
 )
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
-_MOST_KNOWN_HOSTS: Final = 1000
+_MAX_KNOWN_HOSTS: Final = 1000
 
 
 class ForbiddenRequest(AccessDeniedException):
@@ -86,7 +86,7 @@ class BrowserAccess:
                 "web page could have made up (DNS rebinding). Use localhost or 127.0.0.1 in the endpoint URL, or "
                 "start the server with that name as --host."
             )
-        if len(self._known_hosts) >= _MOST_KNOWN_HOSTS:
+        if len(self._known_hosts) >= _MAX_KNOWN_HOSTS:
             self._known_hosts.clear()
         self._known_hosts.add(host)
 

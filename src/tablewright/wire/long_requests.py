@@ -69,6 +69,8 @@ class LongRequests:
         self._turns: deque[_Job] = deque()
         self._later: deque[_Job] = deque()
         self._waiting_bytes = self._parsed_bytes = self._in_thread = 0
+        # Whether the program had garbage collection on before a body was in the thread.
+        self._collects_garbage = False
         self._executor: ThreadPoolExecutor | None = None
 
     def __len__(self) -> int:
@@ -98,8 +100,10 @@ class LongRequests:
                 return
             self._bodies.popleft()
             self._parsed_bytes += job.size
+            if not self._in_thread:
+                self._collects_garbage = gc.isenabled()
+                gc.disable()
             self._in_thread += 1
-            gc.disable()
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(1, thread_name_prefix="tablewright-large-bodies")
 
@@ -131,7 +135,7 @@ class LongRequests:
 
     def _go_on(self, future: Future[Reply | LongRequest], job: _Job) -> None:
         self._in_thread -= 1
-        if not self._in_thread:
+        if not self._in_thread and self._collects_garbage:
             gc.enable()
         outcome = future.result()
         if isinstance(outcome, LongRequest):
@@ -156,7 +160,8 @@ class LongRequests:
         self._bodies.clear()
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
-            gc.enable()
+            if self._in_thread and self._collects_garbage:
+                gc.enable()
 
 
 _ABANDONED: Reply = (b"", None)

@@ -33,7 +33,7 @@ _WEIGHT: Final = re.compile(rb"0(\.\d{0,3})?|1(\.0{0,3})?")
 
 # The gzip container, of which a body may have several in a row, each compressed on its own.
 _GZIP: Final = 31
-_MOST_MEMBERS: Final = 64
+_MAX_MEMBERS: Final = 64
 _PIECE: Final = 64 * 1024
 
 STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
@@ -211,7 +211,7 @@ def _inflate(body: bytes | bytearray, window: int, limit: int) -> bytes:
     size = members = 0
     while at < len(view):
         members += 1
-        if members > (_MOST_MEMBERS if window == _GZIP else 1):
+        if members > (_MAX_MEMBERS if window == _GZIP else 1):
             raise zlib.error("data after the end")
         inflater = zlib.decompressobj(wbits=window)
         while at < len(view) and not inflater.eof:
