@@ -176,3 +176,8 @@ def test_a_long_text_is_masked_whatever_it_repeats(part: str) -> None:
     text = (part * 50_000)[:50_000]
     once = mask(text).text
     assert mask(once).text == once
+
+
+def test_a_password_that_begins_with_a_small_word_is_not_taken_for_it() -> None:
+    assert mask("my credentials are bob a|00").text == mask("my credentials are bob x|00").text
+    assert "00" not in mask("my credentials are bob a|00").text
