@@ -181,3 +181,7 @@ def test_a_long_text_is_masked_whatever_it_repeats(part: str) -> None:
 def test_a_password_that_begins_with_a_small_word_is_not_taken_for_it() -> None:
     assert mask("my credentials are bob a|00").text == mask("my credentials are bob x|00").text
     assert "00" not in mask("my credentials are bob a|00").text
+
+
+def test_a_password_of_many_signs_is_reached_from_behind() -> None:
+    assert "a:0" not in mask("a:0:0:0:0::0|0 was my old password").text

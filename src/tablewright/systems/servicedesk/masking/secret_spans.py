@@ -306,7 +306,10 @@ class _Search:
         tokens, words = self.tokens, self.words
         thing = cue_end < tokens.count and words[cue_end] in THINGS and tokens.gaps[cue_end]
         near, linked, at = True, False, cue_begin - 1
-        while at >= max(0, cue_begin - REACH):
+        # As far as the beginning of a piece that is all signs, but not of one without end.
+        first = max(0, cue_begin - REACH)
+        first = max(tokens.piece_begins[first], first - 2 * REACH)
+        while at >= first:
             if self.taken[at] or tokens.is_masked(at) or tokens.sentence_ends(at) or tokens.line_before(at + 1):
                 return False
             if self.families.get(at) == cue.family:
