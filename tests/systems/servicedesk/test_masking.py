@@ -185,3 +185,9 @@ def test_a_password_that_begins_with_a_small_word_is_not_taken_for_it() -> None:
 
 def test_a_password_of_many_signs_is_reached_from_behind() -> None:
     assert "a:0" not in mask("a:0:0:0:0::0|0 was my old password").text
+
+
+def test_keys_and_codecs_are_short_and_passwords_like_them_are_not() -> None:
+    assert mask("the password screen hangs when I press F12 on x64").kinds == ()
+    for secret in ("f000", "x1234", "h9999"):
+        assert secret not in mask(f"passwd {secret}").text

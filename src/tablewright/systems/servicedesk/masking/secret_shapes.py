@@ -35,11 +35,12 @@ class Shape(IntEnum):
 
 
 _KNOWN = re.compile(
-    r"\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?|\d{1,2}[:h.]\d{2}(?::\d{2})?(?:am|pm|uhr)?|\d+(?:\.\d+)+[a-z]?\d*|v\d+(?:\.\d+)*"
+    r"\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?|\d{1,2}[:h.]\d{2}(?::\d{2})?(?:am|pm|uhr)?|\d+(?:\.\d+)+[a-z]?\d*|v\d{1,4}(?:\.\d+)+|v\d{1,2}"
     r"|\d+(?:[.,]\d+)?(?:st|nd|rd|th|x|h|m|s|min|mins|sec|ms|tb|gb|mb|kb|ghz|mhz|hz|mm|cm|kg|px|k|am|pm|eur|usd|er|eme|gg|d"
     r"|bit|v|w|°|%|o|a|€|\$|-?\w{3,9}(?:s|day|days|hour|hours|mal|ma|fach))|[€$£]\d[\d.,]*|0x[0-9a-f]+"
     r"|(?:office|o|m|ms|windows|win|outlook|exchange|word|excel|server|sharepoint|teams)-?(?:365|1[01]|7|8|20\d\d)(?:h\d)?"
-    r"|(?:pc|srv|ws|nb|db|vm|dc|host|hp|com|usb|kb|inc|req|chg|prb|tkt|rs|ipv|wpa|sha|md|base|x|h|mp|f|hdmi|printer|room|rm)"
+    r"|[fx]\d{1,2}|h26[45]"
+    r"|(?:pc|srv|ws|nb|db|vm|dc|host|hp|com|usb|kb|inc|req|chg|prb|tkt|rs|ipv|wpa|sha|md|base|mp|hdmi|printer|room|rm)"
     r"(?:[-_][a-z]{1,4})?[-_]?\d{1,8}"
     r"|\d\dh\d|2fa|802\.\w+|log4j|[a-z]{1,12}-?(?:mail|fi|i)",
     re.IGNORECASE,
