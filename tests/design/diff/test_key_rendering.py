@@ -157,3 +157,26 @@ def test_stored_items_would_really_get_another_key() -> None:
     old, new = version({"part": date}, PRIMARY), version({"part": datetime}, PRIMARY)
     assert old(id="1", part=DAY).item()["SK"] == {"S": "PART#2026-01-15"}
     assert new(id="1", part=NOON).item()["SK"] == {"S": "PART#2026-01-15T12:00:00.000000Z"}
+
+
+def with_state(kind: Any, *default: Any) -> Any:
+    """An entity with a field in the key of an index, and another that is the key of one."""
+    namespace = {
+        "__module__": __name__,
+        "__annotations__": {"id": str, "state": kind, "owner": kind},
+        "keys": Keys(A="S#{state}"),
+        **{name: each for each in default for name in ("state", "owner")},
+    }
+    indexes = [GlobalIndex("byState", "A"), GlobalIndex("byOwner", "owner")]
+    table = Table("things", "id", indexes=indexes)
+    return new_class("Thing", (Entity,), {"table": table}, lambda given: given.update(namespace))
+
+
+@pytest.mark.parametrize("old", [with_state(str | None, None), with_state(str, "new")])
+def test_another_default_is_another_key_of_items_that_lack_the_field(old: Any) -> None:
+    places = {place for impact, place in found(old, with_state(str, "open")) if impact == Impact.BACKFILL}
+    assert {"Thing.keys.A", "Thing.keys.owner"} <= places
+
+
+def test_a_default_for_what_every_item_has_changes_no_key() -> None:
+    assert found(with_state(str), with_state(str, "open")) == set()

@@ -1,11 +1,12 @@
-"""Keys with the same template whose values change, because the type of a field changes.
+"""Keys with the same template whose values change, because the type or the default of a field changes.
 
-If a date becomes a datetime, or seconds become milliseconds, the same item gets another key.
+If a date becomes a datetime, or seconds become milliseconds, the same item gets another key. An item without the
+attribute has the key of the default, so a default that is added or changed gives it another key as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tablewright.design.diff.change import Described, DesignChange, Impact
 from tablewright.design.diff.limit_changes import is_exact
@@ -41,6 +42,38 @@ def rendering_changes(
                 yield DesignChange(Impact.RE_KEY, place, what, _moved(name))
             else:
                 yield DesignChange(Impact.BACKFILL, place, what, _derived_anew(name, upgraded))
+    if not upgraded:
+        yield from _default_changes(name, old, new, [attribute for attribute in indexed if attribute not in primary])
+
+
+def _default_changes(name: str, old: Described, new: Described, indexed: Sequence[str]) -> Iterator[DesignChange]:
+    """Keys of indexes that items without an attribute get, because it has another default now."""
+    before = {field["attribute"]: field["absent"] for field in old["fields"].values()}
+    after = {field["attribute"]: field["absent"] for field in new["fields"].values()}
+    for attribute in dict.fromkeys(indexed):
+        rules = old["keys"].get(attribute), new["keys"].get(attribute)
+        if (rules[0] is None) != (rules[1] is None) or (rules[1] is not None and not _is_same(*rules)):
+            continue
+        rule = rules[1]
+        paths = [attribute] if rule is None else [*(path for path, _ in rule["parts"]), *rule.get("when", ())]
+        for source in dict.fromkeys(path.partition(".")[0] for path in paths):
+            absent = after.get(source)
+            if isinstance(absent, dict) and before.get(source, "None") not in (absent, "refused"):
+                what = f"items without {source} get the key of its default"
+                yield DesignChange(
+                    Impact.BACKFILL,
+                    f"{name}.keys.{attribute}",
+                    what,
+                    (
+                        "deploy the writers of the new version",
+                        f"run `store.repair({name}, dry_run=False)`, which stores the default and the key",
+                        "deploy the readers; earlier they would miss items",
+                    ),
+                )
+
+
+def _is_same(old: Described | None, new: Described | None) -> bool:
+    return {**(old or {}), "parts": None} == {**(new or {}), "parts": None}
 
 
 def _parts(attribute: str, old: Described, new: Described) -> list[tuple[str, str]]:

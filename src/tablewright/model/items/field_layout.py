@@ -43,6 +43,8 @@ class FieldLayout:
         self.table = table
         self.fields = {name: self._field(name, info, naming) for name, info in entity.model_fields.items()}
         self.by_attribute = {spec.attribute: spec for spec in self.fields.values()}
+        # What a missing attribute stands for, where that is always the same value, and not None.
+        self.defaults = self._stored_defaults()
         # By the names that callers use.
         self._locations: dict[str, FieldLocation] = {}
 
@@ -56,6 +58,20 @@ class FieldLayout:
             # A missing attribute means the default, so None has to be stored.
             encoder = _or_null(encoder)
         return FieldSpec(name, attribute, encoder, markers, info.annotation, types)
+
+    def _stored_defaults(self) -> Item:
+        defaults: Item = {}
+        for name, info in self.entity.model_fields.items():
+            if info.is_required() or info.default_factory is not None or info.default is None:
+                continue
+            try:
+                stored = self.fields[name].encode(info.default)
+            except (AttributeError, TypeError, ValueError):
+                # Pydantic does not validate defaults; such an entity is refused when it is made or written.
+                continue
+            if stored is not None:
+                defaults[self.fields[name].attribute] = stored
+        return defaults
 
     # -- locations ----------------------------------------------------------------------------------------------
 

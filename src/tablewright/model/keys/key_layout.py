@@ -44,12 +44,21 @@ class KeyLayout(FieldLayout):
         )
         self._is_sharded = any(self.key_rules[name].shards > 1 for name in table.key if name in self.key_rules)
         self._build_key = key_builder(self, self.key_rules)
+        feeding = {name for attribute in (*self.key_rules, *table.key_attributes) for name in self.sources(attribute)}
+        # Defaults of fields that keys follow from: an item without such an attribute reads as if it had the default, so
+        # its keys are those of the default as well.
+        self.key_defaults: Item = {name: value for name, value in self.defaults.items() if name in feeding}
+        factories = {name for name, info in entity.model_fields.items() if info.default_factory is not None}
+        self.key_fields_made_anew = frozenset(
+            spec.attribute for spec in self.fields.values() if spec.name in factories and spec.attribute in feeding
+        )
 
     # -- from an item -------------------------------------------------------------------------------------------
 
     def derive(self, item: Item, attributes: Iterable[str] | None = None) -> Item:
         """The key attributes that follow from an item's fields, or some of them; what does not apply is left out."""
         derived: Item = {}
+        item = self.with_key_defaults(item)
         try:
             for attribute in self.key_rules if attributes is None else attributes:
                 rule = self.key_rules[attribute]
@@ -63,6 +72,10 @@ class KeyLayout(FieldLayout):
         except TemplateError as error:
             raise self._key_error(attribute, error) from None
         return derived
+
+    def with_key_defaults(self, item: Item) -> Item:
+        """The item with the defaults of fields that keys follow from; the same object if it lacks none of them."""
+        return item if self.key_defaults.keys() <= item.keys() else {**self.key_defaults, **item}
 
     def key_of(self, item: Mapping[str, AttributeValue]) -> Item:
         """The primary key, given the fields that it follows from."""

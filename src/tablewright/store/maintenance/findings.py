@@ -91,7 +91,14 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
     name, which = schema.entity.__name__, describe_item(schema, item)
     try:
         entity_of(schema, item)
-        present = schema.upgrade(item)
+        present = schema.with_key_defaults(schema.upgrade(item))
+        unknown = sorted(schema.key_fields_made_anew - present.keys())
+        if unknown:
+            reason = (
+                f"{schema.by_attribute[unknown[0]].name} is part of a key and has no value, and its default is another "
+                "at each read; declare an upgrade that gives it one"
+            )
+            return [Finding(Fault.UNREADABLE, name, which, "", None, reason)], None
         derived = schema.derive(present)
         derived.update(schema.key_of(present))
     except Unreadable as error:
@@ -108,7 +115,7 @@ def compared(schema: Schema, item: Item) -> tuple[list[Finding], Item | None]:
         old, new = schema.schema_version_of(item), schema.schema_version_of(wanted)
         if old != new:
             yield Finding(Fault.SCHEMA_VERSION, name, which, "", str(new), str(old))
-        attributes = [*schema.key_rules]
+        attributes = [*schema.key_rules, *(schema.key_defaults.keys() & schema.table.key_attributes)]
         if schema.table.type_attribute is not None:
             attributes.append(schema.table.type_attribute)
         for attribute in attributes:

@@ -14,12 +14,12 @@ the item is needed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from tablewright.dynamo import DynamoError, Item, non_null_at
-from tablewright.dynamo.expressions.builder import UpdateActions, all_equal
+from tablewright.dynamo.expressions.builder import Condition, UpdateActions, all_equal, exists, missing
 from tablewright.model import Entity, Lookup, ModelError, Schema
 from tablewright.model.items.item_decoding import keep_unknown_attributes, unknown_attributes
 from tablewright.store.blobs.blob_loading import Values, load_blobs, loaded_values
@@ -166,6 +166,8 @@ class Update(Operation):
                     draft.stored,
                     draft.complete,
                 )
+        if draft.complete and not schema.key_defaults.keys() <= draft.stored.keys():
+            draft = self._with_key_defaults(draft)
         if draft.complete and is_older(schema, draft.stored):
             stored, whole = yield from self._whole(context, draft.stored)
             return self._replaced(attempt, stored, whole, draft.actions)
@@ -212,6 +214,18 @@ class Update(Operation):
         if schema.updated is not None:
             actions.sets[schema.updated.attribute] = schema.updated.encode(context.now()) or {"NULL": True}
         return actions
+
+    def _with_key_defaults(self, draft: _Draft) -> _Draft:
+        """An item that was stored before a field of a key was declared reads as if it had the default.
+
+        It is given that, and the keys that follow from it.
+        """
+        schema, actions = self.schema, draft.actions
+        for name, value in schema.key_defaults.items():
+            if name not in draft.stored and name not in actions.attributes:
+                actions.sets[name] = value
+        impact = impact_of(schema, actions, has_model_validators=self.has_model_validators)
+        return _Draft(actions, impact, draft.stored, draft.complete)
 
     def _stored_of_entity(self, context: Context, entity: Entity, impact: Impact) -> Flow[Item]:
         """What an entity says of its item. A version vouches for all of it.
@@ -365,6 +379,8 @@ class Update(Operation):
         preconditions = self._preconditions(context, key)
         if draft.impact.needed:
             preconditions += assumptions(all_equal({name: stored.get(name) for name in draft.impact.needed}))
+        if follow.defaults:
+            preconditions += assumptions(self._default_conditions(draft))
         if placement is not None:
             preconditions += assumptions(placement.conditions)
 
@@ -378,6 +394,15 @@ class Update(Operation):
         update = action("Update", body, preconditions, actions)
         load_result = self._loader(context, after, placement) if schema.large else None
         return WritePlan([update], guards, result, placement, load_result)
+
+    def _default_conditions(self, draft: _Draft) -> Iterator[Condition]:
+        """The fields of keys that have a default are stored as they are known, so that no key is without its field."""
+        replaced = (*draft.actions.sets, *draft.actions.removes)
+        for name in dependencies(self.schema).defaults:
+            if draft.complete and name not in draft.stored:
+                yield missing(name)
+            elif name not in replaced and name not in draft.impact.needed:
+                yield exists(name)
 
     def _loader(self, context: Context, after: Item, placement: Placement | None) -> LoadResult:
         """The result of an update in place, with its large values."""

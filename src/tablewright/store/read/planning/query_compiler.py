@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from tablewright.dynamo import AttributeValue, Item, non_null_at
+from tablewright.dynamo import AttributeValue, Item, value_at
 from tablewright.dynamo.expressions.builder import (
     Condition,
     all_of,
@@ -142,7 +142,7 @@ class _Compiler:
         else:
             template = rule.template
             self._use(template, None)
-            lacking = [name for name in sorted(template.required) if non_null_at(self.item, name) is None]
+            lacking = [name for name in sorted(template.required) if value_at(self.item, name) is None]
             if lacking:
                 raise self._missing(lacking)
             build = _text(template.render)
@@ -266,13 +266,14 @@ class _Compiler:
             choices = wanted if several else [wanted]
             where = f"{self.access.pattern}, where {name}"
             options = [None if value is None else encode_value(location, value, where) for value in choices]
+            default = self.schema.defaults.get(path)
             if not options:
                 self.result.is_empty = True
             elif self.access.available is not None and location.parts[0] not in self.access.available:
-                self.result.checks.append(_is_one_of(path, options))
+                self.result.checks.append(_is_one_of(path, options, default))
                 self.checked.append(location.parts[0])
             else:
-                rendered.append(_one_of(path, options))
+                rendered.append(_one_of(path, options, default))
         condition = all_of(rendered)
         return "" if condition is None else render(condition, self.result.placeholders)
 
@@ -286,12 +287,16 @@ def _text(render: Callable[[Item], str | None]) -> ValueBuilder:
     return lambda item: {"S": render(item)}
 
 
-def _one_of(path: str, options: Sequence[AttributeValue | None]) -> Condition:
-    """One of several values; None is stored as no attribute, or as NULL."""
+def _one_of(path: str, options: Sequence[AttributeValue | None], default: AttributeValue | None) -> Condition:
+    """One of several values. A missing attribute is the field's default; None is stored as no attribute, or as NULL."""
     values = [{"NULL": True} if value is None else value for value in options]
     condition = equals(path, values[0]) if len(values) == 1 else one_of(path, values)
-    return missing(path) | condition if None in options else condition
+    return missing(path) | condition if default in options else condition
 
 
-def _is_one_of(path: str, options: Sequence[AttributeValue | None]) -> ItemCheck:
-    return lambda item: non_null_at(item, path) in options
+def _is_one_of(path: str, options: Sequence[AttributeValue | None], default: AttributeValue | None) -> ItemCheck:
+    def check(item: Item) -> bool:
+        value = value_at(item, path)
+        return (default if value is None else None if value == {"NULL": True} else value) in options
+
+    return check

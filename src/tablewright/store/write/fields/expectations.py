@@ -40,6 +40,8 @@ def _precondition(schema: Schema, path: str, wanted: Any, key: Item) -> Precondi
     options: list[Condition] = []
     if present:
         options.append(equals(place.path, present[0]) if len(present) == 1 else one_of(place.path, present))
+    if place.path in schema.defaults and schema.defaults[place.path] in present:
+        options.append(missing(place.path))
     if len(present) < len(values):
         # Other writers may store a None in either way.
         options += [missing(place.path), equals(place.path, _NULL)]
@@ -48,6 +50,8 @@ def _precondition(schema: Schema, path: str, wanted: Any, key: Item) -> Precondi
 
     def refusal(item: Item) -> StoreError:
         found = value_at(item, place.path)
+        if found is None:
+            found = schema.defaults.get(place.path)
         absent = found is None or (found == _NULL and _NULL not in values)
         state = "absent" if absent or found is None else str(decode(found))
         allowed = " or ".join("absent" if value is None else str(decode(value)) for value in values)

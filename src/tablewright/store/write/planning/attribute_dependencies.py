@@ -27,6 +27,8 @@ class Dependencies:
     indexes: Mapping[str, frozenset[str]]
     # The guards of unique fields.
     guards: frozenset[str]
+    # Those of indexes' keys that have a default, which a missing attribute stands for.
+    defaults: tuple[str, ...]
 
     def affected(self, changed: frozenset[str]) -> list[str]:
         """The key attributes of indexes that follow from what is changed."""
@@ -40,14 +42,16 @@ def dependencies(schema: Schema) -> Dependencies:
     for attribute in key:
         rule = schema.key_rules.get(attribute)
         fixed |= {attribute} if rule is None else {part.name for part in rule.template.fields if part.reversible}
+    fixed_names = frozenset(name for name in fixed if "." not in name)
     guards = {spec.attribute for spec in schema.unique}
     if guards and schema.expiry is not None:
         guards.add(schema.expiry.attribute)
     return Dependencies(
         identity=frozenset(source for attribute in key for source in schema.sources(attribute)),
-        fixed=frozenset(name for name in fixed if "." not in name),
+        fixed=fixed_names,
         indexes={attribute: schema.sources(attribute) for attribute in schema.key_rules if attribute not in key},
         guards=frozenset(guards),
+        defaults=tuple(name for name in schema.key_defaults if name not in fixed_names),
     )
 
 
