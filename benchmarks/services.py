@@ -32,6 +32,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CONNECTIONS = 16
 BAR = 0.5
 EVERY_GROUP = ["Admins", "Members", "Services", "Customers", "Operators", "Engineers"]
+# More than a connection can send in one measurement.
+_MOST_CALLS = 5_000
 _ADDRESS = re.compile(r"up at http://[^:]+:(\d+)")
 
 
@@ -235,8 +237,8 @@ Send = Callable[[Request], Any]
 
 
 def _made(send: Send, requests: list[Request], name: str, number: int = 5) -> list[str]:
-    """Ids of what is created by the first of some requests, sent some times."""
-    return [str(send(requests[0])[name]) for _ in range(number)]
+    """Ids of what is created by some requests, sent one after the other, and again from the first."""
+    return [str(send(requests[each % len(requests)])[name]) for each in range(number)]
 
 
 def _new_tickets(send: Send, connection: int) -> list[Request]:
@@ -266,9 +268,10 @@ def _support_tickets(send: Send, connection: int) -> list[Request]:
 
 
 def _new_calls(send: Send, connection: int) -> list[Request]:
-    # Without an id of its own each call gets one.
-    body = {"userId": f"u-{connection}", "providerId": "p-1", "scheduledFor": 1_900_000_000_000 + connection}
-    return [("POST", "/calls/calls", body)]
+    # Without an id of its own each call gets one; nobody has two at one time.
+    run = uuid4().hex[:8]
+    people = ({"userId": f"u-{run}-{number}", "providerId": f"p-{run}-{number}"} for number in range(_MOST_CALLS))
+    return [("POST", "/calls/calls", {**each, "scheduledFor": 1_900_000_000_000}) for each in people]
 
 
 def _calls(send: Send, connection: int) -> list[Request]:
@@ -276,9 +279,10 @@ def _calls(send: Send, connection: int) -> list[Request]:
 
 
 def _upcoming(send: Send, connection: int) -> list[Request]:
-    body = {"userId": uuid4().hex, "providerId": "p-1", "scheduledFor": 1_900_000_000_000}
-    _made(send, [("POST", "/calls/calls", body)], "callId", 10)
-    return [("GET", f"/calls/users/{body['userId']}/calls/upcoming?limit=10", None)]
+    user, hours = uuid4().hex, [1_900_000_000_000 + hour * 3_600_000 for hour in range(10)]
+    bodies = [{"userId": user, "providerId": user, "scheduledFor": hour} for hour in hours]
+    _made(send, [("POST", "/calls/calls", body) for body in bodies], "callId", len(bodies))
+    return [("GET", f"/calls/users/{user}/calls/upcoming?limit=10", None)]
 
 
 def _new_tasks(send: Send, connection: int) -> list[Request]:

@@ -104,7 +104,9 @@ def write(api: httpx.Client, done: Acknowledged, stop: threading.Event, choices:
             answer = api.post("/servicedesk/tickets", json=body, headers={"Idempotency-Key": name})
             if answer.status_code == 201:
                 done.note("tickets", answer.json()["ticket_id"])
-            body = {"callId": f"call-{name}", "userId": "u-1", "providerId": "p-1", "scheduledFor": 1_900_000_000_000}
+            body = {"callId": f"call-{name}", "userId": "u-1", "providerId": "p-1", "durationMinutes": 1}
+            # No two at one time: in one of a hundred years, and of its minutes.
+            body["scheduledFor"] = 1_900_000_000_000 + choices.randrange(50_000_000) * 60_000
             if api.post("/calls/calls", json=body).status_code == 201:
                 done.note("calls", f"call-{name}")
             body = {"customer_id": "cust_1", "symptom_text": "The pump stops"}

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import httpx
 
-from tests.systems.calls.planner import NOON, new_id
+from tests.systems.calls.planner import HOUR, NOON, new_id
 from tests.systems.engagement.workshop import Programme
 from tests.systems.harness import Served
 from tests.systems.servicedesk.desk import open_ticket
@@ -114,15 +114,16 @@ def _call(served: Served, body: dict[str, Any], *others: dict[str, Any]) -> Post
 
 
 def a_call(served: Served) -> Post:
-    body = {"userId": new_id("u"), "providerId": "p", "scheduledFor": NOON}
-    others = {**body, "scheduledFor": NOON + 1}, {**body, "callId": new_id("c")}
+    body = {"userId": new_id("u"), "providerId": new_id("p"), "scheduledFor": NOON}
+    others = {**body, "scheduledFor": NOON + HOUR}, {**body, "durationMinutes": 31}, {**body, "callId": new_id("c")}
     return _call(served, body, *others)
 
 
 def a_named_call(served: Served) -> Post:
-    plain = {"userId": new_id("u"), "providerId": "p", "scheduledFor": NOON}
+    plain = {"userId": new_id("u"), "providerId": new_id("p"), "scheduledFor": NOON}
     body = {**plain, "callId": new_id("c")}
-    others = plain, {**body, "callId": new_id("c")}, {**body, "providerId": "p-2"}
+    later = {**plain, "scheduledFor": NOON + HOUR}
+    others = later, plain, {**body, "callId": new_id("c")}, {**body, "providerId": new_id("p")}
     return _call(served, body, *others)
 
 

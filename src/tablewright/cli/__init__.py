@@ -1,6 +1,7 @@
 """The command line.
 
     backup_commands           backup, backups, restore
+    calls_commands            calls verify
     cost_commands             plan, meter
     database_commands         serve, verify
     document_commands         docs, init
@@ -28,6 +29,7 @@ from collections.abc import Sequence
 from tablewright import __version__
 from tablewright.cli import (
     backup_commands,
+    calls_commands,
     cost_commands,
     database_commands,
     document_commands,
@@ -50,6 +52,7 @@ _MODULES = (
     service_commands,
     support_commands,
     engagement_commands,
+    calls_commands,
     cost_commands,
     document_commands,
     lint_command,

@@ -12,7 +12,7 @@ from tablewright.runtime.idempotency import UNKEYED
 from tablewright.runtime.identity.tokens import Caller
 from tablewright.store import AsyncStore
 from tablewright.systems.calls.model import Status as CallStatus
-from tablewright.systems.calls.service import Basis, Calls
+from tablewright.systems.calls.service import Basis, Calls, NewCall
 from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.model import Status as TicketStatus
 from tablewright.systems.servicedesk.service import ServiceDesk
@@ -37,8 +37,9 @@ async def use_service_desk(store: AsyncStore) -> None:
 
 async def use_calls(store: AsyncStore) -> None:
     calls = Calls(store, NOW.timestamp)
-    call = await calls.create("u-1", "p-1", NOW + timedelta(hours=1), UNKEYED, call_id="c-1")
-    await calls.create("u-1", "p-1", NOW + timedelta(hours=1), UNKEYED, call_id="c-1")
+    new = NewCall("u-1", "p-1", NOW + timedelta(hours=1), call_id="c-1")
+    call = await calls.create(new, UNKEYED)
+    await calls.create(new, UNKEYED)
     await calls.get("c-1")
     await calls.of_user("u-1")
     await calls.of_provider("p-1")
@@ -50,7 +51,9 @@ async def use_calls(store: AsyncStore) -> None:
     call = await calls.change_status("c-1", CallStatus.COMPLETED, basis=Basis(call.version))
     await calls.completed("u-2")
     await calls.last_completed("u-2")
-    await calls.cancel("c-1", basis=Basis(call.version), completed_too=True)
+    call = await calls.change_status("c-1", CallStatus.SCHEDULED, basis=Basis(call.version))
+    call = await calls.change_status("c-1", CallStatus.CANCELLED, basis=Basis(call.version))
+    await calls.cancel("c-1", basis=Basis(call.version), may_delete=True)
 
 
 async def use_tasks(store: AsyncStore) -> None:

@@ -44,7 +44,7 @@ def test_a_status_and_what_follows_from_it_change_together(staff: httpx.Client, 
 def test_a_status_that_a_call_has_already_is_no_change(staff: httpx.Client) -> None:
     call = schedule(staff)
     assert refused(put(staff, call, "status", status="SCHEDULED")) == (409, "conflict")
-    assert refused(put(staff, call, "status", status="CANCELLED")) == (422, "invalid-request")
+    assert refused(put(staff, call, "status", status="MISSED")) == (422, "invalid-request")
     assert staff.get(f"/calls/{call['callId']}").json() == call
 
 
@@ -81,7 +81,10 @@ def test_another_provider_changes_the_call_where_it_is(staff: httpx.Client, serv
 
 
 @pytest.mark.requirement("CA6")
-def test_another_provider_is_one_update_and_no_transaction(staff: httpx.Client, served: Served) -> None:
+def test_another_provider_is_an_update_in_one_transaction_with_the_booked_days(
+    staff: httpx.Client, served: Served
+) -> None:
+    """It stays where it is, but both providers' days change with it."""
     call = schedule(staff)
 
     def counted(operation: str) -> float:
@@ -91,8 +94,10 @@ def test_another_provider_is_one_update_and_no_transaction(staff: httpx.Client, 
         return found or 0.0
 
     before = counted("UpdateItem"), counted("TransactWriteItems")
-    changed(staff, call, "provider", providerId="p-else")
-    assert (counted("UpdateItem"), counted("TransactWriteItems")) == (before[0] + 1, before[1])
+    call = changed(staff, call, "provider", providerId=new_id("p"))
+    assert (counted("UpdateItem"), counted("TransactWriteItems")) == (before[0], before[1] + 1)
+    changed(staff, call, "status", status="COMPLETED")
+    assert (counted("UpdateItem"), counted("TransactWriteItems")) == (before[0] + 1, before[1] + 1)
 
 
 @pytest.mark.requirement("CA7")
@@ -125,7 +130,7 @@ def test_a_call_that_was_there_before_there_were_versions_has_version_0(staff: h
         "userId": {"S": user},
         "sk": {"S": f"{NOON:013}#{call_id}"},
         "callId": {"S": call_id},
-        "providerId": {"S": "p"},
+        "providerId": {"S": new_id("p")},
         "status": {"S": "SCHEDULED"},
         "scheduledFor": {"N": str(NOON)},
         "userStatus": {"S": f"{user}#SCHEDULED"},
@@ -133,8 +138,8 @@ def test_a_call_that_was_there_before_there_were_versions_has_version_0(staff: h
     raw.ask(served, "PutItem", calls, Item=item)
     served.runtime.sync_store.repair(calls, dry_run=False)
     call = staff.get(f"/calls/{call_id}").json()
-    assert call["version"] == 0
-    assert changed(staff, call, "provider", providerId="p-2")["version"] == 1
+    assert (call["version"], call["durationMinutes"]) == (0, 30)
+    assert changed(staff, call, "provider", providerId=new_id("p"))["version"] == 1
     assert refused(put(staff, call, "provider", providerId="p-3")) == (409, "conflict")
 
 
@@ -153,15 +158,38 @@ def test_a_call_that_is_not_there_cannot_be_changed(staff: httpx.Client, part: s
     assert refused(answer) == (404, "not-found")
 
 
-def test_a_cancelled_call_is_gone(staff: httpx.Client) -> None:
+def test_a_cancelled_call_stays_as_a_cancelled_one(staff: httpx.Client, served: Served) -> None:
     call = schedule(staff)
     path = f"/calls/{call['callId']}"
     assert refused(staff.delete(path)) == (422, "invalid-request")
     assert refused(staff.delete(path, params={"version": 2})) == (409, "conflict")
     assert staff.delete(path, params={"version": 1}).status_code == 204
+    cancelled = {**call, "status": "CANCELLED", "version": 2}
+    assert staff.get(path).json() == cancelled
+    assert stored(served, call)["userStatus"] == {"S": f"{call['userId']}#CANCELLED"}
+    assert refused(staff.delete(path, params={"version": 2})) == (409, "conflict")
+    lists = f"/users/{call['userId']}/calls"
+    assert staff.get(lists).json()["calls"] == [cancelled]
+    assert staff.get(f"/providers/{call['providerId']}/calls").json()["calls"] == [cancelled]
+    assert [ids(staff.get(f"{lists}/{part}")) for part in ("upcoming", "completed")] == [[], []]
+    assert refused(staff.get(f"{lists}/next-scheduled")) == (404, "not-found")
+
+
+def test_a_status_leads_to_and_from_scheduled_only(staff: httpx.Client) -> None:
+    call = changed(staff, schedule(staff), "status", status="CANCELLED")
+    assert refused(put(staff, call, "status", status="COMPLETED")) == (409, "conflict")
+    assert refused(put(staff, call, "schedule", scheduledFor=NOON + HOUR)) == (409, "conflict")
+    call = changed(staff, call, "status", status="SCHEDULED")
+    call = changed(staff, call, "status", status="COMPLETED")
+    assert refused(put(staff, call, "status", status="CANCELLED")) == (409, "conflict")
+
+
+def test_only_admins_delete_what_was_cancelled(staff: httpx.Client, admin: httpx.Client, served: Served) -> None:
+    call = changed(staff, schedule(staff), "status", status="CANCELLED")
+    path = f"/calls/{call['callId']}"
+    assert refused(staff.delete(path, params={"version": 2})) == (409, "conflict")
+    assert admin.delete(path, params={"version": 2}).status_code == 204
     assert refused(staff.get(path)) == (404, "not-found")
-    assert refused(staff.delete(path, params={"version": 1})) == (404, "not-found")
-    assert ids(staff.get(f"/users/{call['userId']}/calls")) == []
 
 
 def test_only_admins_delete_what_has_taken_place(staff: httpx.Client, admin: httpx.Client) -> None:

@@ -25,6 +25,7 @@ def test_a_call_is_scheduled_and_answered_whole(staff: httpx.Client) -> None:
         "providerId": provider,
         "status": "SCHEDULED",
         "scheduledFor": NOON,
+        "durationMinutes": 30,
         "version": 1,
     }
 
@@ -39,6 +40,7 @@ def test_keys_are_derived_as_the_document_has_them(staff: httpx.Client, served: 
         "providerId": {"S": call["providerId"]},
         "status": {"S": "SCHEDULED"},
         "scheduledFor": {"N": "5"},
+        "durationMinutes": {"N": "30"},
         "userStatus": {"S": f"{call['userId']}#SCHEDULED"},
         "version": {"N": "1"},
     }
@@ -46,7 +48,7 @@ def test_keys_are_derived_as_the_document_has_them(staff: httpx.Client, served: 
 
 @pytest.mark.requirement("CA1")
 def test_the_same_call_again_is_the_call_that_is_there(staff: httpx.Client) -> None:
-    body = {"callId": new_id("c"), "userId": new_id("u"), "providerId": "p", "scheduledFor": NOON}
+    body = {"callId": new_id("c"), "userId": new_id("u"), "providerId": new_id("p"), "scheduledFor": NOON}
     first = schedule(staff, **body)
     assert schedule(staff, **body) == first
     completed = changed(staff, first, "status", status="COMPLETED")
@@ -54,7 +56,9 @@ def test_the_same_call_again_is_the_call_that_is_there(staff: httpx.Client) -> N
 
 
 @pytest.mark.requirement("CA1")
-@pytest.mark.parametrize("other", [{"userId": "u-else"}, {"providerId": "p-else"}, {"scheduledFor": NOON + 1}])
+@pytest.mark.parametrize(
+    "other", [{"userId": "u-else"}, {"providerId": "p-else"}, {"scheduledFor": NOON + 1}, {"durationMinutes": 31}]
+)
 def test_an_id_that_is_taken_by_another_call_is_refused(staff: httpx.Client, other: dict[str, Any]) -> None:
     first = schedule(staff)
     body = {name: first[name] for name in ("callId", "userId", "providerId", "scheduledFor")}
@@ -69,7 +73,12 @@ def test_of_many_who_want_an_id_at_once_one_gets_it(staff: httpx.Client, served:
     users = [new_id("u") for _ in range(24)]
 
     def create(number: int) -> int:
-        body = {"callId": call_id, "userId": users[number], "providerId": "p", "scheduledFor": NOON + number * HOUR}
+        body = {
+            "callId": call_id,
+            "userId": users[number],
+            "providerId": new_id("p"),
+            "scheduledFor": NOON + number * HOUR,
+        }
         return staff.post("/calls", json=body).status_code
 
     assert sorted(at_once(24, create)) == [201] + [409] * 23
@@ -79,7 +88,7 @@ def test_of_many_who_want_an_id_at_once_one_gets_it(staff: httpx.Client, served:
 
 @pytest.mark.requirement("CA1")
 def test_many_who_send_the_same_call_at_once_get_the_same_answer(staff: httpx.Client) -> None:
-    body = {"callId": new_id("c"), "userId": new_id("u"), "providerId": "p", "scheduledFor": NOON}
+    body = {"callId": new_id("c"), "userId": new_id("u"), "providerId": new_id("p"), "scheduledFor": NOON}
     answers = at_once(24, lambda _: staff.post("/calls", json=body))
     assert {answer.status_code for answer in answers} == {201}
     assert [answer.json() for answer in answers] == [answers[0].json()] * 24
@@ -88,9 +97,9 @@ def test_many_who_send_the_same_call_at_once_get_the_same_answer(staff: httpx.Cl
 @pytest.mark.requirement("CA1")
 def test_a_retry_by_its_own_id_gives_the_call_as_it_is_by_then(staff: httpx.Client) -> None:
     """The response was lost, and others went on with the call."""
-    body = {"userId": new_id("u"), "providerId": "p", "scheduledFor": NOON, "callId": new_id("c")}
+    body = {"userId": new_id("u"), "providerId": new_id("p"), "scheduledFor": NOON, "callId": new_id("c")}
     call = staff.post("/calls", json=body).json()
-    call = changed(staff, call, "provider", providerId="p-2")
+    call = changed(staff, call, "provider", providerId=new_id("p"))
     call = changed(staff, call, "schedule", scheduledFor=NOON + HOUR)
     call = changed(staff, call, "user", userId=new_id("u"))
     again = staff.post("/calls", json=body)
@@ -102,22 +111,34 @@ def test_a_customer_whose_call_was_given_to_somebody_else_does_not_get_it_by_a_r
 ) -> None:
     customer = new_id("u")
     client = served.client(customer, "Customers", path="/calls")
-    body = {"callId": new_id("c"), "userId": customer, "providerId": "p", "scheduledFor": NOON}
+    body = {"callId": new_id("c"), "userId": customer, "providerId": new_id("p"), "scheduledFor": NOON}
     changed(staff, schedule(client, **body), "user", userId=new_id("u"))
     assert refused(client.post("/calls", json=body)) == (409, "already-exists")
 
 
 def test_without_an_id_and_a_key_every_call_is_a_new_one(staff: httpx.Client) -> None:
     user = new_id("u")
-    made = [schedule(staff, userId=user)["callId"] for _ in range(2)]
+    made = [schedule(staff, userId=user, scheduledFor=NOON + hour * HOUR)["callId"] for hour in range(2)]
     assert len(set(made)) == 2
     assert all(UUID(call_id) for call_id in made)
 
 
-def test_the_id_of_a_cancelled_call_is_free_again(staff: httpx.Client) -> None:
+def test_the_id_of_a_deleted_call_is_free_again(staff: httpx.Client, admin: httpx.Client) -> None:
     call = schedule(staff)
-    assert staff.delete(f"/calls/{call['callId']}", params={"version": 1}).status_code == 204
+    for version in (1, 2):
+        assert admin.delete(f"/calls/{call['callId']}", params={"version": version}).status_code == 204
     assert schedule(staff, callId=call["callId"])["userId"] != call["userId"]
+
+
+def test_the_id_of_a_cancelled_call_is_taken_and_a_retry_gets_it_as_it_is(staff: httpx.Client) -> None:
+    body = {"callId": new_id("c"), "userId": new_id("u"), "providerId": new_id("p"), "scheduledFor": NOON}
+    call = schedule(staff, **body)
+    assert staff.delete(f"/calls/{call['callId']}", params={"version": 1}).status_code == 204
+    # Somebody else has its time by now.
+    schedule(staff, providerId=body["providerId"])
+    assert schedule(staff, **body) == {**call, "status": "CANCELLED", "version": 2}
+    other = staff.post("/calls", json={**body, "userId": new_id("u"), "providerId": new_id("p")})
+    assert refused(other) == (409, "already-exists")
 
 
 @pytest.mark.parametrize(
@@ -127,6 +148,12 @@ def test_the_id_of_a_cancelled_call_is_free_again(staff: httpx.Client) -> None:
         ({"scheduledFor": 10**13}, "body.scheduledFor"),
         ({"scheduledFor": "tomorrow"}, "body.scheduledFor"),
         ({"scheduledFor": True}, "body.scheduledFor"),
+        ({"scheduledFor": 0.5}, "body.scheduledFor"),
+        ({"durationMinutes": 0}, "body.durationMinutes"),
+        ({"durationMinutes": 1441}, "body.durationMinutes"),
+        ({"durationMinutes": True}, "body.durationMinutes"),
+        ({"durationMinutes": "30"}, "body.durationMinutes"),
+        ({"durationMinutes": None}, "body.durationMinutes"),
         ({"userId": ""}, "body.userId"),
         ({"userId": "a/b"}, "body.userId"),
         ({"userId": "$#unique"}, "body.userId"),
@@ -138,7 +165,7 @@ def test_the_id_of_a_cancelled_call_is_free_again(staff: httpx.Client) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_by_field(staff: httpx.Client, wrong: dict[str, Any], field: str) -> None:
-    body = {"userId": new_id("u"), "providerId": "p", "scheduledFor": NOON, **wrong}
+    body = {"userId": new_id("u"), "providerId": new_id("p"), "scheduledFor": NOON, **wrong}
     answer = staff.post("/calls", json=body)
     assert refused(answer) == (422, "invalid-request")
     assert [error["field"] for error in answer.json()["errors"]] == [field]

@@ -124,7 +124,7 @@ def test_a_customer_learns_nothing_of_a_call_that_may_be_anybodys(served: Served
     assert refused(stranger.get(path)) == (404, "not-found")
     assert refused(put(stranger, call, "schedule", scheduledFor=NOON + HOUR)) == (404, "not-found")
     assert refused(stranger.delete(path, params={"version": 1})) == (404, "not-found")
-    body = {"callId": call["callId"], "userId": stranger_id, "providerId": "p", "scheduledFor": NOON}
+    body = {"callId": call["callId"], "userId": stranger_id, "providerId": new_id("p"), "scheduledFor": NOON}
     taken = stranger.post("/calls", json=body)
     assert refused(taken) == (409, "already-exists")
     assert call["userId"] not in taken.text

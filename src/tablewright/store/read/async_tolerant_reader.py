@@ -42,18 +42,18 @@ class AsyncTolerantReader:
 
     async def page(
         self,
-        selection: Selection[E],
+        source: Selection[E] | type[E],
         *,
         limit: int,
         cursor: str | None = None,
         include: Predicate = tolerant.everything,
     ) -> TolerantPage[E]:
-        """A page of a selection, of the entities that ``include`` is true of.
+        """A page of a selection, or of all items of an entity; of the entities that ``include`` is true of.
 
         It has ``limit`` items unless the list ends, or more than 1,000 items had to be read for it.
         """
         context = self._store.context
-        found = await self._store.run_flow(tolerant.read_page(context, selection, limit, cursor, include))
+        found = await self._store.run_flow(tolerant.read_page(context, source, limit, cursor, include))
         self._report(found.unreadable)
         return found
 

@@ -21,7 +21,7 @@ from tablewright.store.item_description import describe_item
 from tablewright.store.read.entity_decoding import entities_of, entity_of
 from tablewright.store.read.get import get, get_many
 from tablewright.store.read.pager import Pager, open_pager
-from tablewright.store.read.planning.read_planner import plan_collection, plan_selection
+from tablewright.store.read.planning.read_planner import plan_collection, plan_scan, plan_selection
 
 # The most items that are read to fill a page.
 MAX_ITEMS_READ = 1_000
@@ -51,13 +51,16 @@ class TolerantPage(Generic[E]):
 
 def read_page(
     context: Context,
-    selection: Selection[E],
+    source: Selection[E] | type[E],
     limit: int,
     cursor: str | None,
     include: Predicate,
 ) -> Flow[TolerantPage[E]]:
-    """A page of a selection, of the entities to include."""
-    plan = plan_selection(context, selection)
+    """A page of a selection, or of all items of an entity, which are read consistently; of the entities to include."""
+    if isinstance(source, Selection):
+        plan = plan_selection(context, source)
+    else:
+        plan = plan_scan(context, source, consistent=True)
     pager = open_pager(context, plan, cursor)
     items: list[E] = []
     unreadable: list[Unreadable] = []

@@ -1,9 +1,9 @@
 """Calls over HTTP.
 
 Members, Admins and Services see and change all calls. Customers see their own, schedule and reschedule them, choose
-another provider and cancel them; their user id is the ``sub`` of their token. To complete a call, to give it to another
-user and to see a provider's calls is for staff; to delete what has taken place, for Admins. A call of somebody else is
-not there for a customer.
+another provider and cancel them, but book nothing in the past; their user id is the ``sub`` of their token. To complete
+a call, to give it to another user and to see a provider's calls is for staff; to delete what has taken place or was
+cancelled, for Admins. A call of somebody else is not there for a customer.
 
 Every call has a ``version``. A change names the version that it is based on, or has the ``ETag`` of the call in
 ``If-Match``; with any other one it is refused.
@@ -38,8 +38,8 @@ from tablewright.runtime import (
     service_of,
 )
 from tablewright.store import TolerantPage
-from tablewright.systems.calls.model import MAX_VERSIONS, Call, Status
-from tablewright.systems.calls.service import Basis, Bounds, Calls
+from tablewright.systems.calls.model import DEFAULT_MINUTES, MAX_MINUTES, MAX_VERSIONS, Call, Status
+from tablewright.systems.calls.service import Basis, Bounds, Calls, NewCall
 from tablewright.systems.json_numbers import Whole
 from tablewright.systems.key_times import EPOCH, LAST_MILLIS
 from tablewright.systems.response_views import page_end
@@ -60,6 +60,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 Id = Annotated[str, Field(min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID)]
 Millis = Annotated[Whole, Field(ge=0, le=LAST_MILLIS)]
+Minutes = Annotated[Whole, Field(ge=1, le=MAX_MINUTES)]
 _VERSION = "the version of the call that the change is based on; it may be left out where If-Match is sent"
 BasedOn = Annotated[Whole | None, Field(ge=0, le=MAX_VERSIONS, description=_VERSION, examples=[1])]
 CallId = Annotated[str, Path(alias="callId", min_length=1, max_length=_MAX_ID_LENGTH, pattern=_ID, examples=["call-9"])]
@@ -80,9 +81,11 @@ _EXAMPLE: dict[str, Any] = {
     "providerId": "p-1",
     "status": "SCHEDULED",
     "scheduledFor": 1763467200000,
+    "durationMinutes": 30,
     "version": 1,
 }
-_TIME = "when the call is, in milliseconds since 1970"
+_TIME = "when the call begins, in milliseconds since 1970"
+_MINUTES = "how long the call takes; neither the user nor the provider can have another one meanwhile"
 
 
 async def _whose_calls(
@@ -104,10 +107,11 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
 
 
-class NewCall(Body):
+class CallRequest(Body):
     user_id: Id = Field(examples=["u-1"])
     provider_id: Id = Field(examples=["p-1"])
     scheduled_for: Millis = Field(description=_TIME, examples=[1763467200000])
+    duration_minutes: Minutes = Field(DEFAULT_MINUTES, description=_MINUTES, examples=[45])
     call_id: Id | None = Field(
         None, description="an id of your own, unique among all calls; without it the call gets one", examples=["call-9"]
     )
@@ -122,6 +126,7 @@ class StatusChange(Body):
 
 class NewTime(Body):
     scheduled_for: Millis = Field(description=_TIME, examples=[1763470800000])
+    duration_minutes: Minutes | None = Field(None, description="another duration; as long as before without it")
     version: BasedOn = None
 
 
@@ -144,6 +149,7 @@ class CallView(TypedDict):
     providerId: str
     status: Status
     scheduledFor: Annotated[int, Field(description=_TIME)]
+    durationMinutes: Annotated[int, Field(description=_MINUTES)]
     version: Annotated[int, Field(description="incremented by every change")]
 
 
@@ -160,23 +166,19 @@ class CallPage(TypedDict):
 
 @router.post("/calls", status_code=201, responses=documented(409), tags=["calls"])
 async def create_call(
-    body: NewCall, service: Service, caller: Anyone, idempotency_key: IdempotencyKey = None
+    body: CallRequest, service: Service, caller: Anyone, idempotency_key: IdempotencyKey = None
 ) -> CallView:
     """Schedule a call.
+
+    It is refused if the user or the provider has another call at that time, and for customers if the time has passed.
 
     The same request again under its `Idempotency-Key` gets the same response for 24 hours; the same `callId` without a
     key, the call as it is by then. Either with other content is refused.
     """
     if _owner(caller) not in (None, body.user_id):
         raise Forbidden("customers can only schedule calls for themselves")
-    return await service.create(
-        body.user_id,
-        body.provider_id,
-        _moment(body.scheduled_for),
-        Responder(_view, caller.user_id, idempotency_key),
-        call_id=body.call_id,
-        owner=_owner(caller),
-    )
+    new = NewCall(body.user_id, body.provider_id, _moment(body.scheduled_for), body.duration_minutes, body.call_id)
+    return await service.create(new, Responder(_view, caller.user_id, idempotency_key), owner=_owner(caller))
 
 
 @router.get("/calls/{callId}", responses=documented(404, 409), tags=["calls"])
@@ -195,21 +197,25 @@ async def get_call(
 async def change_status(
     call_id: CallId, body: StatusChange, service: Service, _: Staff, changing: Changing
 ) -> CallView:
-    """Complete a scheduled call, or set one back that was completed by mistake."""
+    """Complete or cancel a scheduled call, or set one back to scheduled.
+
+    One that was cancelled is scheduled again only if the user and the provider still have the time.
+    """
     basis = _basis(body.version, changing)
     return _view(changing.of(await service.change_status(call_id, body.status, basis=basis)))
 
 
 @router.put("/calls/{callId}/schedule", responses=documented(404, 409), tags=["calls"])
 async def reschedule(call_id: CallId, body: NewTime, service: Service, caller: Anyone, changing: Changing) -> CallView:
-    """Move a scheduled call to another time."""
+    """Move a scheduled call to another time, or have it take longer or shorter; 409 if that time is not free."""
     when, basis = _moment(body.scheduled_for), _basis(body.version, changing)
-    return _view(changing.of(await service.reschedule(call_id, when, basis=basis, owner=_owner(caller))))
+    changed = await service.reschedule(call_id, when, body.duration_minutes, basis=basis, owner=_owner(caller))
+    return _view(changing.of(changed))
 
 
 @router.put("/calls/{callId}/user", responses=documented(404, 409), tags=["calls"])
 async def reassign(call_id: CallId, body: NewUser, service: Service, _: Staff, changing: Changing) -> CallView:
-    """Move a scheduled call to another user."""
+    """Move a scheduled call to another user, who has no other call at that time."""
     return _view(changing.of(await service.reassign(call_id, body.user_id, basis=_basis(body.version, changing))))
 
 
@@ -217,7 +223,7 @@ async def reassign(call_id: CallId, body: NewUser, service: Service, _: Staff, c
 async def change_provider(
     call_id: CallId, body: NewProvider, service: Service, caller: Anyone, changing: Changing
 ) -> CallView:
-    """Give a scheduled call to another provider."""
+    """Give a scheduled call to another provider, who has no other call at that time."""
     basis = _basis(body.version, changing)
     return _view(
         changing.of(await service.change_provider(call_id, body.provider_id, basis=basis, owner=_owner(caller)))
@@ -232,9 +238,9 @@ async def cancel(
     changing: Changing,
     version: Annotated[int | None, Query(ge=0, le=MAX_VERSIONS, description=_VERSION)] = None,
 ) -> None:
-    """Cancel a scheduled call; it is deleted. Admins delete completed ones as well."""
+    """Cancel a scheduled call: it stays, as CANCELLED, and its time is free. Admins delete any other for good."""
     basis = _basis(version, changing, "query.version")
-    await service.cancel(call_id, basis=basis, owner=_owner(caller), completed_too=caller.is_in(ADMINS))
+    await service.cancel(call_id, basis=basis, owner=_owner(caller), may_delete=caller.is_in(ADMINS))
 
 
 # -- calls of a user, and of a provider -----------------------------------------------------------------------------
@@ -344,6 +350,7 @@ def _view(call: Call) -> CallView:
         "providerId": call.provider_id,
         "status": call.status,
         "scheduledFor": (call.scheduled_for - EPOCH) // _MILLISECOND,
+        "durationMinutes": call.duration_minutes,
         "version": call.version,
     }
 

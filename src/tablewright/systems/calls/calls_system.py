@@ -8,7 +8,7 @@ from tablewright.runtime import ADMINS, CUSTOMERS, MEMBERS, DemoUser, OnProgress
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.calls.api import router
 from tablewright.systems.calls.model import Status, design
-from tablewright.systems.calls.service import Basis, Calls
+from tablewright.systems.calls.service import Basis, Calls, NewCall
 from tablewright.systems.unreadable_log import UnreadableLog
 
 __all__ = ["system"]
@@ -36,7 +36,8 @@ async def _demo(runtime: Runtime, service: Calls, on_progress: OnProgress) -> No
         try:
             call = await service.get(call_id, consistent=True)
         except ResourceNotFound:
-            call = await service.create(user, provider, now + timedelta(hours=hours), UNKEYED, call_id=call_id)
+            new = NewCall(user, provider, now + timedelta(hours=hours), call_id=call_id)
+            call = await service.create(new, UNKEYED)
         if hours < 0 and call.status is Status.SCHEDULED:
             await service.change_status(call_id, Status.COMPLETED, basis=Basis(call.version))
         on_progress("calls", number, len(_CALLS))
@@ -45,7 +46,7 @@ async def _demo(runtime: Runtime, service: Calls, on_progress: OnProgress) -> No
 system = System(
     "calls",
     "Calls",
-    "Scheduled and completed calls between users and providers.",
+    "Scheduled, completed and cancelled calls between users and providers.",
     design,
     router,
     service=_service,

@@ -1,12 +1,16 @@
-"""Calls: scheduled and completed calls between users and providers.
+"""Calls: scheduled, completed and cancelled calls between users and providers.
 
 One table, ``Calls``, with the calls of a user in order of time. A call is found by its id, the calls of a provider
 newest first, and those of a user by status: upcoming ones ascending, completed ones descending. The id of a call is
 unique in the whole table. Who reschedules or reassigns a call moves it, in one transaction.
+
+Nobody has two calls at one time: a user and a provider have an item for each day with the times that are booked, which
+changes in the transaction that changes a call. Such an item is in no index.
 """
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from enum import StrEnum
 from typing import Annotated
 
@@ -31,6 +35,10 @@ from tablewright.model import (
 from tablewright.systems.key_times import KeyMillis
 
 MAX_VERSIONS = 10**15
+# A call of a day at most is on two days at most. At one call a minute, the item of a day has 1,440 calls.
+MAX_MINUTES = 24 * 60
+# Of calls that were stored before they had a duration.
+DEFAULT_MINUTES = 30
 
 calls = Table(
     "Calls",
@@ -47,6 +55,7 @@ calls = Table(
 class Status(StrEnum):
     SCHEDULED = "SCHEDULED"
     COMPLETED = "COMPLETED"
+    CANCELLED = "CANCELLED"
 
 
 class Call(Entity, table=calls, naming=camel_case):
@@ -57,6 +66,7 @@ class Call(Entity, table=calls, naming=camel_case):
     provider_id: str
     status: Status = Status.SCHEDULED
     scheduled_for: KeyMillis
+    duration_minutes: Annotated[int, Field(ge=1, le=MAX_MINUTES)] = DEFAULT_MINUTES
     # As large as JSON's readers take a number exactly.
     version: Annotated[Version, Field(ge=0, le=MAX_VERSIONS)] = 0
     # A digest of the request that created the call under the caller's own id or key: the same request is recognized
@@ -75,18 +85,63 @@ class Call(Entity, table=calls, naming=camel_case):
     next_scheduled = Query("byUserStatus", fixed={"status": Status.SCHEDULED}, range="scheduled_for", expected=1)
     last_completed = Query("byUserStatus", fixed={"status": Status.COMPLETED}, newest_first=True, expected=1)
 
+    @property
+    def duration(self) -> timedelta:
+        return timedelta(minutes=self.duration_minutes)
+
+
+class Side(StrEnum):
+    """One of the two who have a call."""
+
+    USER = "user"
+    PROVIDER = "provider"
+
+
+class BookedDay(Entity, table=calls, naming=camel_case):
+    """The times of a day (UTC) at which a user or a provider has calls."""
+
+    side: Side
+    person_id: str
+    day: date
+    # By call id: when it begins and ends, in milliseconds since 1970.
+    times: dict[str, tuple[int, int]] = Field(default_factory=dict)
+    # A day is never deleted, so that a version is never seen twice.
+    version: Version = 0
+
+    keys = Keys(userId="BOOKED#{side}#{person_id}", sk="DAY#{day}")
+
+    of_day = Get()
+
+
+def _booking(days: int) -> ItemWrite:
+    """The days that a write changes, of the user and of the provider."""
+    return ItemWrite(BookedDay, "put", count=days)
+
 
 design = Design(
     "Calls",
     about=__doc__,
     tables=[calls],
     writes=[
-        Write("create call", ItemWrite(Call, "create")),
-        Write("change status", ItemWrite(Call, "update", sets=["status"])),
-        Write("change provider", ItemWrite(Call, "update", sets=["provider_id"])),
-        Write("reschedule", ItemWrite(Call, "delete"), ItemWrite(Call, "create"), about="the time is part of the key"),
-        Write("reassign", ItemWrite(Call, "delete"), ItemWrite(Call, "create"), about="the user is the partition"),
-        Write("cancel", ItemWrite(Call, "delete")),
+        Write("create call", ItemWrite(Call, "create"), _booking(2)),
+        Write("complete", ItemWrite(Call, "update", sets=["status"])),
+        Write("cancel", ItemWrite(Call, "update", sets=["status"]), _booking(2), about="its time is free again"),
+        Write("change provider", ItemWrite(Call, "update", sets=["provider_id"]), _booking(2)),
+        Write(
+            "reschedule",
+            ItemWrite(Call, "delete"),
+            ItemWrite(Call, "create"),
+            _booking(4),
+            about="the time is part of the key",
+        ),
+        Write(
+            "reassign",
+            ItemWrite(Call, "delete"),
+            ItemWrite(Call, "create"),
+            _booking(2),
+            about="the user is the partition",
+        ),
+        Write("delete call", ItemWrite(Call, "delete"), _booking(2)),
     ],
     roles={
         "api": [
@@ -97,24 +152,31 @@ design = Design(
             "Call.completed",
             "Call.next_scheduled",
             "Call.last_completed",
+            "BookedDay.of_day",
             "create call",
-            "change status",
+            "complete",
+            "cancel",
             "change provider",
             "reschedule",
             "reassign",
-            "cancel",
+            "delete call",
         ]
     },
     volume={
-        Call: Volume(items=1_000_000, size=330, distinct={"userId": 50_000, "providerId": 2_000, "userStatus": 100_000})
+        Call: Volume(
+            items=1_000_000, size=350, distinct={"userId": 50_000, "providerId": 2_000, "userStatus": 100_000}
+        ),
+        BookedDay: Volume(items=1_200_000, size=300, distinct={"userId": 52_000}),
     },
     traffic={
         "create call": Traffic(per_second=2, peak=20),
-        "change status": Traffic(per_second=2, peak=20),
+        "complete": Traffic(per_second=2, peak=20),
         "change provider": Traffic(per_second=0.1, peak=2),
         "reschedule": Traffic(per_second=0.3, peak=5),
         "reassign": Traffic(per_second=0.01, peak=1),
         "cancel": Traffic(per_second=0.2, peak=5),
+        "delete call": Traffic(per_second=0.01, peak=1),
+        "BookedDay.of_day": Traffic(per_second=6, peak=60),
         "Call.by_id": Traffic(per_second=20, peak=100),
         "Call.of_user": Traffic(per_second=5, peak=40),
         "Call.of_provider": Traffic(per_second=5, peak=40),

@@ -5,7 +5,10 @@ nothing is written, and the error is StateConflict or PreconditionFailed. ``owne
 one user: those of others are not found.
 
 A completed call is history. It cannot be rescheduled, reassigned or given to another provider, unless it is set back to
-scheduled first.
+scheduled first. A cancelled one stays readable and has no time any more; it can be scheduled again while that is free.
+
+Whatever changes who has a call, or when, books that time in the same transaction (``bookings``). With an ``owner``
+nothing is booked in the past.
 
 A call that cannot be read is left out of lists, and is changed by nobody (Unreadable). Its owner is not known,
 so no owner finds it.
@@ -13,7 +16,9 @@ so no owner finds it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -24,6 +29,7 @@ from tablewright.runtime import (
     UNSEEN,
     Forbidden,
     Idempotency,
+    Invalid,
     ResourceNotFound,
     Responder,
     Seen,
@@ -34,22 +40,30 @@ from tablewright.store import (
     AlreadyExists,
     AsyncStore,
     AsyncTolerantReader,
+    Cancelled,
     Conflict,
     Create,
+    Delete,
     InvalidCursor,
     NotFound,
     NotUnique,
+    Operation,
     Outcome,
     TolerantPage,
     Unreadable,
+    Update,
 )
-from tablewright.systems.calls.model import Call, Status
+from tablewright.systems.calls.bookings import TimeTaken, days_to_write, people_of
+from tablewright.systems.calls.model import DEFAULT_MINUTES, Call, Status
 from tablewright.systems.key_times import EPOCH
 from tablewright.systems.unreadable_log import UnreadableLog
 
 _MILLISECOND = timedelta(milliseconds=1)
-# How often a create goes round between a call that is there and one that is being cancelled.
+# How often a create goes round between a call that is there and one that is being deleted.
 _ATTEMPTS = 3
+# How often a booking is tried while others book on the same days, and the longest wait in between, in seconds.
+_BOOKING_ATTEMPTS = 30
+_MAX_WAIT = 0.5
 
 R = TypeVar("R")
 
@@ -71,6 +85,26 @@ class Basis:
 
     version: int | None = None
     seen: Seen = UNSEEN
+
+
+@dataclass(frozen=True, slots=True)
+class NewCall:
+    """What a call is to be; without an id it gets one."""
+
+    user_id: str
+    provider_id: str
+    scheduled_for: datetime
+    duration_minutes: int = DEFAULT_MINUTES
+    call_id: str | None = None
+
+
+class PastTime(Invalid):
+    """A customer books a time that has passed."""
+
+    def __init__(self) -> None:
+        message = "this time has passed; choose a later one"
+        errors = [{"field": "body.scheduledFor", "message": message}]
+        super().__init__(f"body.scheduledFor: {message}", kind="invalid-request", errors=errors)
 
 
 class Calls:
@@ -153,43 +187,71 @@ class Calls:
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    async def create(
-        self,
-        user_id: str,
-        provider_id: str,
-        scheduled_for: datetime,
-        responder: Responder[Call, R],
-        *,
-        call_id: str | None = None,
-        owner: str | None = None,
-    ) -> R:
-        """Schedule a call; the response to it. Without an id the call gets one.
+    async def create(self, new: NewCall, responder: Responder[Call, R], *, owner: str | None = None) -> R:
+        """Schedule a call; the response to it.
 
         The same request again, by an id of the caller's own and without a key, gets the call as it is by then.
         """
-        call = _new_call(call_id or str(uuid4()), user_id, provider_id, scheduled_for, is_named=call_id is not None)
-        request = {"user_id": user_id, "provider_id": provider_id, "at": scheduled_for, "call_id": call_id}
+        call = _new_call(new)
         for _ in range(_ATTEMPTS):
             try:
-                return await self._respond(responder, request, call, is_new=True)
+                return await self._respond(responder, new, call, owner=owner)
             except (AlreadyExists, NotUnique):
                 first = await self._first(call, owner)
-            # None if it was cancelled in between: the id is free again.
+            except (TimeTaken, PastTime):
+                # What was asked for may be there already, and has its own time, or had it.
+                first = None if new.call_id is None else await self._first(call, owner)
+                if first is None:
+                    raise
+            # None if it was deleted in between: the id is free again.
             if first is not None:
-                return await self._respond(responder, request, first, is_new=False)
-        raise StateConflict(f"call {call.call_id} is being created and cancelled at the same time; send it again")
+                return await self._respond(responder, new, first, is_new=False)
+        raise StateConflict(f"call {call.call_id} is being created and deleted at the same time; send it again")
 
-    async def _respond(self, responder: Responder[Call, R], request: Any, call: Call, *, is_new: bool) -> R:
+    async def _respond(
+        self, responder: Responder[Call, R], new: NewCall, call: Call, *, owner: str | None = None, is_new: bool = True
+    ) -> R:
         """The response to a call, which is written first if it is new."""
-        if responder.key is None:
-            return responder.view(await self._store.create(call.model_copy()) if is_new else call)
+        if not is_new:
+            if responder.key is None:
+                return responder.view(call)
 
-        async def work() -> Outcome:
-            if not is_new:
+            async def shown() -> Outcome:
                 return Outcome(responder.view(call))
-            # Writing it counts its version up.
-            return Outcome(responder.view(call.model_copy(update={"version": 1})), Create(call.model_copy()))
 
+            return await self._keyed(responder, new, shown)
+        made = call.model_copy()
+
+        async def write() -> R:
+            self._require_future(call.scheduled_for, owner)
+            await self._store.transact(Create(made), *await days_to_write(self._store, None, call))
+            return responder.view(made)
+
+        async def write_once() -> R:
+            async def work() -> Outcome:
+                self._require_future(call.scheduled_for, owner)
+                days = await days_to_write(self._store, None, call)
+                # Writing it counts its version up.
+                return Outcome(responder.view(call.model_copy(update={"version": 1})), Create(call.model_copy()), *days)
+
+            return await self._keyed(responder, new, work)
+
+        try:
+            return await self._booking(write if responder.key is None else write_once, call)
+        except TimeTaken:
+            if responder.key is None:
+                raise
+            # By the same request, perhaps: then the response to that is stored by now.
+            return await self._booking(write_once, call)
+
+    async def _keyed(self, responder: Responder[Call, R], new: NewCall, work: Callable[[], Awaitable[Outcome]]) -> R:
+        request = {
+            "user_id": new.user_id,
+            "provider_id": new.provider_id,
+            "at": new.scheduled_for,
+            "minutes": new.duration_minutes,
+            "call_id": new.call_id,
+        }
         return await self._idempotency.execute(self._store, "call", request, responder, work)
 
     async def _first(self, call: Call, owner: str | None) -> Call | None:
@@ -206,42 +268,51 @@ class Calls:
         return first
 
     async def change_status(self, call_id: str, status: Status, *, basis: Basis) -> Call:
-        """Complete a scheduled call, or set a completed one back to scheduled."""
+        """Complete or cancel a scheduled call, or set one back to scheduled; a cancelled one if its time is free."""
         call = await self._based_on(call_id, basis)
         if call.status is status:
             raise StateConflict(f"call {call_id} is already {status}")
+        if Status.SCHEDULED not in (call.status, status):
+            raise StateConflict(f"call {call_id} is {call.status}; only a scheduled call can become {status}")
         return await self._change(call, basis, status=status)
 
     async def change_provider(self, call_id: str, provider_id: str, *, basis: Basis, owner: str | None = None) -> Call:
         """Give a scheduled call to another provider; it stays where it is."""
         call = await self._scheduled(call_id, basis, owner)
+        self._require_future(call.scheduled_for, owner)
         return await self._change(call, basis, provider_id=provider_id)
 
     async def reschedule(
-        self, call_id: str, scheduled_for: datetime, *, basis: Basis, owner: str | None = None
+        self,
+        call_id: str,
+        scheduled_for: datetime,
+        duration_minutes: int | None = None,
+        *,
+        basis: Basis,
+        owner: str | None = None,
     ) -> Call:
-        """Move a scheduled call to another time."""
+        """Move a scheduled call to another time; it takes as long as before if nothing else is said."""
         call = await self._scheduled(call_id, basis, owner)
-        return await self._change(call, basis, scheduled_for=scheduled_for)
+        self._require_future(scheduled_for, owner)
+        minutes = call.duration_minutes if duration_minutes is None else duration_minutes
+        return await self._change(call, basis, scheduled_for=scheduled_for, duration_minutes=minutes)
 
     async def reassign(self, call_id: str, user_id: str, *, basis: Basis) -> Call:
         """Move a scheduled call to another user."""
         call = await self._scheduled(call_id, basis)
         return await self._change(call, basis, user_id=user_id)
 
-    async def cancel(
-        self, call_id: str, *, basis: Basis, owner: str | None = None, completed_too: bool = False
-    ) -> None:
-        """Delete a scheduled call; a completed one only for those who may."""
+    async def cancel(self, call_id: str, *, basis: Basis, owner: str | None = None, may_delete: bool = False) -> None:
+        """Cancel a scheduled call, which stays as a cancelled one; delete any other, for those who may."""
         call = await self._based_on(call_id, basis, owner)
-        if call.status is Status.COMPLETED and not completed_too:
-            raise Forbidden(f"call {call_id} is COMPLETED; only Admins can delete completed calls")
-        try:
-            gone = await self._store.delete(call)
-        except Conflict:
-            gone = False
-        if not gone:
-            raise _outrun(call_id, basis)
+        if call.status is Status.SCHEDULED:
+            await self._change(call, basis, status=Status.CANCELLED)
+        elif may_delete:
+            await self._write(call, None, Delete(call), basis)
+        elif call.status is Status.CANCELLED:
+            raise StateConflict(f"call {call_id} is already {call.status}")
+        else:
+            raise Forbidden(f"call {call_id} is {call.status}; only Admins can delete completed calls")
 
     async def _scheduled(self, call_id: str, basis: Basis, owner: str | None = None) -> Call:
         call = await self._based_on(call_id, basis, owner)
@@ -261,24 +332,53 @@ class Calls:
         return call
 
     async def _change(self, call: Call, basis: Basis, **fields: Any) -> Call:
+        await self._write(call, call.model_copy(update=fields), Update(call, **fields), basis)
+        return call
+
+    async def _write(self, before: Call, after: Call | None, operation: Operation, basis: Basis) -> None:
+        """Make a change, and book what follows from it."""
+
+        async def write() -> None:
+            await self._store.transact(operation, *await days_to_write(self._store, before, after))
+
         try:
-            return await self._store.update(call, **fields)
+            await self._booking(write, before, after)
         except (Conflict, NotFound):
-            raise _outrun(call.call_id, basis) from None
+            raise _outrun(before.call_id, basis) from None
+
+    async def _booking(self, write: Callable[[], Awaitable[R]], *calls: Call | None) -> R:
+        """Make a write of a call and of booked days, again while others write the same days; the error of the call."""
+        for attempt in range(_BOOKING_ATTEMPTS):
+            try:
+                return await write()
+            except Cancelled as cancelled:
+                own, *days = cancelled.reasons
+                if own is not None:
+                    raise own from None
+                assert any(days)
+            await asyncio.sleep(random.uniform(0, min(_MAX_WAIT, 0.01 * 2**attempt)))
+        raise StateConflict(f"many calls of {' and '.join(people_of(*calls))} are being booked; try again")
+
+    def _require_future(self, moment: datetime, owner: str | None) -> None:
+        if owner is not None and moment < self._now():
+            raise PastTime
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
 
 
-def _new_call(call_id: str, user_id: str, provider_id: str, scheduled_for: datetime, *, is_named: bool = True) -> Call:
+def _new_call(new: NewCall) -> Call:
     """A call that is to be; one whose id the caller knows can be asked for again."""
-    text = "\x00".join([user_id, provider_id, str((scheduled_for - EPOCH) // _MILLISECOND)])
+    content = [new.user_id, new.provider_id, str((new.scheduled_for - EPOCH) // _MILLISECOND)]
+    if new.duration_minutes != DEFAULT_MINUTES:
+        content.append(str(new.duration_minutes))
     return Call(
-        user_id=user_id,
-        call_id=call_id,
-        provider_id=provider_id,
-        scheduled_for=scheduled_for,
-        request_digest=sha256(text.encode()).hexdigest()[:32] if is_named else None,
+        user_id=new.user_id,
+        call_id=new.call_id or str(uuid4()),
+        provider_id=new.provider_id,
+        scheduled_for=new.scheduled_for,
+        duration_minutes=new.duration_minutes,
+        request_digest=None if new.call_id is None else sha256("\x00".join(content).encode()).hexdigest()[:32],
     )
 
 
@@ -287,8 +387,8 @@ def _is_of_request(first: Call, call: Call) -> bool:
     return first.request_digest == call.request_digest or _content(first) == _content(call)
 
 
-def _content(call: Call) -> tuple[str, str, datetime]:
-    return call.user_id, call.provider_id, call.scheduled_for
+def _content(call: Call) -> tuple[str, str, datetime, int]:
+    return call.user_id, call.provider_id, call.scheduled_for, call.duration_minutes
 
 
 def _missing(call_id: str) -> ResourceNotFound:
