@@ -13,6 +13,7 @@ from tests.systems.calls.planner import HOUR, NOON, new_id
 from tests.systems.engagement.workshop import Programme
 from tests.systems.harness import Served
 from tests.systems.servicedesk.desk import open_ticket
+from tests.systems.support.tickets import opened
 from tests.systems.tasks.team import TASK, Team
 
 Body = dict[str, Any] | None
@@ -97,6 +98,21 @@ def a_support_ticket(served: Served) -> Post:
         return len(tickets)
 
     post = Post(served, (customer, "Customers"), "support", "/tickets", body, others, count)
+    return post
+
+
+def a_feedback(served: Served) -> Post:
+    operator = f"op_{uuid4().hex}", "Operators"
+    client = served.client(*operator, path="/support")
+    one, another = (f"/tickets/{opened(client)['ticket_id']}/feedback" for _ in range(2))
+    body = {"rating": 4, "was_helpful": True}
+    others = ((one, {**body, "rating": 5}), (one, {**body, "comment": "quick"}), (another, body))
+
+    def count() -> int:
+        found = post.client().get(f"/operators/{operator[0]}/feedback").json()["feedback"]
+        return len([each for each in found if each["ticket_id"] == one.split("/")[2]])
+
+    post = Post(served, operator, "support", one, body, others, count)
     return post
 
 

@@ -1,4 +1,4 @@
-"""Reads that take a moment, so that requests at the same time have all read before any of them writes."""
+"""Reads that take a moment, so that requests at the same time have all read before any writes; and watched reads."""
 
 from __future__ import annotations
 
@@ -36,3 +36,24 @@ def slow_reads(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.05) -> None:
 
     patch(EmbeddedBackend)
     patch(BotocoreBackend)
+
+
+def watch_reads(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each read of a system from now on, of one of its own tables, is a consistent one."""
+    reads: list[bool] = []
+
+    def patch(backend: type[Any]) -> None:
+        call_async = backend.call_async
+
+        async def watched(self: Any, request: Request) -> Any:
+            if request.operation == "BatchGetItem":
+                reads.extend(each.get("ConsistentRead", False) for each in request.body["RequestItems"].values())
+            elif request.operation in _READS:
+                reads.append(request.body.get("ConsistentRead", False))
+            return await call_async(self, request)
+
+        monkeypatch.setattr(backend, "call_async", watched)
+
+    patch(EmbeddedBackend)
+    patch(BotocoreBackend)
+    return reads

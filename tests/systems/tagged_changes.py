@@ -109,6 +109,13 @@ def an_escalation(served: Served) -> Change:
     )
 
 
+def a_reassignment(served: Served) -> Change:
+    change = an_escalation(served)
+    first = {"reason": "hot", "engineer": "eng_first"}
+    assert change.client.post(change.path, json=first).status_code == 200
+    return change
+
+
 def a_payload(served: Served) -> Change:
     staff, ticket = _support(served)
     return Change(staff, ticket, "PUT", f"{ticket}/data", lambda number: {"data": f"log {number}"}, params=CONSISTENT)

@@ -15,6 +15,7 @@ CHANGES = [
     changes.a_comment,
     changes.a_support_status,
     changes.an_escalation,
+    changes.a_reassignment,
     changes.a_payload,
     changes.a_large_payload,
     changes.a_cache_entry,

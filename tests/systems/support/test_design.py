@@ -11,7 +11,7 @@ from tablewright.design import iam
 from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.runtime.idempotency import UNKEYED, Responder
 from tablewright.store import AsyncStore
-from tablewright.systems.support.model import Status, Ticket, design
+from tablewright.systems.support.model import Feedback, Status, Ticket, design
 from tablewright.systems.support.service import Support
 from tests.design.iam.permissions import ARN, asked_by
 
@@ -24,16 +24,20 @@ async def _use(store: AsyncStore) -> None:
     assert await support.create_ticket("c-1", "It hums", keyed) == ticket_id
     await support.create_ticket("c-1", "It hums", UNKEYED)
     await support.change_status(ticket_id, Status.PROCESSING, expected=Status.NEW, by="op_1")
-    await support.escalate(ticket_id, reason="r", engineer="eng_7", by="op_1")
+    for engineer in ("eng_6", "eng_7"):
+        await support.escalate(ticket_id, reason="r", engineer=engineer, by="op_1")
     await support.attach(ticket_id, "a log")
     await support.add_event(ticket_id, "customer_called", {}, by="op_1")
-    await support.give_feedback(ticket_id, operator_id="op_1", rating=5, by="c-1")
+    await support.give_feedback(ticket_id, UNKEYED, about="op_1", rating=5, by="c-1")
+    reviewed: Responder[Feedback, str] = Responder(lambda feedback: feedback.feedback_id, "op_1", "k")
+    await support.give_feedback(ticket_id, reviewed, about=None, rating=5, by="op_1")
     await asyncio.gather(
         support.with_data(ticket_id),
         support.tickets([ticket_id]),
         support.of_customer("c-1"),
         support.of_customer("c-1", status=Status.ESCALATED),
         support.by_status(Status.ESCALATED),
+        support.recent(),
         support.escalations(),
         support.escalations(engineer="eng_7"),
         support.events(ticket_id),

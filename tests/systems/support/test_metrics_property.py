@@ -97,8 +97,10 @@ class Office:
         elif event == "feedback":
             rating, helper = self.chance.randint(1, 5), f"{self.chance.getrandbits(64):x}"
             self._runner.run(self.support.add_event(ticket_id, "customer_called", {}, by=helper))
+            # Of the customer on the helper, or of the helper on the ticket.
+            about, by = self.chance.choice([(helper, "cust"), (None, helper)])
             self.feedback.append(
-                self._runner.run(self.support.give_feedback(ticket_id, operator_id=helper, rating=rating, by="cust"))
+                self._runner.run(self.support.give_feedback(ticket_id, UNKEYED, about=about, rating=rating, by=by))
             )
         elif event == "delete":
             self.store.delete(Ticket.by_id(ticket_id=ticket_id))

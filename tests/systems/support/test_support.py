@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from tests.systems.harness import Served, at_once
+from tests.systems.slow_reads import slow_reads, watch_reads
 from tests.systems.support.tickets import helped, moved, opened
 
 
@@ -165,9 +166,10 @@ def test_feedback_of_one_instant_is_all_kept_and_found(served: Served) -> None:
     helped(served, another, operators[0])
     assert customer.post(f"/tickets/{another}/feedback", json={"operator_id": operators[0], "rating": 2}).is_success
     own = served.client(operators[0], "Operators", path="/support")
+    told = {"given_by": mine, "about": operators[0]}
     assert own.get(f"/operators/{operators[0]}/feedback").json()["feedback"] == [
-        {"ticket_id": another, "rating": 2, "was_helpful": None},
-        {"ticket_id": ticket_id, "rating": 1, "was_helpful": True},
+        {"ticket_id": another, "rating": 2, "was_helpful": None, **told},
+        {"ticket_id": ticket_id, "rating": 1, "was_helpful": True, **told},
     ]
 
 
@@ -228,7 +230,6 @@ def test_the_ticket_s_customer_gives_feedback_or_a_service_that_asked(
     path, body = f"/tickets/{ticket_id}/feedback", {"operator_id": "op_9", "rating": 1}
     for user, groups in (
         ("op_2", ["Operators"]),
-        ("op_9", ["Operators"]),
         ("eng_7", ["Engineers"]),
         ("admin", ["Admins"]),
         # A customer who is also staff has tickets of her own.
@@ -264,6 +265,58 @@ def test_nobody_gives_feedback_on_her_own_work(served: Served) -> None:
     answer = both.post(f"/tickets/{ticket['ticket_id']}/feedback", json={"operator_id": "op_8", "rating": 5})
     assert (answer.status_code, answer.json()["type"]) == (403, "/problems/forbidden")
     assert both.get(f"/tickets/{ticket['ticket_id']}/feedback").json()["feedback"] == []
+
+
+@pytest.mark.requirement("SU6")
+def test_operators_give_feedback_on_the_help_that_a_ticket_got(staff: httpx.Client, served: Served) -> None:
+    """Whether they have worked on it or not, as often as they like, and several at one instant."""
+    mine, name = f"cust_{uuid4().hex}", f"op_{uuid4().hex}"
+    operator = served.client(name, "Operators", path="/support")
+    customer = served.client(mine, "Customers", path="/support")
+    ticket_id = opened(customer, mine)["ticket_id"]
+    path = f"/tickets/{ticket_id}/feedback"
+
+    def give(number: int) -> httpx.Response:
+        # Her own id may be said, and says the same.
+        own = {"operator_id": name} if number % 2 else {}
+        return operator.post(path, json={"rating": number % 5 + 1, "was_helpful": True, **own})
+
+    given = [response.json() for response in at_once(10, give)]
+    assert {(each["given_by"], each["about"], each["operator_id"]) for each in given} == {(name, None, name)}
+    helped(served, ticket_id, name)
+    assert customer.post(path, json={"operator_id": name, "rating": 2}).status_code == 201
+    admin = served.client("admin", "Admins", path="/support")
+    # Both kinds are found by the ticket and by the operator, and who gave what is told apart.
+    for found in (
+        admin.get(path).json()["feedback"],
+        admin.get(f"/tickets/{ticket_id}/case").json()["feedback"],
+        operator.get(f"/operators/{name}/feedback").json()["feedback"],
+    ):
+        assert sorted((each["given_by"], each["about"] or "") for each in found) == sorted(
+            [(name, "")] * 10 + [(mine, name)]
+        )
+    # What operators say among themselves is not for the customer.
+    assert [each["given_by"] for each in customer.get(path).json()["feedback"]] == [mine]
+    # Nor is it for another operator.
+    assert staff.get(path).json()["feedback"] == []
+    assert operator.post("/tickets/tkt_none/feedback", json={"rating": 1}).status_code == 404
+    assert customer.post(path, json={"rating": 1}).json()["field"] == "operator_id"
+
+
+@pytest.mark.requirement("SU6", "SU9")
+def test_feedback_that_is_sent_again_under_its_key_is_given_once(served: Served) -> None:
+    name = f"op_{uuid4().hex}"
+    operator = served.client(name, "Engineers", path="/support")
+    path = f"/tickets/{opened(operator)['ticket_id']}/feedback"
+    headers = {"Idempotency-Key": uuid4().hex}
+    responses = at_once(6, lambda number: operator.post(path, json={"rating": 3}, headers=headers))
+    assert {response.status_code for response in responses} <= {201, 409}
+    again = operator.post(path, json={"rating": 3}, headers=headers)
+    assert again.status_code == 201
+    assert {response.text for response in responses if response.status_code == 201} == {again.text}
+    assert len(operator.get(path).json()["feedback"]) == 1
+    other = operator.post(path, json={"rating": 4}, headers=headers)
+    assert (other.status_code, other.json()["type"]) == (422, "/problems/idempotency-mismatch")
 
 
 def test_feedback_is_seen_by_whom_it_is_about_wherever_it_is_read(
@@ -311,6 +364,122 @@ def test_an_escalated_ticket_is_in_the_sparse_index_until_it_is_not(staff: httpx
     assert left.status_code == 200
     own = staff.get("/escalations", params={"engineer": engineer}).json()["escalations"]
     assert [each["ticket_id"] for each in own] == [each for each in made[::-1] if each != made[2]]
+
+
+@pytest.mark.requirement("SU7")
+def test_an_escalated_ticket_is_reassigned_in_one_write(staff: httpx.Client) -> None:
+    first, second = (f"eng_{uuid4().hex}" for _ in range(2))
+    ticket = opened(staff)
+    path = f"/tickets/{ticket['ticket_id']}"
+
+    def escalate(engineer: str, **more: Any) -> httpx.Response:
+        return staff.post(f"{path}/escalate", json={"reason": f"for {engineer}", "engineer": engineer, **more})
+
+    def of(engineer: str) -> list[str]:
+        found = staff.get("/escalations", params={"engineer": engineer}).json()["escalations"]
+        return [each["ticket_id"] for each in found]
+
+    assert escalate(first).status_code == 200
+    moved_on = escalate(second, expected="ESCALATED")
+    assert moved_on.status_code == 200
+    shown = moved_on.json()
+    assert (shown["status"], shown["assigned_to"], shown["escalation_reason"]) == (
+        "ESCALATED",
+        second,
+        f"for {second}",
+    )
+    assert (of(first), of(second)) == ([], [ticket["ticket_id"]])
+    everything = staff.get("/escalations", params={"limit": 100}).json()["escalations"]
+    assert [each["assigned_to"] for each in everything if each["ticket_id"] == ticket["ticket_id"]] == [second]
+    event = staff.get(f"{path}/events").json()["events"][0]
+    assert (event["event_type"], event["number"], event["old_status"], event["new_status"]) == (
+        "reassigned",
+        3,
+        None,
+        None,
+    )
+    assert event["details"] == {
+        "reason": f"for {second}",
+        "assigned_to": second,
+        "assigned_before": first,
+        "changed_by": "op_1",
+    }
+    # Who has it gets it no second time, and who expected another status gets it not at all.
+    for refused in (escalate(second), escalate(first, expected="PROCESSING")):
+        assert (refused.status_code, refused.json()["type"]) == (409, "/problems/conflict")
+    moved(staff, shown, "READY")
+    assert escalate(first, expected="ESCALATED").status_code == 409
+    assert (of(first), of(second)) == ([], [])
+    assert len(staff.get(f"{path}/events").json()["events"]) == 4
+
+
+@pytest.mark.requirement("SU7")
+def test_of_many_who_reassign_a_ticket_at_once_one_wins(staff: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"/tickets/{opened(staff)['ticket_id']}"
+    assert staff.post(f"{path}/escalate", json={"reason": "r", "engineer": "eng_first"}).status_code == 200
+    slow_reads(monkeypatch)
+
+    def reassign(number: int) -> int:
+        body = {"reason": "r", "engineer": f"eng_{number}", **({"expected": "ESCALATED"} if number % 2 else {})}
+        return staff.post(f"{path}/escalate", json=body).status_code
+
+    assert sorted(at_once(12, reassign)) == [200] + [409] * 11
+    types = [event["event_type"] for event in staff.get(f"{path}/events").json()["events"]]
+    assert types == ["reassigned", "status_changed", "ticket_created"]
+
+
+@pytest.mark.requirement("SU3")
+def test_staff_list_recent_tickets_of_any_status_newest_first(served: Served, staff: httpx.Client) -> None:
+    made = [opened(staff) for _ in range(9)]
+    moved(staff, made[1], "PROCESSING", "READY")
+    moved(staff, made[4], "FAILED")
+    staff.post(f"/tickets/{made[6]['ticket_id']}/escalate", json={"reason": "r", "engineer": "eng_7"})
+    newest = [ticket["ticket_id"] for ticket in reversed(made)]
+    found: list[Any] = []
+    cursor: dict[str, str] = {}
+    later = [made[7], made[2], made[0]]
+    while len(found) < len(made):
+        page = staff.get("/tickets", params={"limit": 4, **cursor}).json()
+        found += page["tickets"]
+        cursor = {"cursor": page["cursor"]}
+        # What changes meanwhile is neither shown twice nor left out: its place is when it was opened.
+        moved(staff, later.pop(), "PROCESSING")
+    assert [each["ticket_id"] for each in found[: len(made)]] == newest
+    statuses = {each["ticket_id"]: each["status"] for each in found}
+    assert [statuses[made[number]["ticket_id"]] for number in (1, 4, 6)] == ["READY", "FAILED", "ESCALATED"]
+    today = date.fromisoformat(made[0]["created_at"][:10])
+    within = staff.get("/tickets", params={"since": str(today), "until": str(today), "limit": 9}).json()["tickets"]
+    assert [each["ticket_id"] for each in within] == newest
+    tomorrow = str(today + timedelta(days=1))
+    assert staff.get("/tickets", params={"since": tomorrow}).json()["tickets"] == []
+    customer = served.client("cust_1", "Customers", path="/support")
+    assert customer.get("/tickets").status_code == 403
+
+
+@pytest.mark.requirement("SU18")
+def test_consistency_is_chosen_wherever_one_thing_is_read(
+    staff: httpx.Client, machine: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticket_id = opened(staff)["ticket_id"]
+    session = machine.post("/sessions", json={"user_id": "u-1"}).json()["session_id"]
+    key = uuid4().hex
+    machine.put(f"/cache/{key}", json={"data": {}})
+    reads = watch_reads(monkeypatch)
+    for method, path in (
+        ("GET", f"/tickets/{ticket_id}"),
+        ("GET", f"/tickets/{ticket_id}/data"),
+        ("GET", f"/tickets/{ticket_id}/case"),
+        ("POST", "/tickets/batch-get"),
+        ("GET", f"/sessions/{session}"),
+        ("GET", f"/cache/{key}"),
+        ("GET", "/metrics"),
+    ):
+        for params, expected in (({}, {False}), ({"consistent": "true"}, {True}), ({"consistent": "false"}, {False})):
+            reads.clear()
+            body = {"ticket_ids": [ticket_id]} if method == "POST" else None
+            response = machine.request(method, path, params=params, json=body)
+            assert response.status_code == 200, response.text
+            assert set(reads) == expected, (path, params)
 
 
 @pytest.mark.requirement("SU8")

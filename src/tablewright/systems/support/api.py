@@ -1,9 +1,9 @@
 """Support over HTTP.
 
 Customers see and open their own tickets, and say what they think of the help; another customer's ticket is as if it
-were not there. Operators, Engineers, Services and Admins work on all of them. What was thought of somebody's help is
-said by the ticket's customer (or by a Service that asked), and shown to both, to Services and to Admins. Metrics are
-rebuilt by Admins.
+were not there. Operators, Engineers, Services and Admins work on all of them. Feedback on somebody's help is given by
+the ticket's customer (or by a Service that asked), and feedback on the help that a ticket got by Operators and
+Engineers. It is shown to who gave it, to whom it is about, to Services and to Admins. Metrics are rebuilt by Admins.
 """
 
 from __future__ import annotations
@@ -57,12 +57,13 @@ router = SystemRouter("here", {"Session": "start another one", "Metric": "rebuil
 Here = Annotated[SupportFacade, Depends(service_of)]
 Anyone = Annotated[Caller, allow(CUSTOMERS, *STAFF)]
 Staff = Annotated[Caller, allow(*STAFF)]
-# Who was helped, or a program that asks them.
-Helped = Annotated[Caller, allow(CUSTOMERS, SERVICES)]
+# Who was helped, or a program that asks them; and who looks at the help that others got.
+Reviewer = Annotated[Caller, allow(CUSTOMERS, SERVICES, OPERATORS, ENGINEERS)]
 Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 Since = Annotated[date | None, Query(description="first day")]
 Until = Annotated[date | None, Query(description="last day, the whole of it")]
+Consistent = Annotated[bool, Query(description="strongly consistent: see what was written just before")]
 
 
 async def _visible(support: Support, ticket_id: str, caller: Caller, *, consistent: bool = False) -> Ticket:
@@ -87,6 +88,11 @@ def _customer(caller: Caller, given: str | None) -> str:
         return given
     if given not in (None, caller.user_id):
         raise Forbidden("customers can only use their own tickets")
+    return _own_id(caller)
+
+
+def _own_id(caller: Caller) -> str:
+    """The id of a caller, as a step of addresses."""
     if not is_id(caller.user_id):
         raise Forbidden("the sub of your token cannot be used here: it has a / or a control character")
     return caller.user_id
@@ -115,16 +121,18 @@ async def get_ticket(
     here: Here,
     caller: Anyone,
     reading: Reading,
-    consistent: Annotated[bool, Query(description="strongly consistent: see what was written just before")] = False,
+    consistent: Consistent = False,
 ) -> views.TicketView:
     """A ticket."""
     return views.ticket_view(reading.of(await _visible(here.support, ticket_id, caller, consistent=consistent)))
 
 
 @router.post("/tickets/batch-get", tags=["tickets"])
-async def get_tickets(body: views.TicketIds, here: Here, caller: Anyone) -> views.TicketPage:
+async def get_tickets(
+    body: views.TicketIds, here: Here, caller: Anyone, consistent: Consistent = False
+) -> views.TicketPage:
     """Several tickets at once; those that do not exist are left out."""
-    found = await here.support.tickets(body.ticket_ids)
+    found = await here.support.tickets(body.ticket_ids, consistent=consistent)
     if caller.is_in(*STAFF):
         return views.ticket_page(found.items, found.unreadable)
     # Whose an unreadable item is, is not known.
@@ -147,17 +155,20 @@ async def of_customer(
 
 
 @router.get("/tickets", tags=["tickets"], responses=documented(400))
-async def by_status(
-    status: Status,
+async def tickets(
     here: Here,
     _: Staff,
+    status: Annotated[Status | None, Query(description="of this status only; without it, of any")] = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> views.TicketPage:
-    """Tickets of a status, newest first."""
-    page = await here.support.by_status(status, since=since, until=until, limit=limit, cursor=cursor)
+    """Recent tickets, newest first: of any status, or of one."""
+    if status is None:
+        page = await here.support.recent(since=since, until=until, limit=limit, cursor=cursor)
+    else:
+        page = await here.support.by_status(status, since=since, until=until, limit=limit, cursor=cursor)
     return views.ticket_page(page.items, page.unreadable, page.cursor)
 
 
@@ -173,10 +184,12 @@ async def change_status(
 
 
 @router.get("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404))
-async def get_data(ticket_id: Id, here: Here, caller: Anyone, reading: Reading) -> views.Data:
+async def get_data(
+    ticket_id: Id, here: Here, caller: Anyone, reading: Reading, consistent: Consistent = False
+) -> views.Data:
     """The logs and traces of a ticket; the ETag is the ticket's."""
-    await _visible(here.support, ticket_id, caller)
-    return views.Data(data=reading.of(await here.support.with_data(ticket_id)).data)
+    await _visible(here.support, ticket_id, caller, consistent=consistent)
+    return views.Data(data=reading.of(await here.support.with_data(ticket_id, consistent=consistent)).data)
 
 
 @router.put("/tickets/{ticket_id}/data", tags=["tickets"], responses=documented(404, 409))
@@ -187,10 +200,12 @@ async def put_data(ticket_id: Id, body: views.Data, here: Here, caller: Anyone, 
 
 
 @router.get("/tickets/{ticket_id}/case", tags=["tickets"], responses=documented(404, 413))
-async def get_case(ticket_id: Id, here: Here, caller: Anyone, reading: Reading) -> views.CaseView:
-    """A ticket with its events and its feedback, by one query; operators see feedback about themselves."""
-    await _visible(here.support, ticket_id, caller)
-    case, unreadable = await here.support.case(ticket_id)
+async def get_case(
+    ticket_id: Id, here: Here, caller: Anyone, reading: Reading, consistent: Consistent = False
+) -> views.CaseView:
+    """A ticket with its events and its feedback, by one query; operators see feedback of and about themselves."""
+    await _visible(here.support, ticket_id, caller, consistent=consistent)
+    case, unreadable = await here.support.case(ticket_id, consistent=consistent)
     shown = [each for each in case.feedback if _may_see(caller, each)]
     reading.of(case.ticket, [*case.events, *shown])
     return views.CaseView.of(case, shown, unreadable)
@@ -203,7 +218,7 @@ async def get_case(ticket_id: Id, here: Here, caller: Anyone, reading: Reading) 
 async def escalate(
     ticket_id: Id, body: views.Escalation, here: Here, caller: Staff, changing: Changing
 ) -> views.TicketView:
-    """Hand a ticket to an engineer."""
+    """Hand a ticket to an engineer; one that is escalated already is reassigned to another engineer."""
     ticket = await here.support.escalate(
         ticket_id,
         reason=body.reason,
@@ -259,18 +274,34 @@ async def events(
 
 
 @router.post("/tickets/{ticket_id}/feedback", status_code=201, tags=["feedback"], responses=documented(400, 404, 409))
-async def give_feedback(ticket_id: Id, body: views.NewFeedback, here: Here, caller: Helped) -> views.FeedbackView:
-    """What the ticket's customer thinks of the help of somebody who worked on it; once of each of them."""
+async def give_feedback(
+    ticket_id: Id, body: views.NewFeedback, here: Here, caller: Reviewer, idempotency_key: IdempotencyKey = None
+) -> views.FeedbackView:
+    """Feedback of the ticket's customer on the help of somebody who worked on it, once on each of them.
+
+    Or of an Operator or an Engineer, on the help that the ticket got.
+    """
     ticket = await _visible(here.support, ticket_id, caller)
-    feedback = await here.support.give_feedback(
+    about = body.operator_id
+    if caller.is_in(OPERATORS, ENGINEERS) and about in (None, caller.user_id):
+        by, about = _own_id(caller), None
+    elif about is None:
+        raise Invalid("operator_id is missing: say whose help it is about", field="operator_id")
+    elif caller.is_in(SERVICES):
+        by = ticket.customer_id
+    elif caller.is_in(CUSTOMERS):
+        by = caller.user_id
+    else:
+        raise Forbidden("operators give feedback of their own: leave operator_id out")
+    return await here.support.give_feedback(
         ticket_id,
-        operator_id=body.operator_id,
+        Responder(views.FeedbackView.of, caller.user_id, idempotency_key, views.FeedbackView.model_validate),
+        about=about,
         rating=body.rating,
         was_helpful=body.was_helpful,
         comment=body.comment,
-        by=ticket.customer_id if caller.is_in(SERVICES) else caller.user_id,
+        by=by,
     )
-    return views.FeedbackView.of(feedback)
 
 
 def _may_see(caller: Caller, feedback: Feedback) -> bool:
@@ -282,7 +313,7 @@ def _may_see(caller: Caller, feedback: Feedback) -> bool:
 async def feedback(
     ticket_id: Id, here: Here, caller: Anyone, limit: Limit = 50, cursor: Cursor = None
 ) -> views.FeedbackPage:
-    """Feedback on a ticket, newest first; operators see what is about themselves."""
+    """Feedback on a ticket, newest first; operators see what they gave and what is about themselves."""
     await _visible(here.support, ticket_id, caller)
     page = await here.support.feedback(ticket_id, limit=limit, cursor=cursor, wanted=partial(_may_see, caller))
     found = [views.FeedbackView.of(each) for each in page.items]
@@ -293,16 +324,11 @@ async def feedback(
 async def operator_feedback(
     operator_id: Id, here: Here, caller: Staff, limit: Limit = 50, cursor: Cursor = None
 ) -> views.OperatorFeedbackPage:
-    """Feedback on an operator, newest first; operators see their own."""
+    """Feedback on an operator's help and feedback that the operator gave, newest first; operators see their own."""
     if not caller.is_in(SERVICES, ADMINS) and caller.user_id != operator_id:
         raise Forbidden("operators can only see feedback on their own work")
     page = await here.support.feedback_by_operator(operator_id, limit=limit, cursor=cursor)
-    found = [
-        views.OperatorFeedback(
-            ticket_id=each.ticket_id, rating=each.rating, was_helpful=getattr(each, "was_helpful", None)
-        )
-        for each in page.items
-    ]
+    found = [views.OperatorFeedback.of(each, operator_id) for each in page.items]
     return views.OperatorFeedbackPage(feedback=found, **page_end(page))
 
 
@@ -317,9 +343,11 @@ async def begin_session(body: views.NewSession, here: Here, _: Machine) -> views
 
 
 @router.get("/sessions/{session_id}", tags=["sessions"], responses=documented(404))
-async def get_session(session_id: Id, here: Here, _: Machine, reading: Reading) -> views.SessionView:
+async def get_session(
+    session_id: Id, here: Here, _: Machine, reading: Reading, consistent: Consistent = False
+) -> views.SessionView:
     """A session, until it expires."""
-    session = reading.of(await here.support.session(session_id))
+    session = reading.of(await here.support.session(session_id, consistent=consistent))
     return views.SessionView(**session.model_dump(exclude={"ttl"}))
 
 
@@ -337,9 +365,9 @@ async def cache(key: Id, body: views.Cached, here: Here, _: Machine, changing: C
 
 
 @router.get("/cache/{key}", tags=["cache"], responses=documented(404))
-async def cached(key: Id, here: Here, _: Machine, reading: Reading) -> Shown:
+async def cached(key: Id, here: Here, _: Machine, reading: Reading, consistent: Consistent = False) -> Shown:
     """A cached result, until it expires."""
-    return reading.of(await here.support.cached(key)).value
+    return reading.of(await here.support.cached(key, consistent=consistent)).value
 
 
 @router.delete("/cache/{key}", status_code=204, tags=["cache"], responses=documented(404))
@@ -352,9 +380,9 @@ async def forget(key: Id, here: Here, _: Machine, changing: Changing) -> None:
 
 
 @router.get("/metrics", tags=["metrics"])
-async def metrics(here: Here, _: Staff) -> views.Metrics:
+async def metrics(here: Here, _: Staff, consistent: Consistent = False) -> views.Metrics:
     """Tickets by status, time to resolution and satisfaction: one batch read."""
-    return views.Metrics.of(await here.support.dashboard())
+    return views.Metrics.of(await here.support.dashboard(consistent=consistent))
 
 
 @router.get("/metrics/live", tags=["metrics"], response_class=StreamingResponse)

@@ -19,6 +19,8 @@ from tablewright.systems.support.model import Feedback, Metric, Status, Ticket
 
 RESOLUTION = "avg_resolution_time"
 SATISFACTION = "customer_satisfaction"
+# What operators think of the help that tickets got.
+OPERATOR_RATING = "operator_rating"
 
 Amounts = dict[str, dict[str, int | Decimal]]
 
@@ -29,7 +31,7 @@ def by_status(status: Status) -> str:
 
 
 # Every metric that there is.
-NAMES = (*(by_status(status) for status in Status), RESOLUTION, SATISFACTION)
+NAMES = (*(by_status(status) for status in Status), RESOLUTION, SATISFACTION, OPERATOR_RATING)
 # What they count.
 COUNTED = entity_filter(Ticket, Feedback)
 
@@ -43,7 +45,8 @@ def contribution(item: Entity | None) -> Amounts:
             found[RESOLUTION] = {"count_value": 1, "total_time": seconds}
         return found
     if isinstance(item, Feedback):
-        return {SATISFACTION: {"count_value": 1, "total_ratings": item.rating}}
+        name = OPERATOR_RATING if item.about is None else SATISFACTION
+        return {name: {"count_value": 1, "total_ratings": item.rating}}
     return {}
 
 

@@ -2,7 +2,7 @@
 
     TICKET#<id>       METADATA                        Ticket
                       EVENT#<day>#<number>            Event, numbered without gaps for each ticket
-                      FEEDBACK#<time>#<id>            Feedback of the customer, one on each helper
+                      FEEDBACK#<time>#<id>            Feedback of the customer, one on each helper, or of an operator
                       HELPER#<person>                 Helper, who worked on it and may be given feedback
     SESSION#<id>      METADATA                        Session, for 24 hours
     IDEMPOTENCY#<key> METADATA                        TicketIdempotency, for 24 hours
@@ -11,7 +11,8 @@
     GSI1-customer-index      a customer's tickets of one status, newest first
     customer-time-index      a customer's tickets of any status, newest first
     GSI2-status-index        tickets of a status, newest first; spread over shards
-    GSI3-operator-index      feedback of an operator
+    recent-tickets-index     tickets of any status, newest first; spread over shards, keys only
+    GSI3-operator-index      feedback on an operator's help, and feedback that an operator gave
     escalated-tickets-index  tickets that are escalated, newest first: all of them, spread over shards
     engineer-index           and those of one engineer
 
@@ -58,6 +59,7 @@ from tablewright.store import IdempotencyRecord
 
 STATUS_SHARDS = 8
 ESCALATION_SHARDS = 4
+RECENT_SHARDS = 4
 
 # What the indexes of escalations hold: the type, by which a table of several kinds is read, and what is shown.
 _ESCALATION = [
@@ -78,8 +80,14 @@ tickets = Table(
         GlobalIndex("GSI1-customer-index", "GSI1PK", "GSI1SK"),
         GlobalIndex("customer-time-index", "GSI1PK", "GSI2SK"),
         GlobalIndex("GSI2-status-index", "GSI2PK", "GSI2SK"),
+        # The keys alone: what is listed is read by its id, so that only a new ticket is written here, and no change of
+        # one is. With all of a ticket, every change of a status would cost a write more.
+        GlobalIndex("recent-tickets-index", "GSI6PK", "GSI2SK", include=["entity_type", "ticket_id"]),
         GlobalIndex(
-            "GSI3-operator-index", "GSI3PK", "GSI3SK", include=["entity_type", "ticket_id", "rating", "was_helpful"]
+            "GSI3-operator-index",
+            "GSI3PK",
+            "GSI3SK",
+            include=["entity_type", "ticket_id", "rating", "was_helpful", "given_by"],
         ),
         GlobalIndex(
             "escalated-tickets-index",
@@ -160,6 +168,7 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
         GSI4PK=sharded(when("ESCALATED", status=Status.ESCALATED), ESCALATION_SHARDS),
         GSI4SK="{escalated_at}",
         GSI5PK=when("ENGINEER#{assigned_to}", status=Status.ESCALATED),
+        GSI6PK=sharded("TICKETS", RECENT_SHARDS),
     )
 
     # With its data; all the others leave that where it is.
@@ -170,6 +179,7 @@ class Ticket(Entity, table=tickets, type_name="ticket"):
         "GSI1-customer-index", range="created_at", newest_first=True, load_large=False, expected=20
     )
     by_status = Query("GSI2-status-index", range="created_at", newest_first=True, load_large=False, expected=100)
+    recent = Query("recent-tickets-index", range="created_at", newest_first=True, project=["ticket_id"], expected=100)
     escalated = Query(
         "escalated-tickets-index",
         range="escalated_at",
@@ -216,15 +226,18 @@ class Helper(Entity, table=tickets, type_name="helper"):
 
 
 class Feedback(Entity, table=tickets, type_name="feedback"):
-    """What was thought of the help; several can be of the same instant."""
+    """What somebody thinks of the help with a ticket; several can be of the same instant.
+
+    A customer gives it on the help of an operator, and an operator on the help that the ticket got before.
+    """
 
     ticket_id: str
     feedback_id: str
-    # The ticket's customer, and of whose help it is.
     given_by: str
+    # The operator whom it is about, or who gave it: all that has to do with an operator is found by this.
     operator_id: str
-    # The ticket and the operator: there is one feedback of both.
-    once: Annotated[str, Unique()]
+    # The ticket and the operator, of a customer: there is one feedback of both.
+    once: Annotated[str | None, Unique()] = None
     submitted_at: datetime
     rating: int = Field(ge=1, le=5)
     was_helpful: bool | None = None
@@ -242,9 +255,14 @@ class Feedback(Entity, table=tickets, type_name="feedback"):
         "GSI3-operator-index",
         range="submitted_at",
         newest_first=True,
-        project=["ticket_id", "rating", "was_helpful"],
+        project=["ticket_id", "rating", "was_helpful", "given_by"],
         expected=50,
     )
+
+    @property
+    def about(self) -> str | None:
+        """Whose help it is about; None for feedback of an operator, which is about nobody's."""
+        return None if self.given_by == self.operator_id else self.operator_id
 
 
 class Session(Entity, table=tickets, type_name="session"):
@@ -327,9 +345,20 @@ design = Design(
             ItemWrite(Event, "create"),
             ItemWrite(Helper, "put", count=2),
         ),
+        Write(
+            "reassign",
+            ItemWrite(Ticket, "update", sets=["escalated_at", "escalation_reason", "assigned_to"]),
+            ItemWrite(Event, "create"),
+            ItemWrite(Helper, "put", count=2),
+        ),
         Write("attach data", ItemWrite(Ticket, "update", sets=["data"])),
         Write("add event", ItemWrite(Event, "create"), ItemWrite(Helper, "put"), checks=[Ticket]),
-        Write("give feedback", ItemWrite(Feedback, "create"), checks=[Ticket, Helper]),
+        Write(
+            "give feedback",
+            ItemWrite(Feedback, "create"),
+            ItemWrite(TicketIdempotency, "create"),
+            checks=[Ticket, Helper],
+        ),
         Write("begin session", ItemWrite(Session, "create")),
         Write("end session", ItemWrite(Session, "delete")),
         Write("cache", ItemWrite(CacheEntry, "put")),
@@ -348,6 +377,7 @@ design = Design(
             "Ticket.of_customer",
             "Ticket.of_customer_in_status",
             "Ticket.by_status",
+            "Ticket.recent",
             "Ticket.escalated",
             "Ticket.escalated_to",
             "Event.latest",
@@ -361,6 +391,7 @@ design = Design(
             "create ticket",
             "change status",
             "escalate",
+            "reassign",
             "attach data",
             "add event",
             "give feedback",
@@ -386,6 +417,7 @@ design = Design(
         "Ticket.summary": Traffic(per_second=100, peak=400),
         "Ticket.of_customer": Traffic(per_second=20, peak=80),
         "Ticket.by_status": Traffic(per_second=5, peak=20),
+        "Ticket.recent": Traffic(per_second=1, peak=5),
         "give feedback": Traffic(per_second=5, peak=20),
     },
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -70,8 +70,22 @@ class Dashboard:
     tickets_by_status: dict[Status, int]
     average_resolution_seconds: float | None
     resolved: int
+    # Of customers, and of operators.
     average_rating: float | None
     ratings: int
+    average_operator_rating: float | None
+    operator_ratings: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """What a change of a ticket is based on: its status, and all that has to hold of it still."""
+
+    status: Status
+    expect: dict[str, Any]
+    seen: Seen
+    # As it was read, where it had to be.
+    ticket: Ticket | None = None
 
 
 class Support:
@@ -130,16 +144,17 @@ class Support:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found
 
-    async def with_data(self, ticket_id: str) -> Ticket:
+    async def with_data(self, ticket_id: str, *, consistent: bool = False) -> Ticket:
         """A ticket with its logs and traces, wherever they are."""
-        found = await self._store.get(Ticket.by_id(ticket_id=ticket_id))
+        found = await self._store.get(Ticket.by_id(ticket_id=ticket_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found
 
-    async def tickets(self, ticket_ids: Sequence[str]) -> TolerantPage[Ticket]:
+    async def tickets(self, ticket_ids: Iterable[str], *, consistent: bool = False) -> TolerantPage[Ticket]:
         """Those of the tickets that there are, in the order they were asked for."""
-        found = await self._reader.each([Ticket.summary(ticket_id=each) for each in dict.fromkeys(ticket_ids)])
+        lookups = [Ticket.summary(ticket_id=each) for each in dict.fromkeys(ticket_ids)]
+        found = await self._reader.each(lookups, consistent=consistent)
         return TolerantPage(
             [each for each in found if isinstance(each, Ticket)],
             [each for each in found if isinstance(each, Unreadable)],
@@ -169,6 +184,14 @@ class Support:
         selection = Ticket.by_status(status=status, since=since, until=until)
         return await self._reader.page(selection, limit=limit, cursor=cursor)
 
+    async def recent(
+        self, *, since: date | None = None, until: date | None = None, limit: int = 100, cursor: str | None = None
+    ) -> TolerantPage[Ticket]:
+        """Tickets of any status, newest first: their ids by an index, and then they themselves by one batch read."""
+        page = await self._reader.page(Ticket.recent(since=since, until=until), limit=limit, cursor=cursor)
+        found = await self.tickets(each.ticket_id for each in page.items)
+        return TolerantPage(found.items, [*page.unreadable, *found.unreadable], page.cursor)
+
     async def change_status(
         self, ticket_id: str, status: Status, *, expected: Status | None = None, by: str, seen: Seen = UNSEEN
     ) -> Ticket:
@@ -177,7 +200,9 @@ class Support:
             raise Invalid(
                 "escalate a ticket with POST /tickets/{ticket_id}/escalate, which takes a reason and an engineer"
             )
-        return await self._move(ticket_id, status, expected, {"changed_by": by}, seen, helpers=[by])
+        basis = await self._basis(ticket_id, expected, seen)
+        completed_at = self.now() if status is Status.READY else None
+        return await self._move(ticket_id, basis, status, {"changed_by": by}, helpers=[by], completed_at=completed_at)
 
     async def escalate(
         self,
@@ -189,38 +214,57 @@ class Support:
         expected: Status | None = None,
         seen: Seen = UNSEEN,
     ) -> Ticket:
-        """Hand a ticket to an engineer."""
-        fields = {"escalated_at": self.now(), "escalation_reason": reason, "assigned_to": engineer}
+        """Hand a ticket to an engineer; one that is escalated already is reassigned, from its engineer to this one."""
+        basis = await self._basis(ticket_id, expected, seen, read=expected is Status.ESCALATED)
+        fields: dict[str, Any] = {"escalated_at": self.now(), "escalation_reason": reason, "assigned_to": engineer}
         details = {"reason": reason, "assigned_to": engineer, "changed_by": by}
-        return await self._move(ticket_id, Status.ESCALATED, expected, details, seen, helpers=[by, engineer], **fields)
+        if basis.status is not Status.ESCALATED or basis.ticket is None:
+            return await self._move(
+                ticket_id, basis, Status.ESCALATED, details, helpers=[by, engineer], completed_at=None, **fields
+            )
+        before = basis.ticket.assigned_to
+        if before == engineer:
+            raise StateConflict(f"ticket {ticket_id} is escalated to {engineer} already")
+        change = Update(Ticket.by_id(ticket_id=ticket_id), expect={**basis.expect, "assigned_to": before}, **fields)
+        event = self._event(ticket_id, "reassigned", details={**details, "assigned_before": before})
+        return await self._commit(
+            ticket_id, basis, change, event, [by, engineer], f"assigned to {before} since it was escalated"
+        )
+
+    async def _basis(self, ticket_id: str, expected: Status | None, seen: Seen, *, read: bool = False) -> _Basis:
+        """What a change is based on: the status that the caller expects, or the one that the ticket has."""
+        if not read and expected is not None and seen.tags is None:
+            return _Basis(expected, {"status": expected}, seen)
+        ticket = await self.ticket(ticket_id, consistent=True)
+        seen.require(ticket)
+        status = expected or ticket.status
+        return _Basis(status, {"status": status, **seen.unchanged(ticket)}, seen, ticket)
 
     async def _move(
         self,
         ticket_id: str,
+        basis: _Basis,
         status: Status,
-        expected: Status | None,
         details: dict[str, Any],
-        seen: Seen,
         *,
         helpers: Sequence[str],
         **fields: Any,
     ) -> Ticket:
-        unchanged: dict[str, Any] = {}
-        if expected is None or seen.tags is not None:
-            ticket = await self.ticket(ticket_id, consistent=True)
-            seen.require(ticket)
-            expected, unchanged = expected or ticket.status, seen.unchanged(ticket)
-        if status not in FOLLOWING[expected]:
-            allowed = " or ".join(sorted(FOLLOWING[expected]))
-            raise StateConflict(f"a ticket that is {expected} can become {allowed}, not {status}")
-        change = Update(
-            Ticket.by_id(ticket_id=ticket_id),
-            expect={"status": expected, **unchanged},
-            status=status,
-            completed_at=self.now() if status is Status.READY else None,
-            **fields,
-        )
-        event = self._event(ticket_id, "status_changed", old_status=expected, new_status=status, details=details)
+        before = basis.status
+        if status not in FOLLOWING[before]:
+            allowed = " or ".join(sorted(FOLLOWING[before]))
+            raise StateConflict(f"a ticket that is {before} can become {allowed}, not {status}")
+        change = Update(Ticket.by_id(ticket_id=ticket_id), expect=basis.expect, status=status, **fields)
+        event = self._event(ticket_id, "status_changed", old_status=before, new_status=status, details=details)
+        return await self._commit(ticket_id, basis, change, event, helpers, before)
+
+    async def _commit(
+        self, ticket_id: str, basis: _Basis, change: Update, event: Event, helpers: Sequence[str], state: str
+    ) -> Ticket:
+        """Make a change of a ticket, its event and the records of its helpers, together; the ticket after it.
+
+        Refused if the ticket is no longer in the state that the change is based on.
+        """
         try:
             async with self._locks.of(ticket_id):
                 await self._store.transact(change, Create(event), *_helped(ticket_id, *helpers))
@@ -229,7 +273,7 @@ class Support:
             if isinstance(reason, NotFound):
                 raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
             if isinstance(reason, ConditionFailed | Conflict):
-                raise seen.outrun(f"ticket {ticket_id} is no longer {expected}; read it again") from None
+                raise basis.seen.outrun(f"ticket {ticket_id} is no longer {state}; read it again") from None
             raise
         return await self.ticket(ticket_id, consistent=True)
 
@@ -287,44 +331,57 @@ class Support:
     async def give_feedback(
         self,
         ticket_id: str,
+        responder: Responder[Feedback, R],
         *,
-        operator_id: str,
+        about: str | None,
         rating: int,
         was_helpful: bool | None = None,
         comment: str | None = None,
         by: str,
-    ) -> Feedback:
-        """What the ticket's customer thinks of the help of somebody who worked on it; once of each of them."""
-        if by == operator_id:
+    ) -> R:
+        """What the ticket's customer thinks of the help of somebody who worked on it, once of each of them.
+
+        Or, about nobody: what an operator thinks of the help that the ticket got, any number of times.
+        """
+        if about == by:
             raise Forbidden("you cannot give feedback on your own work")
         feedback = Feedback(
             ticket_id=ticket_id,
             feedback_id=uuid4().hex,
             given_by=by,
-            once=f"{len(ticket_id)}/{ticket_id}/{operator_id}",
-            operator_id=operator_id,
+            operator_id=about or by,
+            once=None if about is None else f"{len(ticket_id)}/{ticket_id}/{about}",
             submitted_at=self.now(),
             rating=rating,
             was_helpful=was_helpful,
             comment=comment,
         )
-        theirs = Check(Ticket.by_id(ticket_id=ticket_id), customer_id=by)
-        helped = Check(Helper.by_id(ticket_id=ticket_id, helper_id=operator_id))
+        if about is None:
+            if (await self.ticket(ticket_id)).customer_id == by:
+                raise Forbidden("this is your own ticket: give feedback as its customer, on who worked on it")
+            checks = [Check(Ticket.by_id(ticket_id=ticket_id))]
+        else:
+            helper = Helper.by_id(ticket_id=ticket_id, helper_id=about)
+            checks = [Check(Ticket.by_id(ticket_id=ticket_id), customer_id=by), Check(helper)]
+        writes = *checks, Create(feedback)
         try:
-            await self._store.transact(theirs, helped, Create(feedback))
+            if responder.key is None:
+                await self._store.transact(*writes)
+                return responder.view(feedback)
+            request = {
+                "ticket_id": ticket_id,
+                "about": about,
+                "rating": rating,
+                "was_helpful": was_helpful,
+                "comment": comment,
+            }
+
+            async def work() -> Outcome:
+                return Outcome(responder.view(feedback), *writes, at=self.now(), record={"ticket_id": ticket_id})
+
+            return await self._idempotency.execute(self._store, "feedback", request, responder, work)
         except Cancelled as cancelled:
-            ticket, helper, given = cancelled.reasons
-            if isinstance(ticket, NotFound):
-                raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
-            if isinstance(ticket, ConditionFailed):
-                raise Forbidden("only the ticket's customer can give feedback on it") from None
-            if isinstance(helper, NotFound):
-                raise Invalid(f"{operator_id} has not worked on ticket {ticket_id}", field="operator_id") from None
-            if isinstance(given, NotUnique):
-                reason = f"feedback on {operator_id} for ticket {ticket_id} has already been given"
-                raise StateConflict(reason, kind="already-exists") from None
-            raise
-        return feedback
+            raise _why_no_feedback(cancelled, ticket_id, about) from None
 
     async def feedback(
         self,
@@ -341,12 +398,12 @@ class Support:
     async def feedback_by_operator(
         self, operator_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> TolerantPage[Feedback]:
-        """What an operator was given, newest first: ticket, rating, and whether it helped."""
+        """What an operator was given and has given, newest first: ticket, rating, whether it helped, and by whom."""
         return await self._reader.page(Feedback.by_operator(operator_id=operator_id), limit=limit, cursor=cursor)
 
-    async def case(self, ticket_id: str) -> tuple[Case, list[Unreadable]]:
+    async def case(self, ticket_id: str, *, consistent: bool = False) -> tuple[Case, list[Unreadable]]:
         """A ticket, its events and its feedback, by one query; and what of it cannot be read."""
-        found, unreadable = await self._reader.collect(Case.of_ticket(ticket_id=ticket_id))
+        found, unreadable = await self._reader.collect(Case.of_ticket(ticket_id=ticket_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no ticket {ticket_id}")
         return found, unreadable
@@ -381,16 +438,16 @@ class Support:
         session = Session(session_id=f"sess_{uuid4()}", user_id=user_id, expires_at=expires, ttl=expires)
         return await self._store.create(session)
 
-    async def session(self, session_id: str) -> Session:
+    async def session(self, session_id: str, *, consistent: bool = False) -> Session:
         """A session that has not expired."""
-        found = await self._store.get(Session.by_id(session_id=session_id), consistent=True)
+        found = await self._store.get(Session.by_id(session_id=session_id), consistent=consistent)
         if found is None:
             raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
         return found
 
     async def end_session(self, session_id: str, seen: Seen = UNSEEN) -> None:
         # A session does not change, so there is nothing to expect of it.
-        await seen.expected(partial(self.session, session_id))
+        await seen.expected(partial(self.session, session_id, consistent=True))
         if not await self._store.delete(Session.by_id(session_id=session_id)):
             raise ResourceNotFound(f"there is no session {session_id}, or it has expired")
 
@@ -431,25 +488,45 @@ class Support:
 
     # -- metrics ------------------------------------------------------------------------------------------------
 
-    async def dashboard(self) -> Dashboard:
+    async def dashboard(self, *, consistent: bool = False) -> Dashboard:
         """All metrics, by one batch read."""
-        found = await self._store.get_many([Metric.by_name(metric_name=name) for name in metric_counters.NAMES])
+        lookups = [Metric.by_name(metric_name=name) for name in metric_counters.NAMES]
+        found = await self._store.get_many(lookups, consistent=consistent)
         by_name = {
             name: metric or Metric(metric_name=name) for name, metric in zip(metric_counters.NAMES, found, strict=True)
         }
         resolution, satisfaction = by_name[metric_counters.RESOLUTION], by_name[metric_counters.SATISFACTION]
+        operators = by_name[metric_counters.OPERATOR_RATING]
         return Dashboard(
             tickets_by_status={status: by_name[metric_counters.by_status(status)].count_value for status in Status},
             average_resolution_seconds=_average(resolution.total_time, resolution.count_value),
             resolved=resolution.count_value,
             average_rating=_average(Decimal(satisfaction.total_ratings), satisfaction.count_value),
             ratings=satisfaction.count_value,
+            average_operator_rating=_average(Decimal(operators.total_ratings), operators.count_value),
+            operator_ratings=operators.count_value,
         )
 
 
 def _helped(ticket_id: str, *helpers: str) -> list[Operation]:
     """The writes that record who worked on a ticket."""
     return [Put(Helper(ticket_id=ticket_id, helper_id=each)) for each in dict.fromkeys(helpers)]
+
+
+def _why_no_feedback(cancelled: Cancelled, ticket_id: str, about: str | None) -> Exception:
+    """Why feedback was refused: on the ticket, on who is to have helped, or as it is there already."""
+    ticket, *others = cancelled.reasons
+    if isinstance(ticket, NotFound):
+        return ResourceNotFound(f"there is no ticket {ticket_id}")
+    if isinstance(ticket, ConditionFailed):
+        return Forbidden("only the ticket's customer can give feedback on it")
+    if about is not None and isinstance(others[0], NotFound):
+        return Invalid(f"{about} has not worked on ticket {ticket_id}", field="operator_id")
+    if any(isinstance(reason, NotUnique) for reason in others):
+        return StateConflict(
+            f"feedback on {about} for ticket {ticket_id} has already been given", kind="already-exists"
+        )
+    return cancelled
 
 
 def _average(total: Decimal, number: int) -> float | None:

@@ -16,6 +16,7 @@ from tablewright.runtime import (
     Runtime,
     System,
 )
+from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
 from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
@@ -100,7 +101,10 @@ async def _demo(runtime: Runtime, facade: SupportFacade, on_progress: OnProgress
             if number == 1:
                 await support.change_status(ticket.ticket_id, Status.READY, expected=Status.PROCESSING, by="op_9")
                 await support.give_feedback(
-                    ticket.ticket_id, operator_id="op_9", rating=5, was_helpful=True, by=customer
+                    ticket.ticket_id, UNKEYED, about="op_9", rating=5, was_helpful=True, by=customer
+                )
+                await support.give_feedback(
+                    ticket.ticket_id, UNKEYED, about=None, rating=4, was_helpful=True, by="op_9"
                 )
             if number == 4:
                 await support.escalate(ticket.ticket_id, reason="It is a safety device", engineer="eng_7", by="op_9")

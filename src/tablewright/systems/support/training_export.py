@@ -74,7 +74,7 @@ _NOTE = "export.json"
 # The largest line that is read back: a ticket with all its events.
 _LIMIT = "maximum_object_size=1073741824"
 # What of an event's details says who somebody is.
-_PERSONS = ("changed_by", "assigned_to")
+_PERSONS = ("changed_by", "assigned_to", "assigned_before")
 _COLUMNS = {
     "ticket_id": "VARCHAR",
     "as_of": "TIMESTAMPTZ",
@@ -95,7 +95,7 @@ _COLUMNS = {
         "details VARCHAR)[]"
     ),
     "feedback": (
-        "STRUCT(feedback_id VARCHAR, operator_id VARCHAR, submitted_at TIMESTAMPTZ, rating BIGINT, "
+        "STRUCT(feedback_id VARCHAR, given_by VARCHAR, operator_id VARCHAR, submitted_at TIMESTAMPTZ, rating BIGINT, "
         "was_helpful BOOLEAN, comment VARCHAR)[]"
     ),
 }
@@ -302,6 +302,7 @@ class Export:
             "feedback": [
                 {
                     "feedback_id": each.feedback_id,
+                    "given_by": self._who(each.given_by),
                     "operator_id": self._who(each.operator_id),
                     "submitted_at": each.submitted_at,
                     "rating": each.rating,

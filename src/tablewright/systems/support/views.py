@@ -58,7 +58,12 @@ class NewEvent(Strict):
 
 
 class NewFeedback(Strict):
-    operator_id: Id = Field(examples=["op_9"], description="whose help it is about: somebody who worked on the ticket")
+    operator_id: Id | None = Field(
+        default=None,
+        examples=["op_9"],
+        description="of a customer: whose help it is about, somebody who worked on the ticket; "
+        "of an operator: her own id, or nothing",
+    )
     rating: Whole = Field(ge=1, le=5)
     was_helpful: bool | None = None
     comment: str | None = Field(default=None, max_length=5_000)
@@ -160,7 +165,9 @@ class EventPage(BaseModel):
 class FeedbackView(EntityView):
     feedback_id: str
     ticket_id: str
-    operator_id: str
+    given_by: str
+    about: str | None = Field(description="whose help a customer rated; null for feedback of an operator")
+    operator_id: str = Field(description="the operator whom it is about, or who gave it")
     submitted_at: datetime
     rating: int
     was_helpful: bool | None
@@ -175,8 +182,22 @@ class FeedbackPage(BaseModel):
 
 class OperatorFeedback(BaseModel):
     ticket_id: str
+    given_by: str | None
+    about: str | None = Field(description="the operator, where a customer gave it; null where the operator did")
     rating: int
-    was_helpful: bool | None = None
+    was_helpful: bool | None
+
+    @classmethod
+    def of(cls, feedback: Feedback, operator_id: str) -> OperatorFeedback:
+        # The index has a part of it; what another program did not write is null.
+        given_by = getattr(feedback, "given_by", None)
+        return cls(
+            ticket_id=feedback.ticket_id,
+            given_by=given_by,
+            about=None if given_by == operator_id else operator_id,
+            rating=feedback.rating,
+            was_helpful=getattr(feedback, "was_helpful", None),
+        )
 
 
 class OperatorFeedbackPage(BaseModel):
@@ -213,8 +234,10 @@ class Metrics(EntityView):
     tickets_by_status: dict[Status, int]
     average_resolution_seconds: float | None
     resolved: int
-    average_rating: float | None
+    average_rating: float | None = Field(description="of customers, on the help that they got")
     ratings: int
+    average_operator_rating: float | None = Field(description="of operators, on the help that tickets got")
+    operator_ratings: int
 
 
 class JobView(EntityView):
