@@ -3,7 +3,7 @@
 # make check   format, lint and types                   make test-slow  the slow tier alone, and all
 #                                                                       examples of the properties
 # make format  rewrite the sources in the house format  make bench      docs/benchmarks.md (PART=http: one part)
-# make docs    docs/systems, from the models            make requirements   docs/requirements.md, from the tests
+# make docs    docs/systems and docs/roles.md            make requirements   docs/requirements.md, from the tests
 # make site    the documentation site, in ./site        make coverage   the tests, and which lines they reach
 # make dist    sdist and wheel, in ./dist               make generate   the synchronous store, from the asynchronous
 #
@@ -58,6 +58,7 @@ format: $(DEV)
 
 docs: $(DEV)
 	$(BIN)/tablewright docs $(SYSTEMS) --out docs/systems
+	$(BIN)/python -m tools.roles_page
 
 requirements: $(DEV)
 	$(BIN)/python tools/requirements.py

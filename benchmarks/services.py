@@ -31,7 +31,7 @@ PART = "services"
 ROOT = Path(__file__).resolve().parent.parent
 CONNECTIONS = 16
 BAR = 0.5
-EVERY_GROUP = ["Admins", "Members", "Services", "Customers", "Operators", "Engineers"]
+ROLE = "bench:Members"
 # More than a connection can send in one measurement.
 _MOST_CALLS = 5_000
 _ADDRESS = re.compile(r"up at http://[^:]+:(\d+)")
@@ -40,14 +40,16 @@ _ADDRESS = re.compile(r"up at http://[^:]+:(\d+)")
 def bare_route(data: str) -> FastAPI:
     """An empty route with the systems' authentication, and nothing else of them."""
     from tablewright.runtime.http.dependencies import allow
+    from tablewright.runtime.identity.access import Role
     from tablewright.runtime.settings import Settings
     from tablewright.runtime.system import Runtime
 
     app = FastAPI()
     settings = Settings.model_validate({"data": data, "rate_limit": 1e9, "rate_burst": 10**9})
     app.state.runtime = Runtime.open(settings, [])
+    app.state.admit = None
 
-    @app.get("/", dependencies=[allow("Members")])
+    @app.get("/", dependencies=[allow(Role(ROLE))])
     async def empty() -> dict[str, str]:
         return {}
 
@@ -198,8 +200,11 @@ def running(command: list[str], environment: dict[str, str], cwd: Path | None = 
 
 
 def token(folder: Path) -> str:
-    groups = [argument for group in EVERY_GROUP for argument in ("--group", group)]
-    command = [sys.executable, "-m", "tablewright", "token", "--user", "bench", "--data", str(folder), *groups]
+    from tablewright.systems import roles
+
+    named = [ROLE, *(role.name for role in roles())]
+    options = [argument for name in named for argument in ("--role", name)]
+    command = [sys.executable, "-m", "tablewright", "token", "--user", "bench", "--data", str(folder), *options]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 

@@ -24,10 +24,12 @@ from aiosmtpd.controller import Controller
 from tablewright.engine import Engine
 from tablewright.runtime.identity.local_issuer import LocalIssuer
 from tablewright.runtime.settings import Secrets
+from tablewright.systems import roles
 from tests.systems.harness import wait_for
 
 WRITERS = 6
 MEMBERS = ("m-1", "m-2", "m-3")
+ROLES = [role.name for role in roles()]
 
 
 class Letters:
@@ -88,8 +90,8 @@ def up(folder: Path, smtp_port: int) -> Iterator[tuple[subprocess.Popen[str], st
         process.stdout.close()  # type: ignore[union-attr]
 
 
-def client(folder: Path, url: str, user: str, *groups: str) -> httpx.Client:
-    token = LocalIssuer(Secrets(folder)).token(user, groups=groups, email=f"{user}@example.org")
+def client(folder: Path, url: str, user: str, *roles: str) -> httpx.Client:
+    token = LocalIssuer(Secrets(folder)).token(user, roles=roles, email=f"{user}@example.org")
     return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=20)
 
 
@@ -131,7 +133,7 @@ def write(api: httpx.Client, done: Acknowledged, stop: threading.Event, choices:
 def crash(folder: Path, smtp_port: int, done: Acknowledged, choices: random.Random, life: int) -> None:
     with up(folder, smtp_port) as (process, url):
         stop = threading.Event()
-        admin = client(folder, url, "boss", "Admins", "Members", "Services", "Operators")
+        admin = client(folder, url, "boss", *ROLES)
         if life == 0:
             for user, group in (("boss", "Admins"), *((member, "Members") for member in MEMBERS)):
                 made = admin.post(
@@ -156,7 +158,7 @@ def crash(folder: Path, smtp_port: int, done: Acknowledged, choices: random.Rand
 
 def check(folder: Path, smtp_port: int, done: Acknowledged, letters: Letters) -> None:
     with up(folder, smtp_port) as (process, url):
-        admin = client(folder, url, "boss", "Admins", "Members", "Services", "Operators")
+        admin = client(folder, url, "boss", *ROLES)
         for kind, path in (
             ("tickets", "/servicedesk/tickets"),
             ("calls", "/calls/calls"),

@@ -49,6 +49,6 @@ def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedP
     )
 
 
-def issued(folder: Path, user: str, *groups: str) -> str:
+def issued(folder: Path, user: str, *roles: str) -> str:
     """A token for the systems of a folder, also before they are up for the first time."""
-    return LocalIssuer(Secrets(folder / "data")).token(user, groups=groups)
+    return LocalIssuer(Secrets(folder / "data")).token(user, roles=roles)

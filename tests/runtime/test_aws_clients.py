@@ -21,7 +21,8 @@ from moto.server import ThreadedMotoServer
 
 from tablewright.runtime.events.event_bridge import EventRefused, event_bridge
 from tablewright.runtime.events.event_log import Event
-from tablewright.runtime.identity.tokens import Caller, Verifier, keys_at
+from tablewright.runtime.identity.access import Caller
+from tablewright.runtime.identity.tokens import Verifier, keys_at
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail.event_mail import Mailer, Message, sender_from
 from tablewright.runtime.mail.mail_transport import MailRefused, SesTransport
@@ -251,17 +252,18 @@ class Pool:
 
 @pytest.mark.requirement("TM6")
 def test_tokens_of_a_user_pool_are_verified_against_its_keys(aws: str) -> None:
-    pool = Pool(aws, "Admins")
+    pool = Pool(aws, "tasks:Admins")
     verifier = Verifier(pool.issuer, pool.client, keys_at(pool.keys))
     for kind in ("IdToken", "AccessToken"):
         caller = asyncio.run(verifier.caller(f"Bearer {pool.tokens[kind]}"))
-        assert caller == Caller(pool.user_id, caller.email, frozenset({"Admins"}))
+        assert caller == Caller(pool.user_id, caller.email, frozenset({"tasks:Admins"}))
 
 
 @pytest.mark.requirement("TM6")
 def test_an_application_takes_the_tokens_of_its_own_pool_only(aws: str) -> None:
     admins, members, others = Pool(aws, "Admins"), Pool(aws, "Members"), Pool(aws, "Admins")
     settings = {"mode": "production", "issuer": admins.issuer, "audience": admins.client, "jwks_url": admins.keys}
+    settings["roles"] = {"Admins": ["tasks:Admins"], "Members": ["tasks:Members"]}
     with serving(load("tasks"), **settings) as served:
         assert served.runtime.issuer is None
 

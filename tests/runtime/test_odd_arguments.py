@@ -121,9 +121,11 @@ def test_other_variables_of_ours_are_no_settings(
     assert main(["config"]) == 0
 
 
-def test_a_group_that_no_system_has_is_pointed_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_role_that_no_system_has_is_pointed_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     LocalIssuer(Secrets(tmp_path / "data"))
-    assert main(["token", "--user", "ada", "--group", "Admins", "--group", "Member"]) == 0
+    assert main(["token", "--user", "ada", "--role", "tasks:Admins", "--role", "tasks:Member"]) == 0
     printed = capsys.readouterr()
     assert printed.out.count(".") == 2
-    assert printed.err.startswith("tablewright: warning: no system uses the group Member; known are Admins, Members,")
+    assert printed.err.startswith(
+        "tablewright: warning: no system has the role tasks:Member; did you mean tasks:Members"
+    )

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from tablewright.cli import main
 from tablewright.runtime.settings import Secrets, Settings, SettingsError
 from tablewright.runtime.system import Runtime
-from tests.systems.harness import at_once
+from tablewright.systems import load
+from tests.systems.harness import at_once, serving
 
 _MAKE = """
 import sys
@@ -96,3 +98,43 @@ def test_a_user_that_does_not_exist_has_no_home_folder() -> None:
     given: dict[str, Any] = {"data": "~no-such-user/shop"}
     with pytest.raises(ValueError, match="cannot use ~no-such-user/shop: Could not determine home directory"):
         Settings(**given)
+
+
+def test_groups_are_mapped_to_roles_in_the_file_and_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mapped = {"Admins": ["tasks:Admins", "runtime:Admins"], 'a "desk"': ["servicedesk:Agents"]}
+    text = """[roles]\nAdmins = ["tasks:Admins", "runtime:Admins"]\n'a "desk"' = ["servicedesk:Agents"]\n"""
+    (tmp_path / "tablewright.toml").write_text(text)
+    assert Settings().roles == mapped  # type: ignore[call-arg]
+    # What is printed can be saved, and is the same again.
+    assert main(["config"]) == 0
+    (tmp_path / "tablewright.toml").write_text(capsys.readouterr().out)
+    assert Settings().roles == mapped  # type: ignore[call-arg]
+    monkeypatch.setenv("TABLEWRIGHT_ROLES", '{"Staff": ["tasks:Members"]}')
+    assert Settings().roles["Staff"] == ["tasks:Members"]  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("role", ["Admins", "tasks:", ":Admins", "tasks:Admins ", "Tasks:Admins", "tasks:a:b", ""])
+def test_what_is_no_role_is_refused(role: str) -> None:
+    given: dict[str, Any] = {"roles": {"Admins": [role]}}
+    with pytest.raises(ValueError, match="is no role: a role is system:Role, such as tasks:Admins"):
+        Settings(**given)
+
+
+def test_a_role_that_a_running_system_does_not_have_is_refused() -> None:
+    given: dict[str, Any] = {"memory": True, "roles": {"Staff": ["tasks:Members", "tasks:Admin", "shop:Owners"]}}
+    with pytest.raises(SettingsError, match=r"^TABLEWRIGHT_ROLES: there is no role tasks:Admin; .* tasks:Admins\?$"):
+        Runtime.open(Settings(**given), load("tasks"))
+    Runtime.open(Settings(**given), load("calls")).close()
+
+
+def test_a_mapped_group_opens_what_its_roles_name() -> None:
+    mapped = {"Staff": ["calls:Schedulers"], "Admins": ["tasks:Admins"]}
+    with serving(load("calls", "tasks"), roles=mapped) as served:
+        assert served.runtime.issuer is not None
+        for group, statuses in (("Staff", [404, 403]), ("Admins", [403, 200]), ("Members", [403, 403])):
+            headers = {"Authorization": f"Bearer {served.runtime.issuer.token('ada', roles=[group])}"}
+            found = [served.client().get(path, headers=headers) for path in ("/calls/calls/c-1", "/tasks/users")]
+            assert [each.status_code for each in found] == statuses

@@ -14,6 +14,7 @@ import uvicorn
 
 from tablewright.runtime.http.application import application
 from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
+from tablewright.runtime.identity.access import RUNTIME_ADMINS
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Runtime, System
 
@@ -38,19 +39,22 @@ class Served:
     url: str
     runtime: Runtime
     clock: Clock
+    systems: Sequence[System]
     _clients: list[httpx.Client] = field(default_factory=list)
 
-    def token(self, user_id: str, *groups: str, email: str | None = None) -> str:
+    def token(self, user_id: str, *roles: str, email: str | None = None, path: str = "") -> str:
         assert self.runtime.issuer is not None
-        return self.runtime.issuer.token(user_id, groups=groups, email=email)
+        named = [full for role in roles for full in roles_called(role, self.systems, path)]
+        return self.runtime.issuer.token(user_id, roles=named, email=email)
 
-    def client(
-        self, user_id: str | None = None, *groups: str, email: str | None = None, path: str = ""
-    ) -> httpx.Client:
-        """A client for somebody, or for nobody; ``path`` is what all its addresses begin with."""
+    def client(self, user_id: str | None = None, *roles: str, email: str | None = None, path: str = "") -> httpx.Client:
+        """A client for somebody, or for nobody; ``path`` is what all its addresses begin with.
+
+        Roles are those of the system at the path, such as Admins; without a path, those of all systems.
+        """
         headers = {}
         if user_id is not None:
-            headers["Authorization"] = f"Bearer {self.token(user_id, *groups, email=email)}"
+            headers["Authorization"] = f"Bearer {self.token(user_id, *roles, email=email, path=path)}"
         limits = httpx.Limits(max_connections=100)
         # Plain HTTP: with verification, every client would read all certificate authorities (30 ms).
         client = httpx.Client(base_url=self.url + path, headers=headers, timeout=30, limits=limits, verify=False)
@@ -61,6 +65,17 @@ class Served:
         for client in self._clients:
             client.close()
         self._clients.clear()
+
+
+def roles_called(name: str, systems: Sequence[System], path: str = "") -> list[str]:
+    """The roles with a short name, of the system at a path or of all of them; a full name is itself."""
+    if ":" in name:
+        return [name]
+    known = [RUNTIME_ADMINS, *(role for system in systems for role in system.roles)]
+    within = path.strip("/").partition("/")[0]
+    found = [role.name for role in known if role.name.endswith(f":{name}") and role.system.startswith(within)]
+    assert found, f"no role {name} at {path or '/'}: there are {', '.join(role.name for role in known)}"
+    return found
 
 
 @contextmanager
@@ -74,8 +89,13 @@ def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
         "log_level": "WARNING",
     }
     runtime = Runtime.open(Settings(**{**defaults, **settings}), systems, clock=clock)
+    try:
+        app = application(runtime, systems)
+    except TypeError:
+        runtime.close()
+        raise
     config = uvicorn.Config(
-        application(runtime, systems),
+        app,
         host="127.0.0.1",
         port=0,
         http=bounded(ConnectionLimits()),
@@ -90,7 +110,7 @@ def serving(systems: Sequence[System], **settings: Any) -> Iterator[Served]:
     wait_for(lambda: server.started or not thread.is_alive())
     assert server.started
     port = server.servers[0].sockets[0].getsockname()[1]
-    served = Served(f"http://127.0.0.1:{port}", runtime, clock)
+    served = Served(f"http://127.0.0.1:{port}", runtime, clock, systems)
     try:
         yield served
     finally:

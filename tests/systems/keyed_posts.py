@@ -54,7 +54,7 @@ MakePost = Callable[[Served], Post]
 
 # -- Service Desk ---------------------------------------------------------------------------------------------------
 
-AGENT = "voice-agent", "Services"
+AGENT = "voice-agent", "VoiceAgents"
 
 
 def a_ticket(served: Served) -> Post:
@@ -124,7 +124,7 @@ def _call(served: Served, body: dict[str, Any], *others: dict[str, Any]) -> Post
         return len(post.client().get(f"/users/{body['userId']}/calls").json()["calls"])
 
     different = tuple(("/calls", other) for other in others)
-    caller = "cleo", "Members"
+    caller = "cleo", "Schedulers"
     post = Post(served, caller, "calls", "/calls", body, different, count)
     return post
 
@@ -251,4 +251,4 @@ def an_event(served: Served) -> Post:
         return len(found.json()["context"]) if found.status_code == 200 else 0
 
     others = (("/events", {**body, "customerId": "c-2"}), ("/events", {**body, "context": {"event": "order"}}))
-    return Post(served, ("shop", "Services"), "engagement", "/events", body, others, count, 200)
+    return Post(served, ("shop", "EventSources"), "engagement", "/events", body, others, count, 200)

@@ -61,7 +61,7 @@ def _always(body: Body) -> Callable[[int], Body]:
 
 
 def resolved_ticket(served: Served) -> tuple[httpx.Client, str]:
-    agent = served.client("voice-agent", "Services", path="/servicedesk")
+    agent = served.client("sam", "Agents", path="/servicedesk")
     ticket = f"/tickets/{open_ticket(agent)['ticket_id']}"
     for status in ("in_progress", "resolved"):
         assert agent.patch(ticket, json={"status": status}).status_code == 200
@@ -74,7 +74,7 @@ def a_desk_status(served: Served) -> Change:
 
 
 def a_comment(served: Served) -> Change:
-    agent = served.client("voice-agent", "Services", path="/servicedesk")
+    agent = served.client("sam", "Agents", path="/servicedesk")
     ticket = f"/tickets/{open_ticket(agent)['ticket_id']}"
     return Change(agent, ticket, "POST", f"{ticket}/comments", lambda number: {"comment_text": f"No. {number}"}, 201)
 
@@ -156,7 +156,7 @@ def a_session_end(served: Served) -> Change:
 
 
 def _call_change(served: Served, part: str, body: Callable[[int], Body]) -> Change:
-    staff = served.client("cleo", "Members", path="/calls")
+    staff = served.client("cleo", "Schedulers", path="/calls")
     place = f"/calls/{schedule(staff)['callId']}"
     return Change(staff, place, "PUT", f"{place}/{part}", body, params=CONSISTENT, unseen=422)
 
@@ -178,7 +178,7 @@ def another_provider(served: Served) -> Change:
 
 
 def a_cancellation(served: Served) -> Change:
-    staff = served.client("cleo", "Members", path="/calls")
+    staff = served.client("cleo", "Schedulers", path="/calls")
     place = f"/calls/{schedule(staff)['callId']}"
     return Change(staff, place, "DELETE", place, _always(None), 204, params=CONSISTENT, unseen=422)
 

@@ -225,7 +225,7 @@ def test_every_post_says_whether_it_takes_a_key(served: Served, name: str) -> No
 
 @pytest.mark.requirement("SD2", "SD4")
 def test_a_replay_shows_nothing_that_happened_since(served: Served) -> None:
-    agent = served.client("voice-agent", "Services", path="/servicedesk")
+    agent = served.client("sam", "Agents", path="/servicedesk")
     opened, commented = posts.a_ticket(served), posts.a_comment(served)
     keys = uuid4().hex, uuid4().hex
     first, second = opened.send(keys[0]), commented.send(keys[1])
@@ -284,7 +284,7 @@ def test_an_id_of_ones_own_does_what_it_does_without_a_key(served: Served) -> No
 
 @pytest.mark.requirement("SD7")
 def test_what_is_refused_leaves_the_key_free(served: Served) -> None:
-    agent = served.client("voice-agent", "Services", path="/servicedesk")
+    agent = served.client("sam", "Agents", path="/servicedesk")
     key = {"Idempotency-Key": uuid4().hex}
     unknown = f"/tickets/{uuid4()}/comments"
     assert agent.post(unknown, json={"comment_text": "hello"}, headers=key).status_code == 404
@@ -299,7 +299,7 @@ def test_what_is_refused_leaves_the_key_free(served: Served) -> None:
 
 @pytest.mark.requirement("SD4")
 def test_many_comments_under_keys_of_their_own_are_all_kept(served: Served) -> None:
-    agent = served.client("voice-agent", "Services", path="/servicedesk")
+    agent = served.client("sam", "Agents", path="/servicedesk")
     path = f"/tickets/{open_ticket(agent)['ticket_id']}/comments"
 
     def comment(number: int) -> int:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tablewright.runtime import Runtime, Settings
 
 _LOOPBACK = "127.0.0.1"
-_GROUPS = ("Admins", "Members", "Services", "Customers", "Operators", "Engineers")
 
 
 def register(commands: Commands) -> None:
@@ -43,10 +42,13 @@ def register(commands: Commands) -> None:
     token = commands.add_parser(
         "token",
         help="issue a token for development",
-        epilog=f"Groups: {', '.join(_GROUPS)}.",
+        epilog="A role belongs to a system: tasks:Admins, servicedesk:Agents. docs/roles.md lists the roles, and what "
+        "each may call; runtime:Admins may call /runtime.",
     )
     token.add_argument("--user", required=True, help="user id, the claim `sub`")
-    token.add_argument("--group", action="append", default=[], metavar="NAME", help="a group; may be repeated")
+    token.add_argument(
+        "--role", action="append", default=[], metavar="ROLE", help="a role, such as tasks:Admins; may be repeated"
+    )
     token.add_argument("--email", help="the claim `email`")
     token.add_argument("--hours", type=float, default=12.0, help="hours until the token expires (default: 12)")
     token.add_argument("--data", metavar="DIR", help="data folder whose key signs the token (default: ./data)")
@@ -180,16 +182,24 @@ def _token(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"the key in {settings.data} cannot be read: {error.strerror}") from None
-    unknown = [group for group in options.group if group not in _GROUPS]
-    if unknown:
-        # A system of somebody's own may have it.
-        names = ", ".join(unknown)
-        print(
-            f"tablewright: warning: no system uses the group {names}; known are {', '.join(_GROUPS)}", file=sys.stderr
-        )
+    _check_roles(options.role, settings)
     lifetime = timedelta(hours=options.hours)
-    print(issuer.token(options.user, groups=options.group, email=options.email, lifetime=lifetime))
+    print(issuer.token(options.user, roles=options.role, email=options.email, lifetime=lifetime))
     return 0
+
+
+def _check_roles(given: list[str], settings: Settings) -> None:
+    """Warn of roles that open nothing: a system of somebody's own may have them."""
+    from difflib import get_close_matches
+
+    from tablewright.systems import roles
+
+    known = [role.name for role in roles()]
+    for name in given:
+        if name not in known and name not in settings.roles:
+            near = get_close_matches(name, known, 3, 0.4)
+            advice = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+            print(f"tablewright: warning: no system has the role {name}; {advice}", file=sys.stderr)
 
 
 def _config(options: argparse.Namespace) -> int:
@@ -214,6 +224,8 @@ def _config(options: argparse.Namespace) -> int:
 
 def _toml(value: Any) -> str:
     """A setting as TOML, which has no null."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_toml(key)} = {_toml(each)}' for key, each in value.items())}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, str | None):

@@ -190,16 +190,17 @@ def _asked(settings: Settings, options: argparse.Namespace, job: str, steps: Ste
 def _own_token(settings: Settings) -> str:
     from datetime import timedelta
 
-    from tablewright.runtime import ADMINS, SettingsError
+    from tablewright.runtime import SettingsError
     from tablewright.runtime.identity.local_issuer import LocalIssuer
+    from tablewright.systems.support.roles import ADMINS
 
     if settings.mode == "production" or settings.issuer is not None:
-        raise UsageError("--url needs a token of an Admin: add --token")
+        raise UsageError(f"--url needs a token with the role {ADMINS.name}: add --token")
     try:
         issuer = LocalIssuer.of_folder(settings.data)
     except SettingsError as error:
         raise UsageError(str(error)) from None
-    return issuer.token("tablewright", groups=[ADMINS], lifetime=timedelta(hours=1))
+    return issuer.token("tablewright", roles=[ADMINS.name], lifetime=timedelta(hours=1))
 
 
 def _call(method: str, url: str, token: str) -> dict[str, Any]:

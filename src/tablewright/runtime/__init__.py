@@ -9,7 +9,7 @@
     consumer_threads    stream consumers, each in a thread
     metrics, logs       for Prometheus; lines of JSON
     http/               application, gate, routes, conditional requests, problems, admin routes, pages, the server
-    identity/           callers and their tokens; an issuer for development
+    identity/           roles and who may make which call; tokens; the deny list; an issuer for development
     events/             from streams to subscribers; EventBridge
     mail/               messages about events, and transports that send them
 
@@ -21,12 +21,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __all__ = [
-    "ADMINS",
-    "CUSTOMERS",
-    "MEMBERS",
-    "SERVICES",
     "UNSEEN",
     "Background",
+    "Call",
     "Caller",
     "Changing",
     "ConsumerSpec",
@@ -34,6 +31,7 @@ __all__ = [
     "DemoUser",
     "Event",
     "Forbidden",
+    "Grant",
     "Idempotency",
     "IdempotencyKey",
     "Invalid",
@@ -43,9 +41,11 @@ __all__ = [
     "Metrics",
     "OnProgress",
     "PreconditionFailed",
+    "Public",
     "Reading",
     "ResourceNotFound",
     "Responder",
+    "Role",
     "Runtime",
     "Seen",
     "ServiceProblem",
@@ -58,7 +58,9 @@ __all__ = [
     "TooManyRequests",
     "Unauthenticated",
     "allow",
+    "allowed",
     "application",
+    "calls_of",
     "documented",
     "publisher",
     "runtime_of",
@@ -83,10 +85,19 @@ if TYPE_CHECKING:
     from tablewright.runtime.events.event_log import Event, publisher
     from tablewright.runtime.http.application import application
     from tablewright.runtime.http.conditional_requests import Changing, Reading
-    from tablewright.runtime.http.dependencies import Cursor, IdempotencyKey, Limit, allow, runtime_of, service_of
+    from tablewright.runtime.http.declared_calls import calls_of
+    from tablewright.runtime.http.dependencies import (
+        Cursor,
+        IdempotencyKey,
+        Limit,
+        Public,
+        allow,
+        runtime_of,
+        service_of,
+    )
     from tablewright.runtime.http.problems import documented
     from tablewright.runtime.idempotency import Idempotency, Responder
-    from tablewright.runtime.identity.tokens import ADMINS, CUSTOMERS, MEMBERS, SERVICES, Caller
+    from tablewright.runtime.identity.access import Call, Caller, Grant, Role, allowed
     from tablewright.runtime.mail.event_mail import Mailer, Message
     from tablewright.runtime.metrics import Metrics
     from tablewright.runtime.settings import Settings, SettingsError
@@ -110,10 +121,11 @@ else:
         "events.event_log": ("Event", "publisher"),
         "http.application": ("application",),
         "http.conditional_requests": ("Changing", "Reading"),
-        "http.dependencies": ("Cursor", "IdempotencyKey", "Limit", "allow", "runtime_of", "service_of"),
+        "http.dependencies": ("Cursor", "IdempotencyKey", "Limit", "Public", "allow", "runtime_of", "service_of"),
+        "http.declared_calls": ("calls_of",),
         "http.problems": ("documented",),
         "idempotency": ("Idempotency", "Responder"),
-        "identity.tokens": ("ADMINS", "CUSTOMERS", "MEMBERS", "SERVICES", "Caller"),
+        "identity.access": ("Call", "Caller", "Grant", "Role", "allowed"),
         "mail.event_mail": ("Mailer", "Message"),
         "metrics": ("Metrics",),
         "settings": ("Settings", "SettingsError"),

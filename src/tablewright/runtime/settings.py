@@ -32,6 +32,7 @@ from pydantic_settings import (
 from tablewright.design import table_name
 from tablewright.engine import METER_VARIABLE
 from tablewright.model import Table
+from tablewright.runtime.identity.access import is_role_name
 
 # What other packages use.
 __all__ = [
@@ -89,7 +90,9 @@ class Settings(BaseSettings):
     issuer: str | None = Field(None, description="issuer of tokens, such as a Cognito user pool")
     audience: str | None = Field(None, description="client id that tokens are issued for")
     jwks_url: str | None = Field(None, description="URL of the issuer's keys (default: its /.well-known/jwks.json)")
-    service_scope: str = Field("tablewright/service", description="scope that makes a caller a member of Services")
+    roles: dict[str, list[str]] = Field(
+        default_factory=dict, description="roles (tasks:Admins) of the issuer's groups and scopes, by their names"
+    )
     # -- streams, events and mail
     batch_window: float = Field(
         5.0, ge=0, le=300, description="seconds that changes are batched for the metrics of Support"
@@ -131,6 +134,14 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: Any) -> Any:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("roles")
+    @classmethod
+    def _name_roles(cls, value: dict[str, list[str]]) -> dict[str, list[str]]:
+        for role in (role for roles in value.values() for role in roles):
+            if not is_role_name(role):
+                raise ValueError(f"{role} is no role: a role is system:Role, such as tasks:Admins")
+        return value
 
     @field_validator("data", "training_export", "mail_folder", "sources")
     @classmethod

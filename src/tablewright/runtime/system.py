@@ -10,6 +10,7 @@ consumers, background work and demo data. ``tablewright.systems`` lists the five
 from __future__ import annotations
 
 import asyncio
+import difflib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
@@ -26,7 +27,8 @@ from tablewright.runtime.aws_clients import client_problem, is_endpoint
 from tablewright.runtime.consumer_threads import ConsumerSpec
 from tablewright.runtime.http.rate_limit import RateLimit
 from tablewright.runtime.identity import local_issuer, tokens
-from tablewright.runtime.identity.tokens import Caller
+from tablewright.runtime.identity.access import Caller, Role
+from tablewright.runtime.identity.deny_list import DenyList
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.mail import event_mail, mail_transport
 from tablewright.runtime.metrics import MeasuredBackend, Metrics
@@ -56,7 +58,7 @@ class DemoUser:
     """A user to try a system as: the start page has a ready-made token for each."""
 
     user_id: str
-    groups: tuple[str, ...]
+    roles: tuple[Role, ...]
     about: str
     email: str | None = None
 
@@ -74,7 +76,7 @@ class Background(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """An application: a design, a service and a router.
+    """An application: a design, a service, a router, and the roles that its routes are for.
 
     ``name`` is the first step of its paths, ``title`` and ``about`` are shown on its pages. ``service`` makes the
     object that routes get by ``http.dependencies.service_of``; ``consumers`` and ``background`` declare what runs
@@ -88,8 +90,8 @@ class System:
     router: APIRouter
     # Called once for each application.
     service: Callable[[Runtime], Any]
-    # For a system with users of its own: given its service and a caller, the caller with the groups that count there;
-    # Forbidden for one who was deactivated. Admin routes are for those whom every system admits.
+    roles: Sequence[Role] = ()
+    # For a system with users of its own: given its service and a caller, the caller with the roles that count there.
     admit: Callable[[Any, Caller], Awaitable[Caller]] | None = None
     consumers: Callable[[Runtime, Any], Sequence[ConsumerSpec]] = lambda runtime, service: ()
     background: Callable[[Runtime, Any], Sequence[Background]] = lambda runtime, service: ()
@@ -119,6 +121,7 @@ class Runtime:
     issuer: local_issuer.LocalIssuer | None
     mailer: event_mail.Mailer
     limit: RateLimit
+    deny_list: DenyList
     clock: Callable[[], float] = time.time
     # Whether there is a blob store for large values.
     has_blobs: bool = False
@@ -143,6 +146,7 @@ class Runtime:
         _import(settings.extensions)
         if settings.mode == "production" and not settings.is_embedded:
             _check_shared(settings)
+        _check_roles(settings, systems)
         secrets = Secrets(None if settings.memory else settings.data)
         issuer, verifier = _identity(settings, secrets, clock)
         transport, sender = _transport(settings), _sender(settings)
@@ -172,9 +176,10 @@ class Runtime:
             clock=lambda: datetime.fromtimestamp(clock(), UTC),
             sole_sender_since=datetime.fromtimestamp(clock(), UTC) if settings.is_embedded else None,
         )
+        store = AsyncStore(backend, **options)
         return cls(
             settings=settings,
-            store=AsyncStore(backend, **options),
+            store=store,
             sync_store=sync_store,
             metrics=metrics,
             secrets=secrets,
@@ -182,6 +187,7 @@ class Runtime:
             issuer=issuer,
             mailer=mailer,
             limit=RateLimit(settings.rate_limit, settings.rate_burst),
+            deny_list=DenyList(store),
             clock=clock,
             has_blobs=options["blobs"] is not None,
             engine=engine,
@@ -205,6 +211,16 @@ class Runtime:
         self.sync_store.close()
         if self.engine is not None:
             self.engine.close()
+
+
+def _check_roles(settings: Settings, systems: Sequence[System]) -> None:
+    """A role that is spelled wrong would open nothing; those of systems that do not run here are not known."""
+    known = [role.name for system in systems for role in system.roles]
+    names = {system.name for system in systems}
+    for role in sorted({role for roles in settings.roles.values() for role in roles} - {*known}):
+        if role.partition(":")[0] in names:
+            near = difflib.get_close_matches(role, known, 1, 0)
+            raise SettingsError(f"TABLEWRIGHT_ROLES: there is no role {role}; did you mean {' or '.join(near)}?")
 
 
 def _check_shared(settings: Settings) -> None:
@@ -243,7 +259,7 @@ def _secret(given: Any, secrets: Secrets, name: str) -> bytes:
 def _identity(
     settings: Settings, secrets: Secrets, clock: Callable[[], float]
 ) -> tuple[local_issuer.LocalIssuer | None, tokens.Verifier]:
-    scope = settings.service_scope
+    roles = settings.roles
     if settings.issuer is not None:
         if settings.audience is None:
             raise SettingsError(
@@ -251,12 +267,12 @@ def _identity(
             )
         url = settings.jwks_url or settings.issuer.rstrip("/") + "/.well-known/jwks.json"
         fetch = tokens.keys_at(url)
-        return None, tokens.Verifier(settings.issuer, settings.audience, fetch, service_scope=scope, clock=clock)
+        return None, tokens.Verifier(settings.issuer, settings.audience, fetch, roles=roles, clock=clock)
     if settings.mode == "production":
         raise SettingsError("production needs an issuer of tokens: set TABLEWRIGHT_ISSUER and TABLEWRIGHT_AUDIENCE")
     issuer = local_issuer.LocalIssuer(secrets, clock)
     audience = local_issuer.AUDIENCE
-    return issuer, tokens.Verifier(local_issuer.ISSUER, audience, issuer.keys, service_scope=scope, clock=clock)
+    return issuer, tokens.Verifier(local_issuer.ISSUER, audience, issuer.keys, roles=roles, clock=clock)
 
 
 def _transport(settings: Settings) -> mail_transport.Transport:

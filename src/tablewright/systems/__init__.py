@@ -9,10 +9,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tablewright.runtime import System
+from tablewright.runtime.identity.access import RUNTIME_ADMINS
 
-__all__ = ["NAMES", "load"]
+if TYPE_CHECKING:
+    from tablewright.runtime import Role, System
+
+__all__ = ["NAMES", "load", "roles"]
 
 NAMES = ("servicedesk", "support", "engagement", "calls", "tasks")
 
@@ -20,3 +22,9 @@ NAMES = ("servicedesk", "support", "engagement", "calls", "tasks")
 def load(*names: str) -> list[System]:
     """Systems by name; all of them without one."""
     return [import_module(f"tablewright.systems.{name}.{name}_system").system for name in names or NAMES]
+
+
+def roles() -> list[Role]:
+    """The roles of all systems, and of the runtime that they run on."""
+    modules = [import_module(f"tablewright.systems.{name}.roles") for name in NAMES]
+    return [*(role for module in modules for role in module.ROLES), RUNTIME_ADMINS]

@@ -9,7 +9,7 @@ from tablewright.design import iam
 from tablewright.design.design_loading import load
 from tablewright.design.iam.policy_evaluation import is_allowed
 from tablewright.runtime.idempotency import UNKEYED
-from tablewright.runtime.identity.tokens import Caller
+from tablewright.runtime.identity.access import Caller
 from tablewright.store import AsyncStore
 from tablewright.systems.calls.model import Status as CallStatus
 from tablewright.systems.calls.service import Basis, Calls, NewCall
@@ -58,8 +58,8 @@ async def use_calls(store: AsyncStore) -> None:
 
 async def use_tasks(store: AsyncStore) -> None:
     tasks = Tasks(store, NOW.timestamp)
-    admin = Caller("boss", "boss@example.com", frozenset({"Admins"}))
-    member = Caller("sam", "sam@example.com", frozenset({"Members"}))
+    admin = Caller("boss", "boss@example.com", frozenset({"tasks:Admins"}))
+    member = Caller("sam", "sam@example.com", frozenset({"tasks:Members"}))
     await tasks.create_user("sam", "sam@example.com", frozenset({Group("Members")}), UNKEYED, admin=admin)
     await tasks.admit(member)
     task = await tasks.create("title", "description", Priority("HIGH"), UNKEYED, admin=admin)

@@ -242,7 +242,7 @@ def logged_while_a_client_goes_away(served: Served) -> list[dict[str, Any]]:
     try:
         with connected(served.url) as connection:
             head = ["POST /servicedesk/tickets HTTP/1.1", "Host: a", "Content-Length: 100"]
-            head.append(f"Authorization: Bearer {served.token('agent', 'Services')}")
+            head.append(f"Authorization: Bearer {served.token('agent', 'Agents')}")
             connection.sendall("\r\n".join([*head, "", "abc"]).encode())
             time.sleep(0.1)
         wait_for(lambda: '"route":"/tickets"' in stream.getvalue())
@@ -258,7 +258,7 @@ def test_made_up_methods_do_not_become_measures() -> None:
 
 
 def test_an_address_with_a_slash_too_many_is_not_there_and_leads_nowhere(served: Served) -> None:
-    client = served.client("agent", "Services")
+    client = served.client("agent", "Agents")
     for path in ("/servicedesk/tickets/", "/healthz/", "/servicedesk/docs/"):
         answer = client.get(path, headers={"Host": "example.org"})
         assert (answer.status_code, answer.headers.get("location")) == (404, None)

@@ -31,7 +31,7 @@ def served() -> Iterator[Served]:
 
 @pytest.fixture
 def agent(served: Served) -> httpx.Client:
-    return served.client("agent", "Services", path="/servicedesk")
+    return served.client("agent", "Agents", path="/servicedesk")
 
 
 def test_a_request_id_is_taken_over_or_made(agent: httpx.Client) -> None:
@@ -114,7 +114,7 @@ def test_browsers_of_other_sites_get_nothing_unless_they_are_named(served: Serve
 
 def test_a_caller_who_asks_too_often_is_told_when_to_come_back() -> None:
     with serving(load("servicedesk"), memory=True, rate_limit=0.5, rate_burst=3) as served:
-        eager, other = served.client("a", "Members", path="/servicedesk"), served.client("b", "Members")
+        eager, other = served.client("a", "Agents", path="/servicedesk"), served.client("b", "Agents")
         answers = [eager.get(f"/tickets/{uuid4()}") for _ in range(4)]
         assert [answer.status_code for answer in answers] == [404, 404, 404, 429]
         assert 1 <= int(answers[-1].headers["retry-after"]) <= 2
@@ -190,7 +190,7 @@ def test_logs_are_lines_of_json_without_personal_data() -> None:
     try:
         logs.set_up("INFO", stream)
         with serving(load("servicedesk"), memory=True) as served:
-            agent = served.client("agent-007", "Services", email="bond@example.org", path="/servicedesk")
+            agent = served.client("agent-007", "Agents", email="bond@example.org", path="/servicedesk")
             agent.post("/tickets", json={"caller_id": "+39 333 1234567", "issue_description": "my password is hunter2"})
             agent.get("/tickets", params={"caller": "+39 333 1234567"})
             agent.get("/tickets/not-a-uuid-hunter2")

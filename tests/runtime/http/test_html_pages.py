@@ -30,10 +30,13 @@ def _answer(served: Served, *headers: str) -> bytes:
 def test_there_is_one_for_everybody_whom_a_system_names_though_two_have_the_same_name() -> None:
     systems = load("calls", "tasks")
     with serving(systems, memory=True) as both:
-        shown = [(each["user"], tuple(each["groups"])) for each in both.client().get("/tokens.json").json()]
-    named = [(user.user_id, tuple(user.groups)) for system in systems for user in system.demo_users]
-    assert sorted(shown) == sorted(named)
-    assert {groups for user, groups in shown if user == "ada"} == {("Customers",), ("Admins",)}
+        shown = [(each["user"], tuple(each["roles"])) for each in both.client().get("/tokens.json").json()]
+    named = [
+        (user.user_id, tuple(role.name for role in user.roles)) for system in systems for user in system.demo_users
+    ]
+    admin = ("admin", ("runtime:Admins", "calls:Admins", "tasks:Admins"))
+    assert sorted(shown) == sorted([*named, admin])
+    assert {roles for user, roles in shown if user == "ada"} == {("calls:Customers",), ("tasks:Admins",)}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8080", "LOCALHOST", "[::1]:8080", "127.8.9.10:1"])

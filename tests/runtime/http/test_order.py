@@ -26,7 +26,7 @@ def test_nobody_is_answered_without_their_body(served: Served) -> None:
 
 
 def test_malformed_bodies_count_against_the_rate_limit(served: Served) -> None:
-    client = served.client("agent", "Services", path="/servicedesk")
+    client = served.client("agent", "Agents", path="/servicedesk")
     headers = {"Content-Type": "application/json"}
     statuses = [client.post("/tickets", content=b"{", headers=headers).status_code for _ in range(5)]
     assert statuses == [400, 400, 400, 429, 429]

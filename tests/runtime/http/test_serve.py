@@ -34,7 +34,7 @@ def tickets(url: str, token: str) -> list[str]:
 
 @pytest.mark.requirement("X1")
 def test_it_comes_up_with_demo_data_and_finds_it_again(tmp_path: Path) -> None:
-    token = issued(tmp_path, "sam", "Members")
+    token = issued(tmp_path, "sam", "servicedesk:Agents")
     with up("--demo", cwd=tmp_path) as (process, url):
         assert httpx.get(f"{url}/readyz").json()["status"] == "ready"
         assert [each["name"] for each in httpx.get(f"{url}/systems.json").json()] == list(NAMES)
@@ -56,7 +56,7 @@ def test_it_comes_up_with_demo_data_and_finds_it_again(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("X1")
 def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> None:
-    token = issued(tmp_path, "sam", "Members")
+    token = issued(tmp_path, "sam", "servicedesk:Agents")
     with up("--system", "servicedesk", cwd=tmp_path) as (process, url):
         assert tickets(url, token) == []
         process.send_signal(signal.SIGTERM)
@@ -70,7 +70,7 @@ def test_demo_data_is_never_mixed_into_data_that_is_there(tmp_path: Path) -> Non
 
 @pytest.mark.requirement("X2")
 def test_demo_data_goes_into_an_endpoint_that_is_new_whatever_the_data_folder_has_seen(tmp_path: Path) -> None:
-    token = issued(tmp_path, "sam", "Members")
+    token = issued(tmp_path, "sam", "servicedesk:Agents")
     with up("--demo", "--system", "servicedesk", cwd=tmp_path) as (_, url):
         assert len(tickets(url, token)) == 2
     with Engine.open() as engine, serve_in_thread(engine) as endpoint:
@@ -93,7 +93,7 @@ def test_demo_data_is_wanted_still_when_the_first_start_was_cut_short_before_the
 
 @pytest.mark.requirement("X2")
 def test_the_same_systems_run_on_an_endpoint_by_configuration_alone(tmp_path: Path) -> None:
-    token = issued(tmp_path, "sam", "Members")
+    token = issued(tmp_path, "sam", "servicedesk:Agents")
     with Engine.open() as engine, serve_in_thread(engine) as endpoint:
         with up("--demo", "--endpoint", endpoint, cwd=tmp_path) as (process, url):
             first = tickets(url, token)
@@ -187,7 +187,7 @@ def test_the_key_of_the_issuer_can_be_read_by_its_owner_alone(tmp_path: Path) ->
 
 
 def test_other_tools_use_the_tables_through_an_endpoint_of_their_own(tmp_path: Path) -> None:
-    token = issued(tmp_path, "sam", "Members")
+    token = issued(tmp_path, "sam", "servicedesk:Agents")
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     arguments = ("--demo", "--system", "servicedesk", "--dynamodb-port", str(port))

@@ -18,6 +18,7 @@ from fastapi import APIRouter
 from tablewright.model import Design, Entity, Get, Keys, Table
 from tablewright.runtime.http.application import application
 from tablewright.runtime.http.bounded_connection import ConnectionLimits, bounded
+from tablewright.runtime.http.dependencies import Public
 from tablewright.runtime.http.serve import Server
 from tablewright.runtime.settings import Settings
 from tablewright.runtime.system import Background, Runtime, System
@@ -26,7 +27,7 @@ from tests.systems.harness import wait_for
 
 
 def test_those_who_watch_the_metrics_are_let_go_at_once(tmp_path: Path) -> None:
-    token = issued(tmp_path, "op_9", "Operators")
+    token = issued(tmp_path, "op_9", "support:Operators")
     with up("--system", "support", cwd=tmp_path) as (process, url):
         with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
             watching = [client.stream("GET", f"{url}/support/metrics/live") for _ in range(3)]
@@ -72,7 +73,7 @@ def test_work_in_the_background_is_told_while_requests_are_still_answered() -> N
     router = APIRouter()
 
     @router.get("/until-told")
-    async def until_told() -> str:
+    async def until_told(_: Public) -> str:
         """Is answered once the work beside it was told to stop."""
         began.set()
         await asyncio.to_thread(work.told.acquire)
@@ -89,7 +90,7 @@ def test_a_request_that_is_not_answered_in_time_is_told_to_come_again(caplog: py
     router = APIRouter()
 
     @router.get("/never")
-    async def never() -> str:
+    async def never(_: Public) -> str:
         began.set()
         await asyncio.Event().wait()
         return "never"
@@ -101,7 +102,7 @@ def test_a_request_that_is_not_answered_in_time_is_told_to_come_again(caplog: py
 
 
 def test_whoever_is_told_twice_leaves_at_once_and_without_a_word_of_failure(tmp_path: Path) -> None:
-    token = issued(tmp_path, "ivr", "Services")
+    token = issued(tmp_path, "ivr", "servicedesk:VoiceAgents")
     with up("--system", "servicedesk", cwd=tmp_path) as (process, url):
         parts = urlsplit(url)
         with socket.create_connection((parts.hostname, parts.port or 0), timeout=30) as waiting:

@@ -13,15 +13,16 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from tablewright.model import Design
-from tablewright.runtime import Caller, System, allow
+from tablewright.runtime import Caller, Role, System, allow
 from tests.systems.harness import Served, serving, wait_for
 
+MEMBERS = Role("chat:Members")
 router = APIRouter()
 left = threading.Event()
 
 
 @router.websocket("/echo")
-async def echo(socket: WebSocket, caller: Annotated[Caller, allow("Members")]) -> None:
+async def echo(socket: WebSocket, caller: Annotated[Caller, allow(MEMBERS)]) -> None:
     await socket.accept()
     try:
         while True:
@@ -30,7 +31,9 @@ async def echo(socket: WebSocket, caller: Annotated[Caller, allow("Members")]) -
         left.set()
 
 
-system = System("chat", "Chat", "Echoes.", Design("Chat", tables=[]), router, service=lambda runtime: None)
+system = System(
+    "chat", "Chat", "Echoes.", Design("Chat", tables=[]), router, service=lambda runtime: None, roles=[MEMBERS]
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,7 @@ def address(served: Served, path: str) -> str:
 
 
 def test_a_caller_talks_to_a_system(served: Served) -> None:
-    headers = {"Authorization": f"Bearer {served.token('ada', 'Members')}"}
+    headers = {"Authorization": f"Bearer {served.token('ada', 'chat:Members')}"}
     with connect(address(served, "/chat/echo"), additional_headers=headers) as socket:
         for text in ("hello", "x" * 100_000):
             socket.send(text)
@@ -52,7 +55,7 @@ def test_a_caller_talks_to_a_system(served: Served) -> None:
     wait_for(left.is_set)
 
 
-@pytest.mark.parametrize(("group", "status"), [(None, 401), ("Customers", 403)])
+@pytest.mark.parametrize(("group", "status"), [(None, 401), ("tasks:Members", 403)])
 def test_others_are_refused_as_by_any_route(served: Served, group: str | None, status: int) -> None:
     headers = {} if group is None else {"Authorization": f"Bearer {served.token('ada', group)}"}
     with pytest.raises(InvalidStatus) as refused, connect(address(served, "/chat/echo"), additional_headers=headers):
@@ -70,7 +73,7 @@ def test_there_are_no_web_sockets_elsewhere(served: Served, path: str) -> None:
 
 def test_a_message_that_is_too_large_ends_the_connection() -> None:
     with serving([system], max_body=10_000) as served:
-        headers = {"Authorization": f"Bearer {served.token('ada', 'Members')}"}
+        headers = {"Authorization": f"Bearer {served.token('ada', 'chat:Members')}"}
         with connect(address(served, "/chat/echo"), additional_headers=headers) as socket:
             socket.send("x" * 20_000)
             with pytest.raises(ConnectionClosed) as closed:
@@ -82,7 +85,7 @@ def test_a_message_that_is_too_large_ends_the_connection() -> None:
 def test_a_server_that_stops_closes_them() -> None:
     with ExitStack() as server, ExitStack() as client:
         served = server.enter_context(serving([system]))
-        headers = {"Authorization": f"Bearer {served.token('ada', 'Members')}"}
+        headers = {"Authorization": f"Bearer {served.token('ada', 'chat:Members')}"}
         socket = client.enter_context(connect(address(served, "/chat/echo"), additional_headers=headers))
         socket.send("hello")
         assert socket.recv(timeout=30) == "ada: hello"

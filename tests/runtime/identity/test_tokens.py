@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tablewright.runtime.errors import ServiceProblem, ServiceUnavailable, Unauthenticated
-from tablewright.runtime.identity.tokens import Caller, Verifier, keys_at, parse_keys
+from tablewright.runtime.identity.access import Caller
+from tablewright.runtime.identity.tokens import Verifier, keys_at, parse_keys
 
 ISSUER = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Example"
 CLIENT = "client-1"
@@ -85,12 +86,15 @@ def issuer(keys: list[Key]) -> Iterator[Issuer]:
     issuer.close()
 
 
+MAPPED = {"Desk": ["servicedesk:Agents", "calls:Schedulers"], "tablewright/voice": ["servicedesk:VoiceAgents"]}
+
+
 class Desk:
     """A verifier with a clock that is moved on."""
 
     def __init__(self, url: str) -> None:
         self.now = NOW
-        self._verifier = Verifier(ISSUER, CLIENT, keys_at(url), clock=lambda: self.now)
+        self._verifier = Verifier(ISSUER, CLIENT, keys_at(url), roles=MAPPED, clock=lambda: self.now)
 
     def caller(self, token: str | None, scheme: str = "Bearer") -> Caller:
         return asyncio.run(self._verifier.caller(None if token is None else f"{scheme} {token}"))
@@ -118,7 +122,7 @@ def claims(**changes: Any) -> dict[str, Any]:
         "exp": int(NOW) + 3600,
         "email": "ada@example.org",
         "cognito:username": "ada",
-        "cognito:groups": ["Admins"],
+        "cognito:groups": ["tasks:Admins", "Staff"],
     }
     return {name: value for name, value in {**usual, **changes}.items() if value is not None}
 
@@ -129,7 +133,7 @@ def signed(key: Key, key_id: Any = None, **changes: Any) -> str:
 
 @pytest.mark.requirement("TM6")
 def test_a_token_says_who_is_asking(desk: Desk, keys: list[Key]) -> None:
-    assert desk.caller(signed(keys[0])) == Caller("u-1", "ada@example.org", frozenset({"Admins"}))
+    assert desk.caller(signed(keys[0])) == Caller("u-1", "ada@example.org", frozenset({"tasks:Admins"}))
     assert desk.caller(signed(keys[0]), scheme="bearer").user_id == "u-1"
     nobody = desk.caller(signed(keys[0], **{"cognito:groups": None, "email": None}))
     assert nobody == Caller("u-1")
@@ -138,7 +142,7 @@ def test_a_token_says_who_is_asking(desk: Desk, keys: list[Key]) -> None:
 @pytest.mark.requirement("TM6")
 def test_an_access_token_names_its_client_otherwise(desk: Desk, keys: list[Key]) -> None:
     access = {"token_use": "access", "aud": None, "client_id": CLIENT, "email": None, "username": "ada"}
-    assert desk.caller(signed(keys[0], **access)).groups == {"Admins"}
+    assert desk.caller(signed(keys[0], **access)).roles == {"tasks:Admins"}
     refused = desk.refusal(signed(keys[0], **{**access, "client_id": "other"}))
     assert refused == "the token was issued for another client"
     # Neither stands in for the other.
@@ -146,11 +150,15 @@ def test_an_access_token_names_its_client_otherwise(desk: Desk, keys: list[Key])
     assert "another client" in desk.refusal(signed(keys[0], aud=None, client_id=CLIENT))
 
 
-def test_a_scope_makes_a_service(desk: Desk, keys: list[Key]) -> None:
+def test_groups_and_scopes_have_the_roles_that_they_are_mapped_to(desk: Desk, keys: list[Key]) -> None:
+    staff = desk.caller(signed(keys[0], **{"cognito:groups": ["Desk", "tasks:Members", "Others"]}))
+    assert staff.roles == {"servicedesk:Agents", "calls:Schedulers", "tasks:Members"}
     access = {"token_use": "access", "aud": None, "client_id": CLIENT, "cognito:groups": None}
-    service = desk.caller(signed(keys[0], **access, scope="other/read tablewright/service"))
-    assert service.groups == {"Services"}
-    assert desk.caller(signed(keys[0], **access, scope="tablewright/services")).groups == frozenset()
+    service = desk.caller(signed(keys[0], **access, scope="other/read tablewright/voice"))
+    assert service.roles == {"servicedesk:VoiceAgents"}
+    # A scope is no role by its name: any resource server of the issuer may have one like it.
+    for scope in ("tablewright/voices", "tasks:Admins", "tablewright/tasks:Admins", ""):
+        assert desk.caller(signed(keys[0], **access, scope=scope)).roles == frozenset()
 
 
 @pytest.mark.requirement("TM6")
@@ -166,7 +174,7 @@ def test_a_scope_makes_a_service(desk: Desk, keys: list[Key]) -> None:
         ({"iat": None}, 'the token is not valid: Token is missing the "iat" claim'),
         ({"exp": "tomorrow"}, "the token is not valid: exp is not a time"),
         ({"token_use": "refresh"}, "the token is not valid: token_use is neither id nor access"),
-        ({"cognito:groups": "Admins"}, "the token is not valid: cognito:groups is not a list"),
+        ({"cognito:groups": "tasks:Admins"}, "the token is not valid: cognito:groups is not a list"),
     ],
 )
 def test_a_claim_that_is_wrong_is_refused(desk: Desk, keys: list[Key], change: dict[str, Any], told: str) -> None:

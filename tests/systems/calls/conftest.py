@@ -8,7 +8,7 @@ from tests.systems.harness import Served
 
 @pytest.fixture
 def staff(served: Served) -> httpx.Client:
-    return served.client("cleo", "Members", path="/calls")
+    return served.client("cleo", "Schedulers", path="/calls")
 
 
 @pytest.fixture

@@ -69,6 +69,6 @@ def test_the_demo_can_be_looked_at_by_its_users(alone: Served) -> None:
     assert told[-1] == ("calls", 7, 7)
     assert len([item for item in raw.items(alone, calls) if "callId" in item]) == 7
     for user in system.demo_users:
-        client = alone.client(user.user_id, *user.groups, path="/calls")
+        client = alone.client(user.user_id, *(role.name for role in user.roles), path="/calls")
         assert client.get("/users/ada/calls").json()["calls"][0]["status"] == "COMPLETED"
         assert client.get("/users/ada/calls/next-scheduled").status_code == 200

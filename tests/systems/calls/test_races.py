@@ -25,7 +25,7 @@ class Readers:
         self.seen = [0] * len(looks)
         self.wrong: list[Any] = []
         self._first = threading.Barrier(len(looks) + 1)
-        clients = [served.client("cleo", "Members", path="/calls") for _ in looks]
+        clients = [served.client("cleo", "Schedulers", path="/calls") for _ in looks]
         self._threads = [
             threading.Thread(target=self._run, args=(number, look, client))
             for number, (look, client) in enumerate(zip(looks, clients, strict=True))

@@ -17,12 +17,12 @@ def admin(served: Served) -> httpx.Client:
 
 @pytest.fixture
 def member(served: Served) -> httpx.Client:
-    return served.client("mia", "Members", path="/engagement")
+    return served.client("mia", "Viewers", path="/engagement")
 
 
 @pytest.fixture
 def machine(served: Served) -> httpx.Client:
-    return served.client("shop", "Services", path="/engagement")
+    return served.client("shop", "EventSources", path="/engagement")
 
 
 @pytest.fixture

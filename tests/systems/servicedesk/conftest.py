@@ -8,4 +8,4 @@ from tests.systems.harness import Served
 
 @pytest.fixture
 def agent(served: Served) -> httpx.Client:
-    return served.client("voice-agent", "Services", path="/servicedesk")
+    return served.client("sam", "Agents", path="/servicedesk")

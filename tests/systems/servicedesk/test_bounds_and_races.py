@@ -154,9 +154,9 @@ def test_open_tickets_are_listed_alone(agent: httpx.Client) -> None:
     assert found == wanted
 
 
-@pytest.mark.parametrize("groups", [(), ("Customers",), ("Operators",)])
-def test_the_desk_is_for_its_agents(served: Served, groups: tuple[str, ...]) -> None:
-    client = served.client("somebody", *groups, path="/servicedesk")
+@pytest.mark.parametrize("roles", [(), ("support:Customers",), ("tasks:Members", "support:Services")])
+def test_the_desk_is_for_its_agents(served: Served, roles: tuple[str, ...]) -> None:
+    client = served.client("somebody", *roles, path="/servicedesk")
     body = {"caller_id": "somebody", "issue_description": "hello"}
     answers = [
         client.post("/tickets", json=body),

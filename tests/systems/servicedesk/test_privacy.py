@@ -143,7 +143,7 @@ def test_a_number_is_found_again_after_a_restart(tmp_path: Path) -> None:
     found = []
     for _ in range(2):
         with serving([system], data=tmp_path) as served:
-            agent = served.client("voice-agent", "Services", path="/servicedesk")
+            agent = served.client("sam", "Agents", path="/servicedesk")
             open_ticket(agent, caller="+39 06 1234567")
             found.append(agent.get("/tickets", params={"caller": "0039061234567"}).json()["tickets"])
     assert [len(each) for each in found] == [1, 2]
@@ -154,6 +154,6 @@ def test_the_key_of_the_hash_can_be_given(tmp_path: Path) -> None:
     callers = set()
     for number, key in enumerate(["one", "one", "two"]):
         with serving([system], data=tmp_path / str(number), privacy_secret=key) as served:
-            agent = served.client("voice-agent", "Services", path="/servicedesk")
+            agent = served.client("sam", "Agents", path="/servicedesk")
             callers.add(open_ticket(agent, caller="+39061234567")["caller_id"])
     assert len(callers) == 2

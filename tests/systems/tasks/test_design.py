@@ -13,7 +13,7 @@ from tablewright.design.lint import lint
 from tablewright.engine import Engine
 from tablewright.runtime.events.event_log import Event
 from tablewright.runtime.idempotency import UNKEYED
-from tablewright.runtime.identity.tokens import Caller
+from tablewright.runtime.identity.access import Caller
 from tablewright.store import AsyncStore, Store, TolerantReader
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.flow.driver import Request, Response
@@ -120,8 +120,8 @@ class Watched(EmbeddedBackend):
 
 @pytest.mark.requirement("TM9")
 def test_checks_are_strongly_consistent_and_listings_are_not() -> None:
-    ada = Caller("ada", None, frozenset({"Admins"}))
-    grace = Caller("grace", None, frozenset({"Members"}))
+    ada = Caller("ada", None, frozenset({"tasks:Admins"}))
+    grace = Caller("grace", None, frozenset({"tasks:Members"}))
 
     async def work(tasks: Tasks, seen: list[Request]) -> dict[str, list[Request]]:
         found: dict[str, list[Request]] = {}

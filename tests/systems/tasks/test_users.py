@@ -70,8 +70,12 @@ def test_an_admin_who_is_deactivated_sees_nothing_of_what_goes_on_behind_it(team
     team.admin.post(f"/users/{boss}/deactivate")
     assert [admin.get(path).status_code for path in paths] == [403] * 3
     team.admin.post(f"/users/{boss}/reactivate")
+    assert [admin.get(path).status_code for path in paths] == [200] * 3
+    # The runtime is no part of Tasks: a group of Tasks opens nothing of it, and takes nothing away.
     team.admin.patch(f"/users/{boss}", json={"groups": ["Members"]})
-    assert [admin.get(path).status_code for path in paths] == [403] * 3
+    assert [admin.get(path).status_code for path in paths] == [200] * 3
+    assert admin.get("/tasks/users").status_code == 403
+    assert [team.served.client(boss, "tasks:Admins").get(path).status_code for path in paths] == [403] * 3
 
 
 @pytest.mark.requirement("TM6")
@@ -147,10 +151,10 @@ def test_members_see_tasks_and_nobody_elses_profile(team: Team) -> None:
 
 
 @pytest.mark.requirement("TM6")
-def test_other_groups_have_no_business_here(team: Team) -> None:
+def test_roles_of_other_systems_have_no_business_here(team: Team) -> None:
     task_id = team.task()
-    for group in ("Services", "Customers"):
-        client = team.client("stranger", group)
+    for role in ("support:Services", "calls:Customers", "servicedesk:Admins", "runtime:Admins"):
+        client = team.client("stranger", role)
         assert client.get(f"/tasks/{task_id}").status_code == 403
         assert client.post("/tasks", json=TASK).status_code == 403
 

@@ -1,7 +1,7 @@
 """Admin routes: health, metrics, events, consumers and dead letters.
 
 ``/healthz`` responds while the process runs, ``/readyz`` only if the database responds and no consumer is failing. They
-and ``/metrics`` show no data of users, and are open; the rest is for Admins.
+and ``/metrics`` show no data of users, and are open; the rest is for the runtime's own role, which no system gives.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
@@ -18,8 +18,8 @@ from tablewright.model import Selection
 from tablewright.runtime.consumer_threads import ConsumerThreads
 from tablewright.runtime.errors import ResourceNotFound, StateConflict
 from tablewright.runtime.events.event_log import Event
-from tablewright.runtime.http.dependencies import Cursor, Limit, allow, runtime_of
-from tablewright.runtime.identity.tokens import ADMINS, Caller
+from tablewright.runtime.http.dependencies import Cursor, Limit, Probe, allow, runtime_of
+from tablewright.runtime.identity.access import RUNTIME_ADMINS, Caller
 from tablewright.runtime.internal_tables import internal_table
 from tablewright.store import AsyncTolerantReader, CheckpointTable, DeadLetter, StoreError
 
@@ -30,15 +30,7 @@ _READY_WITHIN = 5.0
 _AT_ONCE = 20
 
 
-async def _admitted(request: Request, caller: Annotated[Caller, allow(ADMINS)]) -> Caller:
-    """An admin whom every system admits."""
-    for admit in request.app.state.admissions:
-        caller = await admit(caller)
-    caller.require(ADMINS)
-    return caller
-
-
-Admin = Annotated[Caller, Depends(_admitted)]
+Admin = Annotated[Caller, allow(RUNTIME_ADMINS)]
 
 
 class ConsumerState(BaseModel):
@@ -71,12 +63,12 @@ class EventPage(BaseModel):
 
 
 @router.get("/healthz")
-async def healthz() -> dict[str, str]:
+async def healthz(_: Probe) -> dict[str, str]:
     return {"status": "ok"}
 
 
 @router.get("/readyz")
-async def readyz(request: Request) -> Response:
+async def readyz(request: Request, _: Probe) -> Response:
     runtime = runtime_of(request)
     failing = _threads(request).failures()
     try:
@@ -89,7 +81,7 @@ async def readyz(request: Request) -> Response:
 
 
 @router.get("/metrics")
-async def metrics(request: Request) -> Response:
+async def metrics(request: Request, _: Probe) -> Response:
     return Response(runtime_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -3,7 +3,7 @@
 /                      start page
 /healthz /readyz /metrics
 /problems/{kind}       what a kind of problem means
-/runtime/...           events, consumers and dead letters, for Admins
+/runtime/...           events, consumers and dead letters, for runtime:Admins
 /<system>/...          a system; /<system>/docs is its API page, to which /<system> leads,
                        /<system>/openapi.json its description
 """
@@ -15,7 +15,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -26,6 +25,7 @@ from tablewright.runtime.consumer_threads import ConsumerSpec, ConsumerThreads
 from tablewright.runtime.events.event_bridge import event_bridge
 from tablewright.runtime.http import admin_routes, html_pages, problems
 from tablewright.runtime.http.compiled_routes import CompiledRoutes
+from tablewright.runtime.http.declared_calls import calls_of, runtime_calls
 from tablewright.runtime.http.gate import Gate
 from tablewright.runtime.internal_tables import events_table, internal_table
 from tablewright.runtime.system import Runtime, System
@@ -67,9 +67,13 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
             finally:
                 runtime.close()
 
+    entrances = html_pages.entrances([system.name for system in systems])
+    routes = [*html_pages.router.routes, *entrances.routes, *admin_routes.router.routes]
+    runtime_calls(routes)
     app = FastAPI(
         title="Tablewright",
         lifespan=lifespan,
+        routes=routes,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -79,12 +83,7 @@ def application(runtime: Runtime, systems: Sequence[System], services: Mapping[s
     app.state.consumer_threads = threads
     app.state.systems = list(systems)
     problems.install(app)
-    app.state.admissions = [
-        partial(system.admit, services[system.name]) for system in systems if system.admit is not None
-    ]
-    app.include_router(html_pages.router)
-    app.include_router(html_pages.entrances([system.name for system in systems]))
-    app.include_router(admin_routes.router)
+    app.state.admit = None
     apps = {}
     for system in systems:
         service = services[system.name]
@@ -113,6 +112,8 @@ def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
 
     It has its router's routes themselves, as only those are compiled: not routers that a router includes.
     """
+    # Before anything is served: whoever is not named by a route is not let in by it.
+    calls_of(system)
     app = FastAPI(
         title=system.title,
         description=system.about,
@@ -124,6 +125,7 @@ def described(runtime: Runtime, system: System, service: Any) -> FastAPI:
     )
     app.state.runtime = runtime
     app.state.service = service
+    app.state.admit = system.admit
     app.state.system = system
     problems.install(app)
     problems.describe(app, _COMMON)

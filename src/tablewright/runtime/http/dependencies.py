@@ -1,7 +1,7 @@
 """Dependencies of routes: the caller, the system's service, an idempotency key, a page.
 
     @router.get("/tickets/{ticket_id}")
-    async def get_ticket(ticket_id: str, desk: Desk, caller: Annotated[Caller, allow(MEMBERS, ADMINS)]) -> Ticket: ...
+    async def get_ticket(ticket_id: str, desk: Desk, caller: Annotated[Caller, allow(AGENTS, ADMINS)]) -> Ticket: ...
 
 Dependencies are async, because FastAPI would run others in threads, which costs more than the work they do.
 """
@@ -14,7 +14,7 @@ from fastapi import Depends, Header, Query
 from starlette.requests import HTTPConnection
 
 from tablewright.runtime.errors import Unauthenticated
-from tablewright.runtime.identity.tokens import Caller
+from tablewright.runtime.identity.access import Caller, Grant, Role
 from tablewright.runtime.system import Runtime
 
 
@@ -38,29 +38,61 @@ def _authorization(request: HTTPConnection) -> str | None:
     return None
 
 
-def allow(*groups: str) -> Any:
-    """A dependency: the caller, who has to be in one of the groups (without groups: anyone with a token).
+GRANTS = "grants"
+"""The attribute of a dependency that says whom it lets through: what ``declared_calls`` reads."""
 
-    It is for routes and web sockets. Each request counts against the caller's rate limit.
+
+def allow(*granted: Role | Grant) -> Any:
+    """A dependency: the caller, who has to have one of the roles.
+
+    It is for routes and web sockets, and the one place where callers are checked: the token, the rate limit, the roles,
+    the deny list, and what the system itself knows of the caller (``System.admit``).
     """
+    grants = tuple(each if isinstance(each, Grant) else Grant(each) for each in granted)
+    roles = tuple(grant.role for grant in grants)
+    if not roles:
+        raise ValueError("say which roles may make this call; Public is for calls without a token")
 
-    async def allowed(request: HTTPConnection) -> Caller:
+    async def admitted(request: HTTPConnection) -> Caller:
         runtime = runtime_of(request)
         try:
             caller = await runtime.verifier.caller(_authorization(request))
         except Unauthenticated:
             # Guessing is limited by address, as there is no caller.
-            runtime.limit.take(f"address {request.client.host if request.client else ''}")
+            runtime.limit.take(f"address {_address(request)}")
             raise
         runtime.limit.take(f"caller {caller.user_id}")
-        if groups:
-            caller.require(*groups)
+        caller.require(*roles)
+        await runtime.deny_list.check(caller.user_id)
+        state = request.app.state
+        if state.admit is not None:
+            caller = await state.admit(state.service, caller)
+            caller.require(*roles)
         return caller
 
-    # For tests of all routes, and for OpenAPI.
-    allowed.groups = groups  # type: ignore[attr-defined]
-    return Depends(allowed)
+    setattr(admitted, GRANTS, grants)
+    return Depends(admitted)
 
+
+def _address(request: HTTPConnection) -> str:
+    return request.client.host if request.client else ""
+
+
+async def _public(request: HTTPConnection) -> None:
+    runtime_of(request).limit.take(f"address {_address(request)}")
+
+
+async def _probe() -> None:
+    # Nothing is limited: whatever asks whether the process is well may share its address with everybody.
+    pass
+
+
+setattr(_public, GRANTS, ())
+setattr(_probe, GRANTS, ())
+Public = Annotated[None, Depends(_public)]
+"""A dependency: the call is open to everybody, without a token; each address may make so many."""
+Probe = Annotated[None, Depends(_probe)]
+"""A dependency: the call is open to everybody, without a limit: probes and pages, which show no data of users."""
 
 IdempotencyKey = Annotated[
     str | None,

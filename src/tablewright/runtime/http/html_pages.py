@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from html import escape
 from importlib.resources import files
 from ipaddress import ip_address
@@ -19,9 +18,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from tablewright.runtime.errors import ResourceNotFound
-from tablewright.runtime.http.dependencies import runtime_of
+from tablewright.runtime.http.dependencies import Probe, runtime_of
 from tablewright.runtime.http.problems import KINDS
-from tablewright.runtime.system import Runtime, System
+from tablewright.runtime.identity.access import RUNTIME_ADMINS
+from tablewright.runtime.system import DemoUser, Runtime, System
 
 router = APIRouter(include_in_schema=False)
 api_router = APIRouter(include_in_schema=False)
@@ -34,43 +34,46 @@ _HOST = re.compile(r"(?P<name>[A-Za-z0-9.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[
 
 
 @router.get("/")
-async def start_page(request: Request) -> Response:
+async def start_page(_: Probe) -> Response:
     return _page("start.html")
 
 
 @router.get("/systems.json")
-async def systems(request: Request) -> Response:
+async def systems(request: Request, _: Probe) -> Response:
     """What the start page shows."""
     found: list[System] = request.app.state.systems
     return JSONResponse([{"name": each.name, "title": each.title, "about": each.about} for each in found])
 
 
 @router.get("/tokens.json")
-async def tokens(request: Request) -> Response:
+async def tokens(request: Request, _: Probe) -> Response:
     """Ready-made tokens, for requests from this machine."""
     runtime = runtime_of(request)
     issuer = runtime.issuer
     if issuer is None or not _is_private(runtime, request):
         raise ResourceNotFound("tokens are given out in development, on this machine only; see `tablewright token`")
     found: list[System] = request.app.state.systems
-    # A user may have other groups in another system.
-    users = {(user.user_id, user.groups): user for system in found for user in system.demo_users}
+    everything = [role for system in found for role in system.roles if role.name.endswith(":Admins")]
+    admin = DemoUser("admin", (RUNTIME_ADMINS, *everything), "an administrator of everything", "admin@example.org")
+    users = [(system.name, user) for system in found for user in system.demo_users]
     return JSONResponse(
         [
             {
+                # A token is for one system, but for the last.
+                "system": system,
                 "user": user.user_id,
-                "groups": list(user.groups),
+                "roles": [role.name for role in user.roles],
                 "about": user.about,
-                "token": issuer.token(user.user_id, groups=user.groups, email=user.email),
+                "token": issuer.token(user.user_id, roles=[role.name for role in user.roles], email=user.email),
             }
-            for user in users.values()
+            for system, user in [*users, (None, admin)]
         ],
         headers={"Cache-Control": "no-store"},
     )
 
 
 @router.get("/problems/{kind}")
-async def problem_page(kind: str) -> Response:
+async def problem_page(kind: str, _: Probe) -> Response:
     if kind not in KINDS:
         raise ResourceNotFound(f"there is no problem type {kind}; there are {', '.join(KINDS)}")
     status, title = KINDS[kind]
@@ -84,21 +87,21 @@ def entrances(names: Sequence[str]) -> APIRouter:
     """Redirects from the name of a system to its API page; relative, as the host in a request may be anything."""
     found = APIRouter(include_in_schema=False)
     for name in names:
-        found.add_api_route(f"/{name}", partial(_lead, f"{name}/docs"))
+        found.add_api_route(f"/{name}", _lead)
     return found
 
 
-async def _lead(to: str) -> Response:
-    return RedirectResponse(to)
+async def _lead(request: Request, _: Probe) -> Response:
+    return RedirectResponse(f"{request.scope['path'].rpartition('/')[2]}/docs")
 
 
 @api_router.get("/")
-async def entrance() -> Response:
+async def entrance(_: Probe) -> Response:
     return RedirectResponse("docs")
 
 
 @api_router.get("/docs")
-async def api_page() -> Response:
+async def api_page(_: Probe) -> Response:
     return _page("api.html")
 
 

@@ -59,9 +59,9 @@ class LocalIssuer:
         return cls(secrets)
 
     def token(
-        self, user_id: str, *, groups: Sequence[str] = (), email: str | None = None, lifetime: timedelta = LIFETIME
+        self, user_id: str, *, roles: Sequence[str] = (), email: str | None = None, lifetime: timedelta = LIFETIME
     ) -> str:
-        """A token with the claims of Cognito's ID tokens."""
+        """A token with the claims of Cognito's ID tokens; roles are the names of its groups."""
         now = int(self._clock())
         claims = {
             "sub": user_id,
@@ -71,7 +71,7 @@ class LocalIssuer:
             "iat": now,
             "exp": now + int(lifetime.total_seconds()),
             "jti": uuid4().hex,
-            "cognito:groups": list(groups),
+            "cognito:groups": list(roles),
             **({} if email is None else {"email": email}),
         }
         return jwt.encode(claims, self._key, algorithm="RS256", headers={"kid": _KEY_ID})

@@ -1,10 +1,11 @@
 """Callers: bearer tokens, verified against the keys of their issuer.
 
-    Caller(user_id="u-1", email="ada@example.org", groups={"Members"})
+    Caller(user_id="u-1", email="ada@example.org", roles={"tasks:Members"})
 
 Tokens are Cognito's: ``sub``, ``email``, ``cognito:groups``; the client is the ``aud`` of an ID token, or the
 ``client_id`` of an access token. The algorithm is pinned to RS256, the issuer and the client are checked, clocks may
-differ by a minute. A token of a service (client credentials) has no groups but a scope, which makes it one of Services.
+differ by a minute. Roles come from the groups, and from the scopes of a service's token (client credentials), which has
+no groups (``access.roles_of``).
 
 Keys are fetched when a token names an unknown one, at most every half minute, and refreshed once an hour: a rotation
 needs no attention, and made-up key ids cannot be used to flood the issuer. While the issuer does not respond, known
@@ -16,28 +17,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any
 
 import jwt
 
-from tablewright.runtime.errors import Forbidden, ServiceUnavailable, Unauthenticated
+from tablewright.runtime.errors import ServiceUnavailable, Unauthenticated
+from tablewright.runtime.identity.access import Caller, roles_of
 
 # What other packages use.
 __all__ = [
     "is_user_id",
 ]
-
-ADMINS = "Admins"
-"""The group of those who may do everything."""
-MEMBERS = "Members"
-"""The group of those who work with a system."""
-SERVICES = "Services"
-"""The group of programs: tokens with the scope of a service are in it."""
-CUSTOMERS = "Customers"
-"""The group of those who see what is their own."""
 
 _ALGORITHM = "RS256"
 _LEEWAY = 60
@@ -53,22 +46,6 @@ _MAX_REMEMBERED = 4096
 _MAX_USER_ID_LENGTH = 255
 _LAST_TIME = 2**40
 _NO_KEYS = "tokens cannot be verified at the moment: the keys of their issuer cannot be fetched"
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who sends a request: the user, and the groups that the token names."""
-
-    user_id: str
-    email: str | None = None
-    groups: frozenset[str] = frozenset()
-
-    def is_in(self, *groups: str) -> bool:
-        return not self.groups.isdisjoint(groups)
-
-    def require(self, *groups: str) -> None:
-        if self.groups.isdisjoint(groups):
-            raise Forbidden(f"this requires the group {' or '.join(groups)}")
 
 
 def is_user_id(text: str) -> bool:
@@ -131,13 +108,14 @@ class Verifier:
         audience: str,
         fetch: FetchKeys,
         *,
-        service_scope: str = "tablewright/service",
+        roles: Mapping[str, Iterable[str]] = MappingProxyType({}),
         clock: Callable[[], float] = time.time,
     ) -> None:
+        """``roles`` are those of the issuer's groups and scopes, where they are not called as roles are."""
         self._issuer = issuer
         self._audience = audience
         self._fetch = fetch
-        self._service_scope = service_scope
+        self._roles = roles
         self._clock = clock
         self._keys: Keys = {}
         # When they were fetched, and when that was tried last.
@@ -220,13 +198,11 @@ class Verifier:
         groups = claims.get("cognito:groups") or []
         if not isinstance(groups, list):
             raise Unauthenticated("the token is not valid: cognito:groups is not a list")
-        found = {str(group) for group in groups}
-        if self._service_scope in str(claims.get("scope", "")).split():
-            found.add(SERVICES)
+        roles = roles_of(map(str, groups), str(claims.get("scope", "")).split(), self._roles)
         email = claims.get("email")
         if not is_user_id(claims["sub"]):
             raise Unauthenticated("the token is not valid: sub is empty, too long or not text")
-        return Caller(claims["sub"], None if email is None else str(email), frozenset(found))
+        return Caller(claims["sub"], None if email is None else str(email), roles)
 
     async def _key(self, key_id: str) -> jwt.PyJWK:
         key = (await self._current()).get(key_id) or (await self._refresh()).get(key_id)

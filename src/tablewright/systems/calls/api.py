@@ -1,6 +1,6 @@
 """Calls over HTTP.
 
-Members, Admins and Services see and change all calls. Customers see their own, schedule and reschedule them, choose
+Schedulers and Admins see and change all calls. Customers see their own, schedule and reschedule them, choose
 another provider and cancel them, but book nothing in the past; their user id is the ``sub`` of their token. To complete
 a call, to give it to another user and to see a provider's calls is for staff; to delete what has taken place or was
 cancelled, for Admins. A call of somebody else is not there for a customer.
@@ -20,10 +20,6 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
 from tablewright.runtime import (
-    ADMINS,
-    CUSTOMERS,
-    MEMBERS,
-    SERVICES,
     Caller,
     Changing,
     Cursor,
@@ -39,6 +35,7 @@ from tablewright.runtime import (
 )
 from tablewright.store import TolerantPage
 from tablewright.systems.calls.model import DEFAULT_MINUTES, MAX_MINUTES, MAX_VERSIONS, Call, Status
+from tablewright.systems.calls.roles import ADMINS, CUSTOMERS, SCHEDULERS
 from tablewright.systems.calls.service import Basis, Bounds, Calls, NewCall
 from tablewright.systems.json_numbers import Whole
 from tablewright.systems.key_times import EPOCH, LAST_MILLIS
@@ -49,8 +46,8 @@ from tablewright.systems.unreadable_log import UnreadableItem
 router = SystemRouter("service")
 
 Service = Annotated[Calls, Depends(service_of)]
-Anyone = Annotated[Caller, allow(CUSTOMERS, MEMBERS, SERVICES, ADMINS)]
-Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
+Anyone = Annotated[Caller, allow(CUSTOMERS.own, SCHEDULERS, ADMINS)]
+Staff = Annotated[Caller, allow(SCHEDULERS, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 
 _ID = r"^[A-Za-z0-9][A-Za-z0-9._:@|+~=-]*$"
@@ -240,7 +237,7 @@ async def cancel(
 ) -> None:
     """Cancel a scheduled call: it stays, as CANCELLED, and its time is free. Admins delete any other for good."""
     basis = _basis(version, changing, "query.version")
-    await service.cancel(call_id, basis=basis, owner=_owner(caller), may_delete=caller.is_in(ADMINS))
+    await service.cancel(call_id, basis=basis, owner=_owner(caller), may_delete=caller.has(ADMINS))
 
 
 # -- calls of a user, and of a provider -----------------------------------------------------------------------------
@@ -323,7 +320,7 @@ async def unreadable(service: Service, _: Admin) -> UnreadableList:
 
 def _owner(caller: Caller) -> str | None:
     """The user to whose calls the caller is limited; None for staff, who are not."""
-    return None if caller.is_in(MEMBERS, SERVICES, ADMINS) else caller.user_id
+    return None if caller.has(SCHEDULERS, ADMINS) else caller.user_id
 
 
 def _basis(version: int | None, changing: Changing, field: str = "body.version") -> Basis:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tablewright.runtime import ADMINS, CUSTOMERS, MEMBERS, DemoUser, OnProgress, ResourceNotFound, Runtime, System
+from tablewright.runtime import DemoUser, OnProgress, ResourceNotFound, Runtime, System
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.calls.api import router
 from tablewright.systems.calls.model import Status, design
+from tablewright.systems.calls.roles import ADMINS, CUSTOMERS, ROLES, SCHEDULERS
 from tablewright.systems.calls.service import Basis, Calls, NewCall
 from tablewright.systems.unreadable_log import UnreadableLog
 
@@ -50,10 +51,11 @@ system = System(
     design,
     router,
     service=_service,
+    roles=ROLES,
     demo=_demo,
     demo_users=(
         DemoUser("ada", (CUSTOMERS,), "a customer, who sees her own calls"),
-        DemoUser("cleo", (MEMBERS,), "somebody who plans calls", "cleo@example.org"),
-        DemoUser("root", (ADMINS,), "an administrator", "root@example.org"),
+        DemoUser("cleo", (SCHEDULERS,), "somebody who plans calls", "cleo@example.org"),
+        DemoUser("root", (ADMINS,), "looks after calls", "root@example.org"),
     ),
 )

@@ -1,7 +1,8 @@
 """Engagement over HTTP.
 
-Members look at programs, candidates, runs and deliveries, and reject candidates. Services send events, read scores and
-keep customers' preferences. Admins configure programs, run them, and have candidates delivered.
+Viewers look at programs, candidates, runs and deliveries. Marketers configure programs, run them, have candidates
+delivered, and reject candidates. Event sources send events, read what concerns one customer, and keep customers'
+preferences. Admins do all of it, and delete.
 """
 
 from __future__ import annotations
@@ -13,9 +14,6 @@ from typing import Annotated
 from fastapi import Depends, Query
 
 from tablewright.runtime import (
-    ADMINS,
-    MEMBERS,
-    SERVICES,
     Caller,
     Changing,
     Cursor,
@@ -32,6 +30,7 @@ from tablewright.systems.engagement.configuration import Name
 from tablewright.systems.engagement.model import Program, Run, Subject
 from tablewright.systems.engagement.platform import Platform
 from tablewright.systems.engagement.reactive import Event, Reaction
+from tablewright.systems.engagement.roles import ADMINS, EVENT_SOURCES, MARKETERS, VIEWERS
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.unreadable_log import describe, unreadable_items
@@ -54,8 +53,10 @@ router = SystemRouter(
 )
 
 Here = Annotated[Platform, Depends(service_of)]
-Staff = Annotated[Caller, allow(MEMBERS, SERVICES, ADMINS)]
-Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
+Anyone = Annotated[Caller, allow(VIEWERS, MARKETERS, EVENT_SOURCES, ADMINS)]
+Staff = Annotated[Caller, allow(VIEWERS, MARKETERS, ADMINS)]
+Editor = Annotated[Caller, allow(MARKETERS, ADMINS)]
+Machine = Annotated[Caller, allow(EVENT_SOURCES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 Consistent = Annotated[bool, Query(description="strongly consistent: see what was written just before")]
 
@@ -68,7 +69,7 @@ _CANDIDATE = _PROGRAM + "/customers/{customer_id}/candidates/{subject_type}/{sub
 
 @router.put(_PROGRAM, tags=["programs"], responses=documented(400, 409))
 async def put_program(
-    program_id: Name, marketplace_id: Name, body: views.ProgramBody, here: Here, caller: Admin, changing: Changing
+    program_id: Name, marketplace_id: Name, body: views.ProgramBody, here: Here, caller: Editor, changing: Changing
 ) -> views.ProgramView:
     """Create a program, or replace it by a new version."""
     program = await here.engagement.put_program(
@@ -105,7 +106,7 @@ async def programs(
 
 @router.post(_PROGRAM + "/enable", tags=["programs"], responses=documented(400, 404, 409))
 async def enable(
-    program_id: Name, marketplace_id: Name, here: Here, caller: Admin, changing: Changing
+    program_id: Name, marketplace_id: Name, here: Here, caller: Editor, changing: Changing
 ) -> views.ProgramView:
     """Enable a program: it runs, reacts to events and delivers."""
     program = await here.engagement.set_enabled(program_id, marketplace_id, True, by=caller.user_id, seen=changing.seen)
@@ -114,7 +115,7 @@ async def enable(
 
 @router.post(_PROGRAM + "/disable", tags=["programs"], responses=documented(400, 404, 409))
 async def disable(
-    program_id: Name, marketplace_id: Name, here: Here, caller: Admin, changing: Changing
+    program_id: Name, marketplace_id: Name, here: Here, caller: Editor, changing: Changing
 ) -> views.ProgramView:
     """Disable a program. A run in progress goes on; stop it if it should not."""
     program = await here.engagement.set_enabled(
@@ -173,7 +174,7 @@ async def get_candidate(
     subject_type: views.SubjectType,
     subject_id: views.SubjectId,
     here: Here,
-    _: Staff,
+    _: Anyone,
     reading: Reading,
     consistent: Consistent = False,
 ) -> views.CandidateView:
@@ -192,7 +193,7 @@ async def reject(
     subject_id: views.SubjectId,
     body: views.RejectionBody,
     here: Here,
-    _: Staff,
+    _: Editor,
     changing: Changing,
 ) -> views.CandidateView:
     """Reject a candidate until it expires; it leaves the lists at once."""
@@ -223,7 +224,7 @@ async def delete_candidate(
 
 
 @router.get("/customers/{customer_id}/subjects/{subject_id}/scores", tags=["scores"])
-async def scores(customer_id: views.Id, subject_id: views.SubjectId, here: Here, _: Staff) -> views.ScoreList:
+async def scores(customer_id: views.Id, subject_id: views.SubjectId, here: Here, _: Anyone) -> views.ScoreList:
     """The scores of a customer and subject that have not expired."""
     found = await here.engagement.scores(customer_id, subject_id)
     scores = [views.ScoreView.of(each) for each in found.items]
@@ -234,14 +235,14 @@ async def scores(customer_id: views.Id, subject_id: views.SubjectId, here: Here,
     "/customers/{customer_id}/subjects/{subject_id}/scores/{model_id}", tags=["scores"], responses=documented(404)
 )
 async def score(
-    customer_id: views.Id, subject_id: views.SubjectId, model_id: Name, here: Here, _: Staff, reading: Reading
+    customer_id: views.Id, subject_id: views.SubjectId, model_id: Name, here: Here, _: Anyone, reading: Reading
 ) -> views.ScoreView:
     """A score, unless it has expired."""
     return views.ScoreView.of(reading.of(await here.engagement.score(customer_id, subject_id, model_id)))
 
 
 @router.get("/customers/{customer_id}/preferences", tags=["customers"])
-async def preferences(customer_id: views.Id, here: Here, _: Staff, reading: Reading) -> views.PreferencesView:
+async def preferences(customer_id: views.Id, here: Here, _: Anyone, reading: Reading) -> views.PreferencesView:
     """What a customer wants."""
     return views.PreferencesView.of(reading.of(await here.engagement.preferences(customer_id)))
 
@@ -290,7 +291,7 @@ async def begin_run(
     program_id: Name,
     marketplace_id: Name,
     here: Here,
-    caller: Admin,
+    caller: Editor,
     idempotency_key: IdempotencyKey = None,
 ) -> views.RunView:
     """Start a batch run; a program has one at a time."""
@@ -323,7 +324,7 @@ async def get_run(
 
 @router.post(_PROGRAM + "/runs/{run_id}/stop", tags=["runs"], responses=documented(404, 409))
 async def stop_run(
-    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin, changing: Changing
+    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Editor, changing: Changing
 ) -> views.RunView:
     """Stop a run where it is; it can be resumed."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
@@ -332,7 +333,7 @@ async def stop_run(
 
 @router.post(_PROGRAM + "/runs/{run_id}/cancel", tags=["runs"], responses=documented(404, 409))
 async def cancel_run(
-    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin, changing: Changing
+    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Editor, changing: Changing
 ) -> views.RunView:
     """End a run permanently; what it has written stays."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
@@ -341,7 +342,7 @@ async def cancel_run(
 
 @router.post(_PROGRAM + "/runs/{run_id}/resume", status_code=202, tags=["runs"], responses=documented(404, 409))
 async def resume_run(
-    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Admin, changing: Changing
+    program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Editor, changing: Changing
 ) -> views.RunView:
     """Resume a run that was stopped, failed or interrupted, after the last customer it has dealt with."""
     run = await here.engagement.run(program_id, marketplace_id, run_id)
@@ -361,7 +362,7 @@ async def forget_run(
 
 @router.post(_PROGRAM + "/deliveries", tags=["deliveries"], responses=documented(404, 409))
 async def deliver(
-    program_id: Name, marketplace_id: Name, body: views.DeliveryBody, here: Here, _: Admin
+    program_id: Name, marketplace_id: Name, body: views.DeliveryBody, here: Here, _: Editor
 ) -> views.SummaryView:
     """Deliver candidates through the channels, in order of priority, best first, each once for each channel."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)

@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from tablewright.runtime import (
-    ADMINS,
-    MEMBERS,
-    SERVICES,
     Background,
     DemoUser,
     OnProgress,
@@ -21,6 +18,7 @@ from tablewright.systems.engagement.api import router
 from tablewright.systems.engagement.configuration import Configuration
 from tablewright.systems.engagement.model import Run, design
 from tablewright.systems.engagement.platform import Platform
+from tablewright.systems.engagement.roles import ADMINS, EVENT_SOURCES, MARKETERS, ROLES, VIEWERS
 from tablewright.systems.engagement.sources import demo_customers
 
 __all__ = ["system"]
@@ -102,11 +100,13 @@ system = System(
     design,
     router,
     service=Platform,
+    roles=ROLES,
     background=_background,
     demo=_demo,
     demo_users=(
-        DemoUser("marketer", (MEMBERS,), "looks at candidates and runs", "marketer@example.org"),
-        DemoUser("shop", (SERVICES,), "the shop, which sends events"),
-        DemoUser("admin", (ADMINS,), "an administrator of everything", "admin@example.org"),
+        DemoUser("marketer", (MARKETERS,), "configures programs, and runs them", "marketer@example.org"),
+        DemoUser("viewer", (VIEWERS,), "looks at candidates and runs", "viewer@example.org"),
+        DemoUser("shop", (EVENT_SOURCES,), "the shop, which sends events"),
+        DemoUser("enzo", (ADMINS,), "looks after engagement", "enzo@example.org"),
     ),
 )

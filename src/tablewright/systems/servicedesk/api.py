@@ -13,9 +13,6 @@ from typing_extensions import TypedDict
 
 from tablewright.model.values.attribute_codec import time_text
 from tablewright.runtime import (
-    ADMINS,
-    MEMBERS,
-    SERVICES,
     Caller,
     Changing,
     Cursor,
@@ -30,6 +27,7 @@ from tablewright.runtime import (
 from tablewright.runtime.http.json_values import SEEN
 from tablewright.systems.response_views import page_end
 from tablewright.systems.servicedesk.model import Comment, Status, Ticket
+from tablewright.systems.servicedesk.roles import ADMINS, AGENTS, VOICE_AGENTS
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.unreadable_log import UnreadableItem
@@ -37,7 +35,8 @@ from tablewright.systems.unreadable_log import UnreadableItem
 router = SystemRouter("desk")
 
 Desk = Annotated[ServiceDesk, Depends(service_of)]
-Agent = Annotated[Caller, allow(SERVICES, MEMBERS, ADMINS)]
+Agent = Annotated[Caller, allow(VOICE_AGENTS, AGENTS, ADMINS)]
+Person = Annotated[Caller, allow(AGENTS, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 
 # Enough for anything that is said on the phone; 400 KB hold several.
@@ -155,7 +154,7 @@ async def list_tickets(
 
 
 @router.patch("/tickets/{ticket_id}", responses=documented(404, 409), tags=["tickets"])
-async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Agent, changing: Changing) -> TicketView:
+async def change_status(ticket_id: UUID, body: StatusChange, desk: Desk, _: Person, changing: Changing) -> TicketView:
     """Change the status of a ticket: open, in_progress, resolved, closed; and back to open.
 
     Say which status you saw, by `expected` or `If-Match`: of two who saw the same one, the second is refused.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from tablewright.runtime import MEMBERS, SERVICES, DemoUser, OnProgress, Responder, Runtime, System
+from tablewright.runtime import DemoUser, OnProgress, Responder, Runtime, System
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.servicedesk.api import router
 from tablewright.systems.servicedesk.caller_ids import CallerIds
 from tablewright.systems.servicedesk.model import Status, design
+from tablewright.systems.servicedesk.roles import ADMINS, AGENTS, ROLES, VOICE_AGENTS
 from tablewright.systems.servicedesk.service import ServiceDesk, Written
 from tablewright.systems.unreadable_log import UnreadableLog
 
@@ -51,9 +52,11 @@ system = System(
     design,
     router,
     service=_service,
+    roles=ROLES,
     demo=_demo,
     demo_users=(
-        DemoUser("voice-agent", (SERVICES,), "the voice agent that opens tickets"),
-        DemoUser("sam", (MEMBERS,), "somebody at the desk", "sam@example.org"),
+        DemoUser("voice-agent", (VOICE_AGENTS,), "the voice agent that opens tickets"),
+        DemoUser("sam", (AGENTS,), "somebody at the desk", "sam@example.org"),
+        DemoUser("dora", (ADMINS,), "looks after the desk", "dora@example.org"),
     ),
 )

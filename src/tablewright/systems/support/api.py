@@ -19,9 +19,6 @@ from fastapi import Depends, Query, Request
 from starlette.responses import StreamingResponse
 
 from tablewright.runtime import (
-    ADMINS,
-    CUSTOMERS,
-    SERVICES,
     Caller,
     Changing,
     Cursor,
@@ -32,6 +29,7 @@ from tablewright.runtime import (
     Reading,
     ResourceNotFound,
     Responder,
+    Runtime,
     allow,
     documented,
     runtime_of,
@@ -44,21 +42,19 @@ from tablewright.systems.response_views import page_end
 from tablewright.systems.support import views
 from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.model import Feedback, Status, Ticket
+from tablewright.systems.support.roles import ADMINS, CUSTOMERS, ENGINEERS, OPERATORS, SERVICES, STAFF
 from tablewright.systems.support.service import Support
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 
-OPERATORS = "Operators"
-ENGINEERS = "Engineers"
-STAFF = (OPERATORS, ENGINEERS, SERVICES, ADMINS)
 _LIVE_EVERY = 1.0
 
 router = SystemRouter("here", {"Session": "start another one", "Metric": "rebuild the metrics"})
 
 Here = Annotated[SupportFacade, Depends(service_of)]
-Anyone = Annotated[Caller, allow(CUSTOMERS, *STAFF)]
+Anyone = Annotated[Caller, allow(CUSTOMERS.own, *STAFF)]
 Staff = Annotated[Caller, allow(*STAFF)]
 # Who was helped, or a program that asks them; and who looks at the help that others got.
-Reviewer = Annotated[Caller, allow(CUSTOMERS, SERVICES, OPERATORS, ENGINEERS)]
+Reviewer = Annotated[Caller, allow(CUSTOMERS.own, SERVICES, OPERATORS, ENGINEERS)]
 Machine = Annotated[Caller, allow(SERVICES, ADMINS)]
 Admin = Annotated[Caller, allow(ADMINS)]
 Since = Annotated[date | None, Query(description="first day")]
@@ -71,18 +67,18 @@ async def _visible(support: Support, ticket_id: str, caller: Caller, *, consiste
     try:
         ticket = await support.ticket(ticket_id, consistent=consistent)
     except Unreadable:
-        if caller.is_in(*STAFF):
+        if caller.has(*STAFF):
             raise
         # Whose it is, is not known.
         raise ResourceNotFound(f"there is no ticket {ticket_id}") from None
-    if not caller.is_in(*STAFF) and ticket.customer_id != caller.user_id:
+    if not caller.has(*STAFF) and ticket.customer_id != caller.user_id:
         raise ResourceNotFound(f"there is no ticket {ticket_id}")
     return ticket
 
 
 def _customer(caller: Caller, given: str | None) -> str:
     """Whose tickets are meant: a customer's own, or those that staff name."""
-    if caller.is_in(*STAFF):
+    if caller.has(*STAFF):
         if given is None:
             raise Invalid("customer_id is missing: say whose ticket it is", field="customer_id")
         return given
@@ -133,7 +129,7 @@ async def get_tickets(
 ) -> views.TicketPage:
     """Several tickets at once; those that do not exist are left out."""
     found = await here.support.tickets(body.ticket_ids, consistent=consistent)
-    if caller.is_in(*STAFF):
+    if caller.has(*STAFF):
         return views.ticket_page(found.items, found.unreadable)
     # Whose an unreadable item is, is not known.
     return views.ticket_page([each for each in found.items if each.customer_id == caller.user_id], [])
@@ -283,13 +279,13 @@ async def give_feedback(
     """
     ticket = await _visible(here.support, ticket_id, caller)
     about = body.operator_id
-    if caller.is_in(OPERATORS, ENGINEERS) and about in (None, caller.user_id):
+    if caller.has(OPERATORS, ENGINEERS) and about in (None, caller.user_id):
         by, about = _own_id(caller), None
     elif about is None:
         raise Invalid("operator_id is missing: say whose help it is about", field="operator_id")
-    elif caller.is_in(SERVICES):
+    elif caller.has(SERVICES):
         by = ticket.customer_id
-    elif caller.is_in(CUSTOMERS):
+    elif caller.has(CUSTOMERS):
         by = caller.user_id
     else:
         raise Forbidden("operators give feedback of their own: leave operator_id out")
@@ -306,7 +302,7 @@ async def give_feedback(
 
 def _may_see(caller: Caller, feedback: Feedback) -> bool:
     """Feedback is shown to who gave it, to whom it is about, to Services and Admins."""
-    return caller.is_in(SERVICES, ADMINS) or caller.user_id in (feedback.given_by, feedback.operator_id)
+    return caller.has(SERVICES, ADMINS) or caller.user_id in (feedback.given_by, feedback.operator_id)
 
 
 @router.get("/tickets/{ticket_id}/feedback", tags=["feedback"], responses=documented(400, 404))
@@ -325,7 +321,7 @@ async def operator_feedback(
     operator_id: Id, here: Here, caller: Staff, limit: Limit = 50, cursor: Cursor = None
 ) -> views.OperatorFeedbackPage:
     """Feedback on an operator's help and feedback that the operator gave, newest first; operators see their own."""
-    if not caller.is_in(SERVICES, ADMINS) and caller.user_id != operator_id:
+    if not caller.has(SERVICES, ADMINS) and caller.user_id != operator_id:
         raise Forbidden("operators can only see feedback on their own work")
     page = await here.support.feedback_by_operator(operator_id, limit=limit, cursor=cursor)
     found = [views.OperatorFeedback.of(each, operator_id) for each in page.items]
@@ -386,22 +382,26 @@ async def metrics(here: Here, _: Staff, consistent: Consistent = False) -> views
 
 
 @router.get("/metrics/live", tags=["metrics"], response_class=StreamingResponse)
-async def live(request: Request, here: Here, _: Staff) -> StreamingResponse:
-    """The metrics whenever they change, as server-sent events, until the server stops."""
-    changes = _changes(here.support, runtime_of(request).stopping)
+async def live(request: Request, here: Here, caller: Staff) -> StreamingResponse:
+    """The metrics whenever they change, as server-sent events, until the server stops or the caller is deactivated."""
+    changes = _changes(here.support, runtime_of(request), caller)
     return StreamingResponse(changes, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-async def _changes(support: Support, stopping: asyncio.Event) -> AsyncIterator[str]:
+async def _changes(support: Support, runtime: Runtime, caller: Caller) -> AsyncIterator[str]:
     shown = ""
-    while not stopping.is_set():
+    while not runtime.stopping.is_set():
+        try:
+            await runtime.deny_list.check(caller.user_id)
+        except Forbidden:
+            return
         now = views.Metrics.of(await support.dashboard()).model_dump_json()
         # A comment keeps the connection open, and finds out whether anybody still listens.
         yield f"event: metrics\ndata: {now}\n\n" if now != shown else ": nothing new\n\n"
         shown = now
         with suppress(TimeoutError):
             async with asyncio.timeout(_LIVE_EVERY):
-                await stopping.wait()
+                await runtime.stopping.wait()
 
 
 @router.post("/metrics/rebuild", status_code=202, tags=["metrics"], responses=documented(409))

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from tablewright.runtime import (
-    ADMINS,
-    CUSTOMERS,
     Background,
     ConsumerSpec,
     DemoUser,
@@ -17,11 +15,12 @@ from tablewright.runtime import (
     System,
 )
 from tablewright.runtime.idempotency import UNKEYED
-from tablewright.systems.support.api import ENGINEERS, OPERATORS, router
+from tablewright.systems.support.api import router
 from tablewright.systems.support.facade import SupportFacade
 from tablewright.systems.support.maintenance_jobs import CONSUMER, OrphanCollector
 from tablewright.systems.support.metric_counters import COUNTED, count
 from tablewright.systems.support.model import Priority, Status, Ticket, design, tickets
+from tablewright.systems.support.roles import ADMINS, CUSTOMERS, ENGINEERS, OPERATORS, ROLES, SERVICES
 from tablewright.systems.support.service import Support
 from tablewright.systems.support.training_export import BATCH_SIZE, EXPORTED, Export, FirstExport
 from tablewright.systems.support.training_export import WINDOW as EXPORT_WINDOW
@@ -118,6 +117,7 @@ system = System(
     design,
     router,
     service=_service,
+    roles=ROLES,
     consumers=_consumers,
     background=_background,
     demo=_demo,
@@ -125,6 +125,7 @@ system = System(
         DemoUser("cust_1", (CUSTOMERS,), "a customer with two tickets"),
         DemoUser("op_9", (OPERATORS,), "an operator", "operator@example.org"),
         DemoUser("eng_7", (ENGINEERS,), "an engineer who gets escalations", "engineer@example.org"),
-        DemoUser("admin", (ADMINS,), "an administrator of everything", "admin@example.org"),
+        DemoUser("answers", (SERVICES,), "the program that answers tickets"),
+        DemoUser("ines", (ADMINS,), "looks after support", "ines@example.org"),
     ),
 )

@@ -11,8 +11,6 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
 from tablewright.runtime import (
-    ADMINS,
-    MEMBERS,
     Caller,
     Changing,
     Cursor,
@@ -30,6 +28,7 @@ from tablewright.runtime.mail.event_mail import ADDRESS, MAX_ADDRESS_LENGTH
 from tablewright.systems.response_views import page_end
 from tablewright.systems.system_router import SystemRouter, UnreadableList
 from tablewright.systems.tasks.model import Assignment, Group, Priority, Status, Task, User, UserStatus
+from tablewright.systems.tasks.roles import ADMINS, MEMBERS
 from tablewright.systems.tasks.service import Tasks
 from tablewright.systems.unreadable_log import UnreadableItem, unreadable_items
 
@@ -40,25 +39,10 @@ maintenance_router = SystemRouter("tasks", tags=["maintenance"])
 Service = Annotated[Tasks, Depends(service_of)]
 
 
-# As the token has them; what counts here is less, if the profile says so.
-_TokenAdmin = Annotated[Caller, allow(ADMINS)]
-_TokenMember = Annotated[Caller, allow(MEMBERS, ADMINS)]
-
-
-async def _admitted_admin(tasks: Service, caller: _TokenAdmin) -> Caller:
-    admitted = await tasks.admit(caller)
-    admitted.require(ADMINS)
-    return admitted
-
-
-async def _admitted_member(tasks: Service, caller: _TokenMember) -> Caller:
-    admitted = await tasks.admit(caller)
-    admitted.require(MEMBERS, ADMINS)
-    return admitted
-
-
-Admin = Annotated[Caller, Depends(_admitted_admin)]
-Member = Annotated[Caller, Depends(_admitted_member)]
+Admin = Annotated[Caller, allow(ADMINS)]
+Member = Annotated[Caller, allow(MEMBERS, ADMINS)]
+# Of one's own: tasks that are assigned to one, one's profile.
+Concerned = Annotated[Caller, allow(MEMBERS.own, ADMINS)]
 
 _TASK_ID = "7c2f0f0e-2d0e-4c5b-9a51-0f6d2c3b8f11"
 # What ends a line, or controls something else; and a line in which something can be seen.
@@ -264,7 +248,7 @@ async def change_task(task_id: TaskId, body: TaskChanges, tasks: Service, admin:
 
 @tasks_router.put("/tasks/{taskId}/status", responses=documented(404, 409))
 async def change_status(
-    task_id: TaskId, body: StatusChange, tasks: Service, caller: Member, changing: Changing
+    task_id: TaskId, body: StatusChange, tasks: Service, caller: Concerned, changing: Changing
 ) -> TaskView:
     """Change the status of a task. For its assignees, and for Admins.
 
@@ -355,7 +339,7 @@ async def list_users(
 
 
 @users_router.get("/users/{userId}", responses=documented(404, 409))
-async def get_user(user_id: UserId, tasks: Service, caller: Member, reading: Reading) -> UserView:
+async def get_user(user_id: UserId, tasks: Service, caller: Concerned, reading: Reading) -> UserView:
     """A user's profile; for that user, and for Admins."""
     return _user(reading.of(await tasks.user(user_id, caller=caller)))
 

@@ -4,8 +4,9 @@ Who may do what: Admins create and change tasks, assign them, and manage users. 
 and change the status of those that are assigned to them. Profiles, which have addresses, are for Admins and for their
 owner.
 
-A role comes from the token. Where there is a profile it must have the role as well, and must be active: what an admin
-takes away is gone at once, and not when the token expires. A user whose profile cannot be read has no role.
+A role comes from the token. Where there is a profile it must have the group as well, and must be active: what an admin
+takes away is gone at once, and not when the token expires. A user whose profile cannot be read has no role. Whoever is
+deactivated is put on the deny list in the same transaction, which all systems refuse.
 
 Nobody is locked out: admins neither deactivate nor demote themselves, and a write that takes an admin away checks, in
 the same transaction, that another one stays. So of two admins who demote each other, one does.
@@ -15,14 +16,13 @@ What cannot be read is left out of lists, and is changed by nobody (Unreadable).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from tablewright.runtime import (
-    ADMINS,
     UNSEEN,
     Caller,
     Forbidden,
@@ -30,9 +30,11 @@ from tablewright.runtime import (
     Invalid,
     ResourceNotFound,
     Responder,
+    Role,
     Seen,
     StateConflict,
 )
+from tablewright.runtime.identity.deny_list import DeactivatedUser, DenyList
 from tablewright.store import (
     AlreadyExists,
     AsyncStore,
@@ -41,9 +43,11 @@ from tablewright.store import (
     Check,
     ConditionFailed,
     Create,
+    Delete,
     NotFound,
     Operation,
     Outcome,
+    Put,
     TolerantPage,
     Unreadable,
     Update,
@@ -59,9 +63,12 @@ from tablewright.systems.tasks.model import (
     User,
     UserStatus,
 )
+from tablewright.systems.tasks.roles import ADMINS
 from tablewright.systems.unreadable_log import UnreadableLog
 
 R = TypeVar("R")
+
+SYSTEM = "tasks"
 
 # How often a change of a user is tried again, when somebody else was faster.
 _ATTEMPTS = 5
@@ -72,7 +79,7 @@ _NOT_CLOSED = [status for status in Status if status is not Status.CLOSED]
 
 @dataclass(frozen=True, slots=True)
 class Admitted(Caller):
-    """A caller with the groups that count here; whether there is a profile need not be read again."""
+    """A caller with the roles that count here; whether there is a profile need not be read again."""
 
     has_profile: bool = False
 
@@ -89,16 +96,21 @@ class Tasks:
     """Tasks, their assignments, and users."""
 
     def __init__(
-        self, store: AsyncStore, clock: Callable[[], float], unreadable_log: UnreadableLog | None = None
+        self,
+        store: AsyncStore,
+        clock: Callable[[], float],
+        unreadable_log: UnreadableLog | None = None,
+        deny_list: DenyList | None = None,
     ) -> None:
         self.unreadable_log = unreadable_log or UnreadableLog("tasks")
+        self._deny_list = deny_list or DenyList(store)
         self._store = store
         self._clock = clock
         self._reader = AsyncTolerantReader(store, self.unreadable_log.add)
         self._idempotency = Idempotency("tasks")
 
     async def admit(self, caller: Caller) -> Admitted:
-        """The caller with the groups that count here; Forbidden for one who was deactivated."""
+        """The caller with the roles that count here; Forbidden for one who was deactivated."""
         try:
             profile = await self._store.get(User.by_id(user_id=caller.user_id), consistent=True)
         except Unreadable as error:
@@ -107,10 +119,10 @@ class Tasks:
                 "your profile cannot be read, so you have no role here; ask an admin to repair it"
             ) from None
         if profile is None:
-            return Admitted(caller.user_id, caller.email, caller.groups)
+            return Admitted(caller.user_id, caller.email, caller.roles)
         if profile.user_status is not UserStatus.ACTIVE:
             raise Forbidden("your account is deactivated; ask an admin")
-        return Admitted(caller.user_id, caller.email, caller.groups & profile.groups, has_profile=True)
+        return Admitted(caller.user_id, caller.email, caller.roles & roles_of(profile.groups), has_profile=True)
 
     # -- tasks --------------------------------------------------------------------------------------------------
 
@@ -179,7 +191,7 @@ class Tasks:
         """Move a task on, if it is the caller's, as it was seen, and its status allows that; of several, one wins."""
         task = await self.get(task_id, consistent=True)
         lookup = Assignment.by_id(task_id=task_id, assigned_to=caller.user_id)
-        is_admin = caller.is_in(ADMINS)
+        is_admin = caller.has(ADMINS)
         if not is_admin and await self._store.get(lookup, consistent=True) is None:
             raise _not_assigned(task_id)
         seen.require(task)
@@ -317,7 +329,15 @@ class Tasks:
         seen: Seen = UNSEEN,
     ) -> R:
         """Change address, groups or status of a user; the response to it. There is always an active admin left."""
+        try:
+            return await self._change_user(user_id, changes, responder, admin, seen)
+        finally:
+            # Also if it failed, as it may have been done all the same.
+            self._deny_list.forget(user_id)
 
+    async def _change_user(
+        self, user_id: str, changes: dict[str, Any], responder: Responder[User, R], admin: Caller, seen: Seen
+    ) -> R:
         async def work() -> Outcome:
             user, now = await self._user(user_id), self._now()
             operations = await self._user_changes(user, changes, admin, seen)
@@ -353,12 +373,14 @@ class Tasks:
             raise _locked_out()
         # Whether an admin goes depends on both.
         expect = {"user_status": user.user_status, "groups": user.groups, **seen.unchanged(user)}
-        change = Update(user, expect=expect, **changes)
-        if not _is_admin(user) or _is_admin(after):
-            return (change,)
-        remaining = await self._another_admin(user.user_id, admin)
-        lookup = User.by_id(user_id=remaining)
-        return change, Check(lookup, user_status=UserStatus.ACTIVE, groups=_ADMIN_GROUPS)
+        operations: list[Operation] = [Update(user, expect=expect, **changes)]
+        if _is_admin(user) and not _is_admin(after):
+            lookup = User.by_id(user_id=await self._another_admin(user.user_id, admin))
+            operations.append(Check(lookup, user_status=UserStatus.ACTIVE, groups=_ADMIN_GROUPS))
+        if "user_status" in changes:
+            # Also if it is no change: what every system refuses is what the profile says.
+            operations.append(_denial(after, admin))
+        return tuple(operations)
 
     async def _another_admin(self, user_id: str, admin: Caller) -> str:
         """An active admin with a profile, other than a user; StateConflict if there is none."""
@@ -383,6 +405,23 @@ class Tasks:
     def _now(self) -> datetime:
         # Times are stored as whole milliseconds.
         return datetime.fromtimestamp(int(self._clock() * 1000) / 1000, UTC)
+
+
+def roles_of(groups: Iterable[Group]) -> frozenset[str]:
+    """The roles that groups stand for."""
+    return frozenset(f"{SYSTEM}:{group}" for group in groups)
+
+
+def groups_of(roles: Iterable[Role]) -> frozenset[Group]:
+    """The groups that roles stand for."""
+    return frozenset(Group(role.name.partition(":")[2]) for role in roles)
+
+
+def _denial(user: User, admin: Caller) -> Operation:
+    """The write that has every system refuse a user, or no longer."""
+    if user.user_status is UserStatus.DEACTIVATED:
+        return Put(DeactivatedUser(user_id=user.user_id, deactivated_by=admin.user_id))
+    return Delete(DeactivatedUser.by_id(user_id=user.user_id))
 
 
 def _no_task(task_id: str) -> ResourceNotFound:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from tablewright.runtime import ADMINS, MEMBERS, Caller, DemoUser, OnProgress, Responder, Runtime, StateConflict, System
+from tablewright.runtime import Caller, DemoUser, OnProgress, Responder, Runtime, StateConflict, System
 from tablewright.runtime.idempotency import UNKEYED
 from tablewright.systems.tasks import handlers
 from tablewright.systems.tasks.api import router
-from tablewright.systems.tasks.model import Group, Priority, Status, Task, design
-from tablewright.systems.tasks.service import Tasks
+from tablewright.systems.tasks.model import Priority, Status, Task, design
+from tablewright.systems.tasks.roles import ADMINS, MEMBERS, ROLES
+from tablewright.systems.tasks.service import Tasks, groups_of
 from tablewright.systems.unreadable_log import UnreadableLog
 
 __all__ = ["system"]
@@ -27,7 +28,8 @@ _TASKS = (
 
 
 def _service(runtime: Runtime) -> Tasks:
-    return Tasks(runtime.store, runtime.clock, UnreadableLog("tasks", runtime.metrics, runtime.now))
+    unreadable_log = UnreadableLog("tasks", runtime.metrics, runtime.now)
+    return Tasks(runtime.store, runtime.clock, unreadable_log, runtime.deny_list)
 
 
 def _task_id(task: Task) -> str:
@@ -36,11 +38,11 @@ def _task_id(task: Task) -> str:
 
 async def _demo(runtime: Runtime, tasks: Tasks, on_progress: OnProgress) -> None:
     """What is there already, after a fill that was cut short, stays as it is."""
-    ada = Caller("ada", "ada@example.org", frozenset({ADMINS}))
+    ada = Caller("ada", "ada@example.org", frozenset({ADMINS.name}))
     total = len(_USERS) + len(_TASKS)
     for number, user in enumerate(_USERS, 1):
         with suppress(StateConflict):
-            groups = frozenset(Group(group) for group in user.groups)
+            groups = groups_of(user.roles)
             await tasks.create_user(user.user_id, user.email or "", groups, UNKEYED, admin=ada)
         on_progress("users and tasks", number, total)
     for number, (title, text, priority, assignees, status) in enumerate(_TASKS, 1):
@@ -61,6 +63,7 @@ system = System(
     design,
     router,
     service=_service,
+    roles=ROLES,
     admit=Tasks.admit,
     consumers=lambda runtime, service: handlers.consumers(runtime, service.unreadable_log),
     demo=_demo,

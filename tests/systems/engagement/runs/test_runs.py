@@ -340,7 +340,7 @@ def test_an_event_goes_through_the_same_filters_and_models(
 @pytest.mark.requirement("CE9")
 def test_a_key_is_of_the_service_that_chose_it(served: Served, admin: httpx.Client, machine: httpx.Client) -> None:
     made = Programme(served, admin, reactiveEnabled=True)
-    till = served.client("till", "Services", path="/engagement")
+    till = served.client("till", "EventSources", path="/engagement")
     headers = {"Idempotency-Key": "42"}
     event = {"marketplaceId": "US", "programId": made.id, "customerId": "c-1", "attributes": {"points": 1}}
     assert machine.post("/events", json=event, headers=headers).status_code == 200
@@ -351,7 +351,7 @@ def test_a_key_is_of_the_service_that_chose_it(served: Served, admin: httpx.Clie
     assert mismatch.json()["type"] == "/problems/idempotency-mismatch"
     assert mismatch.json()["detail"] == "the idempotency key 42 was used before, for another event"
     # Names and keys that would be the same, if they were only put together.
-    one, two = (served.client(name, "Services", path="/engagement") for name in ("a/b", "a"))
+    one, two = (served.client(name, "EventSources", path="/engagement") for name in ("a/b", "a"))
     assert one.post("/events", json=event, headers={"Idempotency-Key": "c"}).status_code == 200
     told = two.post("/events", json={**event, "customerId": "c-3"}, headers={"Idempotency-Key": "b/c"})
     assert told.status_code == 200, told.text

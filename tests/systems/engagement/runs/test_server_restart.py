@@ -24,7 +24,7 @@ PATH = "/engagement/programs/coffee/marketplaces/EU"
 @pytest.mark.requirement("CE8", "X1")
 def test_a_killed_server_resumes_its_run_after_the_next_start(tmp_path: Path) -> None:
     write_customers(tmp_path / "data" / "sources" / "customers.csv", CUSTOMERS)
-    token = issued(tmp_path, "root", "Admins")
+    token = issued(tmp_path, "root", "engagement:Admins")
     headers = {"Authorization": f"Bearer {token}"}
 
     def read(url: str) -> Any:
