@@ -294,3 +294,11 @@ def a_run_deletion(served: Served) -> Change:
     made = _program(served)
     place = f"{made.path}/runs/{made.run()['runId']}"
     return Change(made.admin, place, "DELETE", place, _always(None), 204)
+
+
+def a_run_cancellation(served: Served) -> Change:
+    made = _program(served)
+    # Its source is gone, so that the run fails.
+    made.file.unlink()
+    place = f"{made.path}/runs/{made.run()['runId']}"
+    return Change(made.admin, place, "POST", f"{place}/cancel", _always(None))

@@ -39,6 +39,7 @@ CHANGES = [
     changes.first_preferences,
     changes.further_preferences,
     changes.a_run_deletion,
+    changes.a_run_cancellation,
 ]
 every_change = pytest.mark.parametrize("make", CHANGES)
 

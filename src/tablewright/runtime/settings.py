@@ -112,6 +112,12 @@ class Settings(BaseSettings):
     source_seconds: float = Field(
         900.0, gt=0, le=86_400, description="seconds that a data connector's query may take until its next rows"
     )
+    outage_seconds: float = Field(
+        300.0,
+        ge=0,
+        le=86_400,
+        description="seconds that a run waits for a model that is unavailable, before it is paused",
+    )
     outbound_hosts: Annotated[list[str], NoDecode] = Field(
         default_factory=list, description="hosts that models and webhooks may use (default: any public host)"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tablewright.systems.engagement.configuration import Channel
-from tablewright.systems.engagement.delivery.channels import ChannelMessage
+from tablewright.systems.engagement.delivery.channels import AddressRefused, ChannelMessage
 
 
 class Post:
@@ -13,16 +13,17 @@ class Post:
 
     def __init__(self) -> None:
         self.sent: list[ChannelMessage] = []
+        # What is done instead of sending: it raises, or says why the address is refused.
         self.instead: Callable[[ChannelMessage], str | None] = lambda message: None
 
     def check(self, channel: Channel) -> None:
         pass
 
-    def send(self, message: ChannelMessage) -> str | None:
+    def send(self, message: ChannelMessage) -> None:
         refusal = self.instead(message)
-        if refusal is None:
-            self.sent.append(message)
-        return refusal
+        if refusal is not None:
+            raise AddressRefused(refusal)
+        self.sent.append(message)
 
     @property
     def customers(self) -> list[tuple[str, str]]:

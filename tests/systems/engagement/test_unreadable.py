@@ -520,4 +520,4 @@ def test_a_channel_whose_count_cannot_be_read_waits(workshop: Workshop) -> None:
     change(workshop, candidates, key, "sent", {"S": "many"})
     post, summary = delivered(workshop, made)
     assert {channel for channel, _ in post.customers} == {"mail"}
-    assert "cannot be read" in summary.held_up["email"]
+    assert "cannot be read" in summary.held_up["email"].reason

@@ -162,8 +162,9 @@ class Workshop:
         store = store or self.store
         return Pipeline(store, Scorer(store, Endpoints(self.outbound), self.clock), self.clock)
 
-    def runs(self, store: Store | None = None, chunk: int = 50) -> Runs:
-        return Runs(self.pipeline(store), Sources(self.folder), self.clock, chunk=chunk)
+    def runs(self, store: Store | None = None, chunk: int = 50, outage_seconds: float = 30) -> Runs:
+        sources = Sources(self.folder)
+        return Runs(self.pipeline(store), sources, self.clock, chunk=chunk, outage_seconds=outage_seconds)
 
     def put(self, configuration: dict[str, Any], program_id: str = "p") -> Program:
         """A program, as it is stored by the service."""

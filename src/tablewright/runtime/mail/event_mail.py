@@ -36,6 +36,7 @@ from tablewright.store import AlreadyExists, ConditionFailed, Effects, NotFound,
 __all__ = [
     "ADDRESS",
     "MAX_ADDRESS_LENGTH",
+    "DeadLettered",
     "is_address",
 ]
 

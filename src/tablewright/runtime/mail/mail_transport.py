@@ -21,6 +21,9 @@ from urllib.parse import unquote, urlsplit
 from tablewright.runtime.aws_clients import client, transient
 from tablewright.store import Unavailable
 
+# What other packages use.
+__all__ = ["Deferred"]
+
 # How long sending a message may take; a claim on it lasts longer (see ``event_mail``).
 SENT_WITHIN = 30.0
 _QUIT_WITHIN = 2.0

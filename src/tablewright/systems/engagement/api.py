@@ -344,9 +344,12 @@ async def cancel_run(
 async def resume_run(
     program_id: Name, marketplace_id: Name, run_id: Name, here: Here, _: Editor, changing: Changing
 ) -> views.RunView:
-    """Resume a run that was stopped, failed or interrupted, after the last customer it has dealt with."""
+    """Resume a run after the last customer it has dealt with; customers who failed are tried again.
+
+    It was stopped, paused, interrupted or has failed; or it is completed, and some customers failed.
+    """
     run = await here.engagement.run(program_id, marketplace_id, run_id)
-    return views.RunView.of(await asyncio.to_thread(here.resume_run, run, changing.seen))
+    return views.RunView.of(changing.of(await asyncio.to_thread(here.resume_run, run, changing.seen)))
 
 
 @router.delete(_PROGRAM + "/runs/{run_id}", status_code=204, tags=["runs"], responses=documented(404, 409))
@@ -367,6 +370,23 @@ async def deliver(
     """Deliver candidates through the channels, in order of priority, best first, each once for each channel."""
     program = await here.engagement.program(program_id, marketplace_id, consistent=True)
     summary = await asyncio.to_thread(here.deliveries.deliver, program, limit=body.limit, within=_DELIVER_WITHIN)
+    return views.SummaryView.of(summary)
+
+
+@router.post(_PROGRAM + "/deliveries/retry", tags=["deliveries"], responses=documented(404, 409))
+async def retry_deliveries(
+    program_id: Name, marketplace_id: Name, body: views.RetryBody, here: Here, _: Admin
+) -> views.SummaryView:
+    """Try again what was refused: of all channels and customers, or of those that are named."""
+    program = await here.engagement.program(program_id, marketplace_id, consistent=True)
+    summary = await asyncio.to_thread(
+        here.deliveries.retry,
+        program,
+        channel_id=body.channel_id,
+        customer_id=body.customer_id,
+        limit=body.limit,
+        within=_DELIVER_WITHIN,
+    )
     return views.SummaryView.of(summary)
 
 

@@ -176,6 +176,13 @@ class Configuration(Part):
     time_zone: TimeZone = "UTC"
     reactive_enabled: bool = False
     candidate_ttl_days: int = Field(default=30, ge=1, le=365, alias="candidateTTLDays")
+    max_failed_share: Number = Field(
+        default=Decimal("0.5"),
+        ge=0,
+        le=1,
+        max_digits=6,
+        description="a run in which a larger share of the customers fails has failed",
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Configuration:

@@ -6,9 +6,11 @@ Candidates
                                                DELIVERY#<channel>#SUBJECT#...          Delivery, what was sent
     CUSTOMER#<c>                               PREFERENCES, CONTACTS                   Preferences, Contacts
     QUOTA#PROGRAM#<p>#MARKETPLACE#<m>          CHANNEL#<channel>#<day>                 Quota, sent in a day
+    RUN#<id>#PROGRAM#<p>#MARKETPLACE#<m>       FAILED#<connector>#<digest>             FailedCustomer, to try again
 
-    ProgramChannelIndex   candidates of a program and channel, best score first
-    ProgramDateIndex      candidates of a program by the day they were made; its deliveries by the day they were sent
+    ProgramChannelIndex       candidates of a program and channel, best score first, of all marketplaces
+    MarketplaceChannelIndex   the same of one marketplace
+    ProgramDateIndex          candidates of a program by the day they were made; its deliveries by the day
 
 ProgramConfig
     PROGRAM#<p>                   MARKETPLACE#<m>     Program
@@ -61,6 +63,7 @@ from tablewright.systems.engagement.entities.run_entities import (
     MAX_SAMPLES,
     Checkpoint,
     Counts,
+    FailedCustomer,
     Run,
     RunState,
     Sample,
@@ -82,6 +85,7 @@ __all__ = [
     "Counts",
     "Delivery",
     "DeliveryState",
+    "FailedCustomer",
     "Metadata",
     "ModelScore",
     "Preferences",
@@ -111,6 +115,11 @@ design = Design(
     required_reads=[
         RequiredRead("programs of a marketplace", Program, by=["marketplace_id"]),
         RequiredRead("best candidates of a program and channel", ChannelEntry, by=["program_id", "channel_id"]),
+        RequiredRead(
+            "best candidates of a program and channel in a marketplace",
+            ChannelEntry,
+            by=["program_id", "marketplace_id", "channel_id"],
+        ),
     ],
     writes=[
         Write(
@@ -119,7 +128,17 @@ design = Design(
             ItemWrite(Run, "update", sets=["checkpoint", "counts", "errors", "samples", "updated"]),
             ItemWrite(Candidate, "put", count=20),
             ItemWrite(ChannelEntry, "put", count=75),
+            ItemWrite(FailedCustomer, "put", conditional=False),
         ),
+        Write(
+            "try customers again",
+            ItemWrite(Slot, "update", sets=["until", "taken_over"]),
+            ItemWrite(Run, "update", sets=["counts", "errors", "samples", "updated"]),
+            ItemWrite(Candidate, "put", count=20),
+            ItemWrite(ChannelEntry, "put", count=55),
+            ItemWrite(FailedCustomer, "delete", count=20, conditional=False),
+        ),
+        Write("wait for model", ItemWrite(Run, "update", sets=["waiting_for", "updated"])),
         Write(
             "refresh candidate",
             ItemWrite(Candidate, "put"),
@@ -142,6 +161,12 @@ design = Design(
         ),
         Write("take claim over", ItemWrite(Delivery, "update", sets=["claim", "claimed_until"])),
         Write("give claim back", ItemWrite(Delivery, "delete"), ItemWrite(Contacts, "put"), ItemWrite(Quota, "put")),
+        Write(
+            "retry delivery",
+            ItemWrite(Delivery, "update", sets=["state", "claim", "claimed_until", "at", "day", "retries"]),
+            ItemWrite(Contacts, "put"),
+            ItemWrite(Quota, "put"),
+        ),
         Write("finish delivery", ItemWrite(Delivery, "update", sets=["state", "reason"])),
         Write("set preferences", ItemWrite(Preferences, "put")),
         Write(
@@ -160,6 +185,7 @@ design = Design(
         Write("ask run to end", ItemWrite(Run, "update", sets=["requested"])),
         Write("move schedule on", ItemWrite(Schedule, "update", sets=["due"])),
         Write("end run", ItemWrite(Run, "update", sets=["state", "finished"]), ItemWrite(Slot, "delete")),
+        Write("forget failed customers", ItemWrite(FailedCustomer, "delete", count=25, conditional=False)),
         Write("forget run", ItemWrite(Run, "delete"), ItemWrite(Slot, "delete")),
     ],
     roles={
@@ -168,6 +194,8 @@ design = Design(
             "Candidate.of_day",
             "ChannelEntry.by_channel",
             "ChannelEntry.top",
+            "ChannelEntry.top_of_marketplace",
+            "ChannelEntry.of_customer",
             "Delivery.by_candidate",
             "Delivery.of_customer",
             "Delivery.of_day",
@@ -180,6 +208,7 @@ design = Design(
             "ProgramVersion.of_program",
             "Run.by_id",
             "Run.of_program",
+            "FailedCustomer.of_run",
             "Slot.of_program",
             "Slot.held_until",
             "Schedule.of_program",
@@ -187,6 +216,9 @@ design = Design(
             "Score.by_model",
             "Score.of_subject",
             "write candidates",
+            "try customers again",
+            "wait for model",
+            "forget failed customers",
             "refresh candidate",
             "reject",
             "delete candidate",
@@ -194,6 +226,7 @@ design = Design(
             "claim delivery",
             "take claim over",
             "give claim back",
+            "retry delivery",
             "finish delivery",
             "set preferences",
             "put program",
@@ -215,6 +248,7 @@ design = Design(
         Program: Volume(items=100, size=1_500),
         ProgramVersion: Volume(items=1_000, size=1_500),
         Run: Volume(items=10_000, size=900),
+        FailedCustomer: Volume(items=10_000, size=350),
         Slot: Volume(items=10, size=200),
         Schedule: Volume(items=100, size=200),
         Score: Volume(items=2_000_000, size=200),

@@ -48,7 +48,7 @@ class Platform:
         self.deliveries = Deliveries(store, carried_by, runtime.now, self.unreadable_log)
         self._idempotency = Idempotency("engagement")
         self.reactive = Reactive(self.pipeline)
-        self.runs = Runs(self.pipeline, self.sources, runtime.now)
+        self.runs = Runs(self.pipeline, self.sources, runtime.now, outage_seconds=settings.outage_seconds)
         self.runner = Runner(store, self.runs, self.deliveries, runtime.now, alone=settings.is_embedded)
         self.engagement = Engagement(runtime.store, runtime.clock, self.check, self.unreadable_log)
         self._store = store

@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 from tablewright.runtime.http import path_ids
 from tablewright.runtime.http.json_values import Shown
 from tablewright.systems.engagement.configuration import Configuration, Json, Name, Number, Settings, TimeZone
+from tablewright.systems.engagement.delivery.deliveries import Cause, Summary
 from tablewright.systems.engagement.model import (
     Candidate,
     ChannelEntry,
@@ -113,7 +114,12 @@ class PreferencesBody(Strict):
 
 
 class DeliveryBody(Strict):
-    limit: Whole = Field(default=100, ge=1, le=1_000, description="how many are sent at most")
+    limit: Whole = Field(default=100, ge=1, le=1_000, description="how many are attempted at most")
+
+
+class RetryBody(DeliveryBody):
+    channel_id: Name | None = Field(default=None, description="only what was refused through this channel")
+    customer_id: Id | None = Field(default=None, description="only what was refused for this customer")
 
 
 # -- what is answered ---------------------------------------------------------------------------------------------
@@ -257,6 +263,8 @@ class RunView(View, EntityView):
     state: RunState
     trigger: str
     requested: str | None = Field(description="what was asked for and has yet to be noticed: stop or cancel")
+    waiting_for: str | None = Field(description="the model that it waits for at the moment, and why")
+    attempt: int = Field(description="one more than how often it was resumed")
     program_version: int
     started: datetime
     updated: datetime
@@ -266,7 +274,7 @@ class RunView(View, EntityView):
     checkpoint: Checkpoint
     errors: dict[str, int] = Field(description="how often each thing went wrong")
     samples: list[Sample]
-    failure: str | None
+    failure: str | None = Field(description="why it failed, or was paused")
 
 
 class RunPage(View):
@@ -300,6 +308,7 @@ class DeliveryView(View, EntityView):
     subject: Subject
     state: DeliveryState
     reason: str | None
+    retries: int = Field(description="how often it was refused and tried again")
     at: datetime
     day: date
 
@@ -310,11 +319,33 @@ class DeliveryPage(View):
     unreadable: list[UnreadableItem] = LEFT_OUT
 
 
-class SummaryView(View, EntityView):
+class HeldUpView(View):
+    cause: Cause = Field(
+        description=(
+            "`limit`: the channel's limit of the day; `unavailable`: its receiver is down; `endpoint`: its receiver "
+            "refuses everything; `policy`: our own settings do not allow it"
+        )
+    )
+    reason: str = Field(examples=["the webhook answered 410"])
+
+
+class SummaryView(View):
+    attempted: int = Field(description="how many a channel was asked to send: what `limit` bounds")
     sent: int
-    refused: int
-    waiting: int = Field(description="quiet hours, reached too often, or being sent elsewhere")
+    refused: int = Field(description="not accepted because of their address or contents; `retry` tries them again")
+    failed: int = Field(description="not sent by a fault of ours, which the log has; they are tried again")
+    waiting: int = Field(
+        description="quiet hours, reached too often, a mailbox that takes nothing now, or being sent elsewhere"
+    )
     unwanted: int
     unreadable: int = Field(description="items that are needed for them cannot be read; Admins see them at /unreadable")
-    held_up: dict[str, str] = Field(description="channels that accepted nothing more, and why")
+    held_up: dict[str, HeldUpView] = Field(
+        description="channels that took nothing more, and why; their candidates are kept"
+    )
     more: bool = Field(description="whether it ended before all candidates were looked at")
+
+    @classmethod
+    def of(cls, summary: Summary) -> SummaryView:
+        values = {name: getattr(summary, name) for name in cls.model_fields if name != "held_up"}
+        held_up = {name: HeldUpView(cause=each.cause, reason=each.reason) for name, each in summary.held_up.items()}
+        return cls(**values, held_up=held_up)

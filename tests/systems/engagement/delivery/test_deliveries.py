@@ -14,10 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
+from tablewright.runtime.mail.mail_transport import Deferred
 from tablewright.store import Unavailable
 from tablewright.systems import load
 from tablewright.systems.engagement.delivery.channels import ChannelMessage
-from tablewright.systems.engagement.delivery.deliveries import Deliveries, Summary
+from tablewright.systems.engagement.delivery.deliveries import Cause, Deliveries, HeldUp, Summary
 from tablewright.systems.engagement.model import (
     Contacts,
     Delivery,
@@ -74,7 +75,7 @@ def test_channels_go_by_priority_and_candidates_by_score(workshop: Workshop, pos
         ("email", "c-12"),
         ("email", "c-5"),
     ]
-    assert summary == Summary(sent=6)
+    assert summary == Summary(attempted=6, sent=6)
 
 
 @pytest.mark.requirement("CE10")
@@ -124,9 +125,9 @@ def test_a_customer_is_not_reached_more_often_than_the_program_says(workshop: Wo
     channels = [{"channelId": "email", "priority": 1}, {"channelId": "sms", "priority": 2, "adapter": "webhook"}]
     made = ready(workshop, 1, channels=channels, filterChain=chain)
     deliver = deliveries(workshop, post)
-    assert deliver.deliver(made) == Summary(sent=1, waiting=1)
+    assert deliver.deliver(made) == Summary(attempted=1, sent=1, waiting=1)
     workshop.now += timedelta(days=8)
-    assert deliver.deliver(made) == Summary(sent=1)
+    assert deliver.deliver(made) == Summary(attempted=1, sent=1)
     assert post.customers == [("email", "c-1"), ("sms", "c-1")]
 
 
@@ -138,9 +139,9 @@ def test_preferences_set_after_the_run_are_respected(workshop: Workshop, post: P
     workshop.store.put(Preferences(customer_id="c-2", quiet_hours=night))
     deliver = deliveries(workshop, post)
     workshop.now += timedelta(hours=3)
-    assert deliver.deliver(made) == Summary(sent=1, waiting=1, unwanted=1)
+    assert deliver.deliver(made) == Summary(attempted=1, sent=1, waiting=1, unwanted=1)
     workshop.now += timedelta(hours=8)
-    assert deliver.deliver(made) == Summary(sent=1, unwanted=1)
+    assert deliver.deliver(made) == Summary(attempted=1, sent=1, unwanted=1)
     assert post.customers == [("email", "c-3"), ("email", "c-2")]
 
 
@@ -156,18 +157,19 @@ def test_deliveries_wait_for_a_channel_that_is_down_and_others_continue(workshop
 
     post.instead = down
     deliver = deliveries(workshop, post)
-    assert deliver.deliver(made) == Summary(sent=2, held_up={"email": "the mail server is down"})
+    held_up = {"email": HeldUp(Cause.UNAVAILABLE, "the mail server is down")}
+    assert deliver.deliver(made) == Summary(attempted=3, sent=2, held_up=held_up)
     # What could not be sent counts for nothing.
     assert sum(len(each.times) for each in workshop.store.iterate(Contacts)) == 2
     post.instead = lambda message: None
-    assert deliver.deliver(made) == Summary(sent=2)
+    assert deliver.deliver(made) == Summary(attempted=2, sent=2)
 
 
 @pytest.mark.requirement("CE10")
 def test_a_permanent_refusal_is_not_retried_and_does_not_count(workshop: Workshop, post: Post) -> None:
     made = ready(workshop, 1)
     post.instead = lambda message: "no such customer"
-    assert deliveries(workshop, post).deliver(made) == Summary(refused=1)
+    assert deliveries(workshop, post).deliver(made) == Summary(attempted=1, refused=1)
     assert deliveries(workshop, post).deliver(made) == Summary()
     (record,) = workshop.store.iterate(Delivery)
     assert (record.state, record.reason) == (DeliveryState.REFUSED, "no such customer")
@@ -239,7 +241,7 @@ def test_a_rejected_candidate_is_not_sent(workshop: Workshop, post: Post) -> Non
         "settings": {"eligibility": {"rule": {"attribute": "points", "op": "gt", "value": 1}}},
     }
     made = ready(workshop, 1, 2, filterChain=chain)
-    assert deliveries(workshop, post).deliver(made) == Summary(sent=1)
+    assert deliveries(workshop, post).deliver(made) == Summary(attempted=1, sent=1)
     assert post.customers == [("email", "c-2")]
 
 
@@ -292,8 +294,10 @@ def test_mail_and_webhooks_reach_their_receivers_once(
     made.run()
     answer = admin.post(f"{made.path}/deliveries", json={})
     assert answer.json() == {
+        "attempted": 4,
         "sent": 3,
         "refused": 1,
+        "failed": 0,
         "waiting": 0,
         "unwanted": 0,
         "unreadable": 0,
@@ -339,17 +343,142 @@ def test_a_webhook_is_tried_again_signed_and_with_the_same_id(served: Served, ad
     assert all(verified(asked) for asked in web.asked)
 
 
+WEBHOOK = "webhook"
+
+
+def through(web: Web, **config: Any) -> list[dict[str, Any]]:
+    return [{"channelId": WEBHOOK, "priority": 1, "config": {"url": web.url, **config}}]
+
+
+def sixty() -> list[tuple[Any, ...]]:
+    return [(f"c-{number:02}", 1, "IT", number) for number in range(60)]
+
+
 @pytest.mark.requirement("CE10")
-def test_a_webhook_that_is_down_waits_and_one_that_refuses_does_not(served: Served, admin: httpx.Client) -> None:
-    reply: list[Reply] = [(503, b"")]
-    with Web(lambda asked: reply[0]) as web:
-        made = Programme(served, admin, channels=[{"channelId": "webhook", "priority": 1, "config": {"url": web.url}}])
+@pytest.mark.parametrize(
+    ("reply", "cause"),
+    [
+        ((503, b""), "unavailable"),
+        ((429, b""), "unavailable"),
+        ((302, b"", {"Location": "http://127.0.0.1:9/"}), "endpoint"),
+        ((401, b""), "endpoint"),
+        ((403, b""), "endpoint"),
+        ((404, b""), "endpoint"),
+        ((405, b""), "endpoint"),
+        ((410, b""), "endpoint"),
+    ],
+    ids=lambda value: str(value[0]) if isinstance(value, tuple) else value,
+)
+def test_a_receiver_that_takes_nothing_holds_the_channel_up_and_keeps_its_candidates(
+    served: Served, admin: httpx.Client, reply: Reply, cause: str
+) -> None:
+    answers: list[Reply] = [reply]
+    with Web(lambda asked: answers[0]) as web:
+        made = Programme(served, admin, sixty(), channels=through(web))
         made.run()
-        down = admin.post(f"{made.path}/deliveries", json={}).json()
-        assert (down["sent"], down["heldUp"]) == (0, {"webhook": "the webhook answered 503"})
-        reply[0] = (302, b"", {"Location": f"{web.url}/elsewhere"})
-        assert admin.post(f"{made.path}/deliveries", json={}).json()["refused"] == 1
+        held = admin.post(f"{made.path}/deliveries", json={}).json()
+        assert (held["attempted"], held["sent"], held["refused"]) == (1, 0, 0)
+        assert reply is not None
+        assert held["heldUp"] == {WEBHOOK: {"cause": cause, "reason": f"the webhook answered {reply[0]}"}}
         assert {asked.path for asked in web.asked} == {"/"}
+        assert admin.get(f"{made.path}/customers/c-59/deliveries").json()["deliveries"] == []
+        answers[0] = (200, b"")
+        after = admin.post(f"{made.path}/deliveries", json={}).json()
+        assert (after["sent"], after["refused"], after["heldUp"]) == (60, 0, {})
+
+
+@pytest.mark.requirement("CE10")
+def test_a_limit_bounds_the_attempts_and_what_was_refused_can_be_tried_again(
+    served: Served, admin: httpx.Client
+) -> None:
+    answers: list[Reply] = [(422, b"")]
+    with Web(lambda asked: answers[0]) as web:
+        made = Programme(served, admin, sixty(), channels=through(web))
+        made.run()
+        first = admin.post(f"{made.path}/deliveries", json={"limit": 2}).json()
+        assert (first["attempted"], first["refused"], first["more"]) == (2, 2, True)
+        assert len(web.asked) == 2
+        ids = [asked.headers["webhook-id"] for asked in web.asked]
+        own = admin.get(f"{made.path}/customers/c-59/deliveries").json()["deliveries"]
+        assert [(each["state"], each["reason"]) for each in own] == [("refused", "the webhook answered 422")]
+        # One customer's, while the receiver refuses everything: it stays refused, and is not lost.
+        answers[0] = (410, b"")
+        again = admin.post(f"{made.path}/deliveries/retry", json={"customerId": "c-58"}).json()
+        assert (again["attempted"], again["heldUp"][WEBHOOK]["cause"]) == (1, "endpoint")
+        own = admin.get(f"{made.path}/customers/c-58/deliveries").json()["deliveries"]
+        assert [(each["state"], each["reason"]) for each in own] == [("refused", "the webhook answered 422")]
+        answers[0] = (200, b"")
+        other = admin.post(f"{made.path}/deliveries/retry", json={"channelId": "email"}).json()
+        assert (other["attempted"], other["sent"]) == (0, 0)
+        retried = admin.post(f"{made.path}/deliveries/retry", json={"channelId": WEBHOOK}).json()
+        assert (retried["attempted"], retried["sent"], retried["refused"]) == (2, 2, 0)
+        assert {asked.headers["webhook-id"] for asked in web.asked[-2:]} == set(ids)
+        own = admin.get(f"{made.path}/customers/c-58/deliveries").json()["deliveries"]
+        assert [(each["state"], each["reason"], each["retries"]) for each in own] == [("sent", None, 2)]
+        assert admin.post(f"{made.path}/deliveries/retry", json={}).json()["attempted"] == 0
+        rest = admin.post(f"{made.path}/deliveries", json={}).json()
+        assert (rest["sent"], rest["refused"]) == (58, 0)
+
+
+@pytest.mark.requirement("CE10")
+def test_only_one_of_several_tries_what_was_refused_again(workshop: Workshop, post: Post) -> None:
+    made = ready(workshop, *range(1, 9), filterChain={"filters": ["frequency"]})
+    post.instead = lambda message: "no such customer"
+    assert deliveries(workshop, post).deliver(made).refused == 8
+    post.instead = lambda message: None
+    at_once(4, lambda _: deliveries(workshop, post).retry(made))
+    assert sorted(customer for _, customer in post.customers) == sorted(f"c-{score}" for score in range(1, 9))
+    assert {len(each.times) for each in workshop.store.iterate(Contacts)} == {1}
+    assert sum(quota.sent for quota in workshop.store.iterate(Quota)) == 8
+
+
+@pytest.mark.requirement("CE10")
+def test_a_fault_of_ours_burns_nobody_and_keeps_nobody_from_being_sent(workshop: Workshop, post: Post) -> None:
+    made = ready(workshop, 1, 2, 3)
+
+    def fails(message: ChannelMessage) -> str | None:
+        if message.candidate.customer_id == "c-2":
+            raise ZeroDivisionError
+        return None
+
+    post.instead = fails
+    assert deliveries(workshop, post).deliver(made) == Summary(attempted=3, sent=2, failed=1)
+    post.instead = lambda message: None
+    assert deliveries(workshop, post).deliver(made) == Summary(attempted=1, sent=1)
+
+
+@pytest.mark.requirement("CE10")
+def test_a_mailbox_that_takes_nothing_now_holds_nobody_else_up(workshop: Workshop, post: Post) -> None:
+    made = ready(workshop, 1, 2, 3)
+
+    def full(message: ChannelMessage) -> str | None:
+        if message.candidate.customer_id == "c-3":
+            raise Deferred("a mailbox responded with 452")
+        return None
+
+    post.instead = full
+    assert deliveries(workshop, post).deliver(made) == Summary(attempted=3, sent=2, waiting=1)
+    # It is left alone for a while, and tried again then.
+    assert deliveries(workshop, post).deliver(made) == Summary(waiting=1)
+    workshop.now += timedelta(minutes=16)
+    post.instead = lambda message: None
+    assert deliveries(workshop, post).deliver(made) == Summary(attempted=1, sent=1)
+    assert {len(each.times) for each in workshop.store.iterate(Contacts)} == {1}
+
+
+@pytest.mark.requirement("CE10")
+def test_mail_that_was_refused_is_sent_when_it_is_tried_again(
+    served: Served, admin: httpx.Client, mail_server: MailServer
+) -> None:
+    made = Programme(served, admin, channels=[{"channelId": "email", "priority": 1}])
+    write(made.file, [("c-1", "ada@example.org", 3), ("c-2", "bob@example.org", 2)], ("customer_id", "email", "points"))
+    made.run()
+    mail_server.answers["ada@example.org"] = "550 no such user"
+    first = admin.post(f"{made.path}/deliveries", json={"limit": 1}).json()
+    assert (first["attempted"], first["refused"], first["heldUp"]) == (1, 1, {})
+    mail_server.answers.clear()
+    assert admin.post(f"{made.path}/deliveries/retry", json={}).json()["sent"] == 1
+    assert [letter.recipient for letter in mail_server.received] == ["ada@example.org"]
 
 
 @pytest.mark.requirement("CE10")
@@ -367,12 +496,15 @@ def test_deliveries_wait_for_a_mail_server_that_is_down(
     assert len(mail_server.received) == 1
 
 
-def test_a_webhook_into_this_network_is_refused_unless_it_is_allowed(tmp_path: Path) -> None:
+def test_a_webhook_into_this_network_is_not_called_and_its_candidates_are_kept(tmp_path: Path) -> None:
     with serving(load("engagement"), data=tmp_path) as served, Web(lambda asked: (200, b"")) as web:
         admin = served.client("root", "Admins", path="/engagement")
         # What a name means is known when it is called.
         url = web.url.replace("127.0.0.1", "localhost")
         made = Programme(served, admin, channels=[{"channelId": "webhook", "priority": 1, "config": {"url": url}}])
         made.run()
-        assert admin.post(f"{made.path}/deliveries", json={}).json()["refused"] == 1
+        summary = admin.post(f"{made.path}/deliveries", json={}).json()
+        assert (summary["refused"], summary["heldUp"]["webhook"]["cause"]) == (0, "policy")
+        assert "outbound_hosts" in summary["heldUp"]["webhook"]["reason"]
         assert web.asked == []
+        assert admin.get(f"{made.path}/customers/c-1/deliveries").json()["deliveries"] == []

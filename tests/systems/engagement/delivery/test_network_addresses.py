@@ -9,7 +9,7 @@ import pytest
 
 from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.delivery.channels import WebhookAdapter
-from tablewright.systems.engagement.delivery.deliveries import Deliveries
+from tablewright.systems.engagement.delivery.deliveries import Cause, Deliveries
 from tablewright.systems.engagement.delivery.network_addresses import is_public, parsed
 from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal
 from tablewright.systems.engagement.model import RunState, Subject
@@ -177,7 +177,7 @@ def test_whatever_goes_wrong_with_asking_is_its_customers_error(workshop: Worksh
 
 
 @pytest.mark.requirement("CE10")
-def test_a_webhook_that_cannot_be_called_is_refused_and_others_are_delivered(workshop: Workshop) -> None:
+def test_a_webhook_that_cannot_be_called_holds_up_its_channel_and_no_other(workshop: Workshop) -> None:
     write(workshop.folder / "customers.csv", [("a", 1, "IT", 1)])
     with Web(lambda asked: (200, b"")) as web:
         channels = [
@@ -188,5 +188,6 @@ def test_a_webhook_that_cannot_be_called_is_refused_and_others_are_delivered(wor
         assert workshop.run(made).state is RunState.COMPLETED
         adapter = WebhookAdapter(workshop.outbound, b"secret", workshop.seconds)
         summary = Deliveries(workshop.store, {"webhook": adapter}, workshop.clock).deliver(made)
-    assert (summary.sent, summary.refused) == (1, 1)
+    assert (summary.sent, summary.refused) == (1, 0)
+    assert {name: each.cause for name, each in summary.held_up.items()} == {"odd": Cause.POLICY}
     assert len(web.asked) == 1

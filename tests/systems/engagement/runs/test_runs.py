@@ -154,6 +154,21 @@ def test_a_run_is_stopped_and_resumed_where_it_was(served: Served, admin: httpx.
     assert admin.post(f"{made.path}/runs/{run_id}/resume").status_code == 409
 
 
+@pytest.mark.requirement("CE8")
+def test_a_run_is_stopped_as_it_was_seen(served: Served, admin: httpx.Client, gate: Gate) -> None:
+    made = Programme(served, admin, people(3), scoringModels=GATED)
+    place = f"{made.path}/runs/{admin.post(f'{made.path}/runs').json()['runId']}"
+    wait_for(lambda: gate.asked)
+    tag = admin.get(place).headers["ETag"]
+    assert admin.post(f"{place}/stop", headers={"If-Match": '"another"'}).status_code == 412
+    answers = at_once(6, lambda _: admin.post(f"{place}/stop", headers={"If-Match": tag}))
+    assert sorted(answer.status_code for answer in answers) == [200, *[412] * 5]
+    (won,) = [answer for answer in answers if answer.status_code == 200]
+    assert (won.json()["requested"], won.headers["ETag"]) == ("stop", admin.get(place).headers["ETag"])
+    gate.open.set()
+    assert made.ended(place.rpartition("/")[2])["state"] == "stopped"
+
+
 def stopped(served: Served, admin: httpx.Client, gate: Gate) -> tuple[Programme, str]:
     """A program for three customers, and a run of it that was stopped before the first."""
     made = Programme(served, admin, people(3), scoringModels=GATED)

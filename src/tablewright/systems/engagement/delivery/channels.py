@@ -3,9 +3,16 @@
     email     a message to the address in the customer's attributes, through the runtime's mailer
     webhook   a signed POST, as standardwebhooks.com has it: webhook-id, webhook-timestamp, webhook-signature
 
-An adapter returns why a message will never be accepted, or None when it was sent; a transient failure is
-``Unavailable``. The id of a delivery is the same in every attempt: it is the event of the Message-ID, and the
-``webhook-id`` by which a receiver recognizes a repetition.
+What is not sent is one of these, and says whom it concerns:
+
+    AddressRefused    this customer's address, or this message, will never be accepted; others may be
+    EndpointRefused   the receiver accepts nothing from us: a redirect, a wrong key, a receiver that is gone
+    PolicyRefused     our own settings do not allow it, or it could not be sent as it is configured
+    Deferred          this customer's mailbox takes nothing at the moment
+    Unavailable       the receiver takes nothing at the moment
+
+The id of a delivery is the same in every attempt: it is the event of the Message-ID, and the ``webhook-id`` by which a
+receiver recognizes a repetition. Mail that was refused and is sent again is another message.
 """
 
 from __future__ import annotations
@@ -27,6 +34,7 @@ from pydantic.alias_generators import to_camel
 
 from tablewright.runtime import Event, Invalid
 from tablewright.runtime.mail import event_mail
+from tablewright.runtime.mail.event_mail import DeadLettered
 from tablewright.store import Store, Unavailable
 from tablewright.systems.engagement.configuration import EMAIL, WEBHOOK, Channel, Web
 from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal, Unanswered
@@ -37,6 +45,20 @@ SENT_WITHIN = 60.0
 _ATTEMPTS = 3
 _FIRST_WAIT = 0.2
 _PASSES = frozenset({408, 425, 429})
+# What a receiver answers that does not take this message, and may take others.
+_ABOUT_THIS = frozenset({400, 409, 413, 422})
+
+
+class AddressRefused(Exception):
+    """A message that will never be accepted, because of its address or its contents; the text is the reason."""
+
+
+class EndpointRefused(Exception):
+    """A receiver that accepts no message from us, until somebody has changed something."""
+
+
+class PolicyRefused(Exception):
+    """What is not sent by our own settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +70,16 @@ class ChannelMessage:
     channel: Channel
     candidate: Candidate
     at: datetime
+    # How often it was refused and is sent again.
+    retries: int = 0
 
 
 class Adapter(Protocol):
     def check(self, channel: Channel) -> None:
         """Invalid, if a channel's configuration cannot work."""
 
-    def send(self, message: ChannelMessage) -> str | None:
-        """Send; why that will never be possible, or None. Unavailable for what passes."""
+    def send(self, message: ChannelMessage) -> None:
+        """Send, or say by one of the exceptions above why not."""
 
 
 class _Settings(BaseModel):
@@ -88,12 +112,12 @@ class EmailAdapter:
             if not Template(text).is_valid():
                 raise _invalid(channel, name, "a $ is written $$, or begins a name")
 
-    def send(self, message: ChannelMessage) -> str | None:
+    def send(self, message: ChannelMessage) -> None:
         settings = _settings(EmailSettings, message.channel)
         candidate = message.candidate
         address = candidate.attributes.get(settings.address_attribute)
         if not isinstance(address, str) or not event_mail.is_address(address):
-            return "the customer has no address"
+            raise AddressRefused("the customer has no address")
         values = {name: _shown(value) for name, value in candidate.attributes.items()}
         values |= {
             "program": message.program_name,
@@ -102,15 +126,17 @@ class EmailAdapter:
             "subject_id": candidate.subject.id,
         }
         subject, text = (Template(each).safe_substitute(values) for each in (settings.subject, settings.text))
-        event = Event(
-            event_id=message.delivery_id, source="engagement", type="Delivery", at=message.at, sequence="", detail={}
-        )
-        self._mailer.send(event, event_mail.Message(address, subject, text))
-        lookup = event_mail.MailRecord.by_recipient(event_id=message.delivery_id, recipient=event_mail.digest(address))
+        # What was refused has a record by which it is never sent again; so it is another message by then.
+        event_id = f"{message.delivery_id}.{message.retries}" if message.retries else message.delivery_id
+        event = Event(event_id=event_id, source="engagement", type="Delivery", at=message.at, sequence="", detail={})
+        try:
+            self._mailer.send(event, event_mail.Message(address, subject, text))
+        except DeadLettered as error:
+            raise AddressRefused(str(error)) from error
+        lookup = event_mail.MailRecord.by_recipient(event_id=event_id, recipient=event_mail.digest(address))
         found = self._store.get(lookup, consistent=True)
         if found is not None and found.state == "refused":
-            return f"the mail server refused it: {found.reason}"
-        return None
+            raise AddressRefused(f"the mail server refused it: {found.reason}")
 
 
 class WebhookAdapter:
@@ -137,7 +163,7 @@ class WebhookAdapter:
         except Refusal as refusal:
             raise _invalid(channel, "url", str(refusal)) from None
 
-    def send(self, message: ChannelMessage) -> str | None:
+    def send(self, message: ChannelMessage) -> None:
         settings = _settings(WebhookSettings, message.channel)
         body = _body(message)
         reason = "the webhook"
@@ -148,16 +174,18 @@ class WebhookAdapter:
             try:
                 answer = self._outbound.post(settings.url, body, headers, settings.timeout_seconds)
             except Refusal as refusal:
-                return str(refusal)
+                raise PolicyRefused(str(refusal)) from None
             except Unanswered as unanswered:
                 reason = f"the webhook did not answer ({unanswered})"
                 continue
+            reason = f"the webhook answered {answer.status}"
             if 200 <= answer.status < 300:
-                return None
+                return
+            if answer.status in _ABOUT_THIS:
+                raise AddressRefused(reason)
             if answer.status < 500 and answer.status not in _PASSES:
                 # A redirect is among these: it is not followed.
-                return f"the webhook answered {answer.status}"
-            reason = f"the webhook answered {answer.status}"
+                raise EndpointRefused(reason)
         raise Unavailable(reason)
 
 

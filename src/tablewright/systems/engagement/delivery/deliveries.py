@@ -1,11 +1,15 @@
 """Deliveries: candidates through the channels of a program, best first, each once for each channel.
 
-    claim ──▶ adapter ──▶ sent, or refused permanently
+    claim ──▶ adapter ──▶ sent, or refused: it will never be accepted, because of its address or its contents
+                     └──▶ the channel is held up: its receiver takes nothing, or our own settings do not allow it
 
 The claim is a record, made in one transaction with the customer's contacts and the channel's quota: of any number of
-concurrent passes one sends, and no limit is exceeded. A channel that is unavailable releases its claim and is left for
-the next pass. A claim whose owner died expires, and is taken over; if the owner had sent it already, the adapter's own
-record or the receiver recognizes the delivery's id, which stays the same.
+concurrent passes one sends, and no limit is exceeded. Whatever holds a channel up concerns all of its candidates: the
+claim is released, and all of them are left for the next pass. A claim whose owner died expires, and is taken over; if
+the owner had sent it already, the adapter's own record or the receiver recognizes the delivery's id, which stays the
+same.
+
+What was refused is not sent again, unless somebody asks for that (``retry``).
 
 Checked again before something is sent: that the candidate still exists, the customer's preferences, quiet hours, and
 how often the customer was reached. What has to wait stays for the next pass.
@@ -16,16 +20,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from hashlib import sha256
 from threading import Event
 from typing import Any
 from uuid import uuid4
 
-from tablewright.model import Lookup
-from tablewright.runtime import StateConflict
+from tablewright.model import Lookup, Selection
+from tablewright.runtime import Invalid, StateConflict
+from tablewright.runtime.mail.mail_transport import Deferred
 from tablewright.store import (
     AlreadyExists,
     Cancelled,
@@ -44,7 +50,14 @@ from tablewright.store import (
     VersionConflict,
 )
 from tablewright.systems.engagement.configuration import Channel, Configuration
-from tablewright.systems.engagement.delivery.channels import SENT_WITHIN, Adapter, ChannelMessage
+from tablewright.systems.engagement.delivery.channels import (
+    SENT_WITHIN,
+    Adapter,
+    AddressRefused,
+    ChannelMessage,
+    EndpointRefused,
+    PolicyRefused,
+)
 from tablewright.systems.engagement.model import (
     CONTACT_DAYS,
     MAX_CONTACTS,
@@ -67,21 +80,45 @@ _CLAIM_LASTS = timedelta(seconds=2 * SENT_WITHIN)
 _ATTEMPTS = 6
 _PAGE = 100
 _KEPT_LONGER = timedelta(days=2)
+# A mailbox that takes nothing is tried again after that.
+_DEFERRED_FOR = timedelta(minutes=15)
+
+
+class Cause(StrEnum):
+    """What holds a channel up: its limit of the day, a receiver that is down or refuses everything, our settings."""
+
+    LIMIT = "limit"
+    UNAVAILABLE = "unavailable"
+    ENDPOINT = "endpoint"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUp:
+    """Why a channel takes nothing more."""
+
+    cause: Cause
+    reason: str
 
 
 @dataclass(slots=True)
 class Summary:
     """What a pass has done."""
 
+    # Those that were sent, refused, deferred or went wrong: all that channels were asked to send.
+    attempted: int = 0
     sent: int = 0
+    # Because of their addresses or contents.
     refused: int = 0
-    # Quiet hours, reached too often, or being sent elsewhere.
+    # They could not be sent by a fault of ours, and are tried again.
+    failed: int = 0
+    # Quiet hours, reached too often, a mailbox that takes nothing now, or being sent elsewhere.
     waiting: int = 0
     unwanted: int = 0
     # Something that has to be known of the candidate or the customer cannot be read.
     unreadable: int = 0
     # Channels that took nothing more, and why.
-    held_up: dict[str, str] = field(default_factory=dict)
+    held_up: dict[str, HeldUp] = field(default_factory=dict)
     # Whether it ended before everything was looked at.
     more: bool = False
 
@@ -92,11 +129,39 @@ class _Outcome(Enum):
     WAITING = auto()
     UNWANTED = auto()
     UNREADABLE = auto()
+    FAILED = auto()
+    DEFERRED = auto()
     DONE = auto()
 
 
-class _Full(Exception):
-    """The channel's limit of the day is reached."""
+_ATTEMPTED = (_Outcome.SENT, _Outcome.REFUSED, _Outcome.FAILED, _Outcome.DEFERRED)
+
+
+class _HeldUp(Exception):
+    """The channel takes nothing more; ``is_attempt`` says that it was asked to."""
+
+    def __init__(self, cause: Cause, reason: str, *, is_attempt: bool = False) -> None:
+        super().__init__(reason)
+        self.why = HeldUp(cause, reason)
+        self.is_attempt = is_attempt
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """What a pass is about: candidates that are to be sent, or those that were refused."""
+
+    program: Program
+    configuration: Configuration
+    refused: bool = False
+    channel_id: str | None = None
+    customer_id: str | None = None
+
+    def entries(self, channel: Channel) -> Selection[ChannelEntry]:
+        """Where the candidates of a channel are."""
+        place = {"program_id": self.program.program_id, "marketplace_id": self.program.marketplace_id}
+        if self.customer_id is not None:
+            return ChannelEntry.of_customer(customer_id=self.customer_id, **place)
+        return ChannelEntry.top_of_marketplace(**place, channel_id=channel.channel_id)
 
 
 class Deliveries:
@@ -123,56 +188,63 @@ class Deliveries:
     def deliver(
         self, program: Program, *, limit: int | None = None, until: Event | None = None, within: float | None = None
     ) -> Summary:
-        """A pass: every channel in order of priority, its best candidates first, until a limit is reached."""
-        if not program.enabled:
-            raise StateConflict(f"program {program.program_id} is disabled; enable it first")
+        """A pass: every channel in order of priority, its best candidates first, until a limit is reached.
+
+        ``limit`` is how many are attempted, ``within`` how many seconds it takes.
+        """
+        return self._pass(_Pass(program, program.configuration), limit, until, within)
+
+    def retry(
+        self,
+        program: Program,
+        *,
+        channel_id: str | None = None,
+        customer_id: str | None = None,
+        limit: int | None = None,
+        within: float | None = None,
+    ) -> Summary:
+        """A pass over what was refused, of a channel or a customer if that is given."""
+        return self._pass(_Pass(program, program.configuration, True, channel_id, customer_id), limit, None, within)
+
+    def _pass(self, over: _Pass, limit: int | None, until: Event | None, within: float | None) -> Summary:
+        if not over.program.enabled:
+            raise StateConflict(f"program {over.program.program_id} is disabled; enable it first")
         summary = Summary()
         end = None if within is None else time.monotonic() + within
-        configuration = program.configuration
-        for channel in configuration.by_priority:
-            if channel.carried_by is None:
+        for channel in over.configuration.by_priority:
+            if channel.carried_by is None or over.channel_id not in (None, channel.channel_id):
                 continue
             try:
-                for entry in self._open_entries(program, channel, summary):
+                for entry, refused in self._open_entries(over, channel, summary):
                     stopping = until is not None and until.is_set()
-                    if stopping or (end is not None and time.monotonic() > end) or summary.sent == limit:
+                    if stopping or (end is not None and time.monotonic() > end) or summary.attempted == limit:
                         summary.more = True
                         return summary
-                    self._count(summary, self._read_and_deliver(program, configuration, channel, entry))
-            except _Full:
-                summary.held_up[channel.channel_id] = f"{channel.limit_per_day} were sent today, which is its limit"
-            except Unavailable as error:
-                summary.held_up[channel.channel_id] = str(error)
+                    _count(summary, self._read_and_deliver(over, channel, entry, refused))
+            except _HeldUp as held_up:
+                summary.attempted += held_up.is_attempt
+                summary.held_up[channel.channel_id] = held_up.why
         return summary
 
-    def _count(self, summary: Summary, outcome: _Outcome) -> None:
-        match outcome:
-            case _Outcome.SENT:
-                summary.sent += 1
-            case _Outcome.REFUSED:
-                summary.refused += 1
-            case _Outcome.WAITING:
-                summary.waiting += 1
-            case _Outcome.UNWANTED:
-                summary.unwanted += 1
-            case _Outcome.UNREADABLE:
-                summary.unreadable += 1
-            case _Outcome.DONE:
-                pass
-
-    def _open_entries(self, program: Program, channel: Channel, summary: Summary) -> Iterator[ChannelEntry]:
-        """Candidates of a channel that were neither sent nor refused, best first."""
-        best = ChannelEntry.top(program_id=program.program_id, channel_id=channel.channel_id)
+    def _open_entries(
+        self, over: _Pass, channel: Channel, summary: Summary
+    ) -> Iterator[tuple[ChannelEntry, Delivery | None]]:
+        """Candidates of a channel that a pass is about, best first; with their deliveries, if they were refused."""
         cursor = None
         while True:
-            page = self._reader.page(best, limit=_PAGE, cursor=cursor)
-            entries = [each for each in page.items if each.marketplace_id == program.marketplace_id]
+            page = self._reader.page(over.entries(channel), limit=_PAGE, cursor=cursor)
+            entries = [each for each in page.items if each.channel_id == channel.channel_id]
             found = self._reader.each([_lookup(each) for each in entries])
             # What cannot be read may have been sent.
             summary.unreadable += len(page.unreadable) + sum(isinstance(each, Unreadable) for each in found)
             for entry, delivery in zip(entries, found, strict=True):
-                if delivery is None or (isinstance(delivery, Delivery) and delivery.state is DeliveryState.SENDING):
-                    yield entry
+                if isinstance(delivery, Unreadable):
+                    continue
+                state = None if delivery is None else delivery.state
+                if over.refused and state is DeliveryState.REFUSED:
+                    yield entry, delivery
+                elif not over.refused and state in (None, DeliveryState.SENDING):
+                    yield entry, None
             cursor = page.cursor
             if cursor is None:
                 return
@@ -180,21 +252,18 @@ class Deliveries:
     # -- one candidate ------------------------------------------------------------------------------------------
 
     def _read_and_deliver(
-        self, program: Program, configuration: Configuration, channel: Channel, entry: ChannelEntry
+        self, over: _Pass, channel: Channel, entry: ChannelEntry, refused: Delivery | None
     ) -> _Outcome:
         try:
-            return self._deliver(program, configuration, channel, entry)
+            return self._deliver(over, channel, entry, refused)
         except Unreadable as error:
             self._unreadable_log.add(error)
             if error.entity == Quota.__name__:
                 # That is not about one candidate.
-                raise Unavailable(describe(error)) from None
+                raise _HeldUp(Cause.UNAVAILABLE, describe(error)) from None
             return _Outcome.UNREADABLE
 
-    def _deliver(
-        self, program: Program, configuration: Configuration, channel: Channel, entry: ChannelEntry
-    ) -> _Outcome:
-        assert channel.carried_by is not None
+    def _deliver(self, over: _Pass, channel: Channel, entry: ChannelEntry, refused: Delivery | None) -> _Outcome:
         candidate = self._store.get(
             Candidate.by_subject(
                 customer_id=entry.customer_id,
@@ -211,59 +280,94 @@ class Deliveries:
         if preferences is not None:
             # Whatever filters the program has: nobody gets what he does not want.
             asked = Prospect(entry.customer_id, entry.subject, {}, channels=[channel.channel_id])
-            if unwanted(preferences, program.program_id, asked) is not None:
+            if unwanted(preferences, over.program.program_id, asked) is not None:
                 return _Outcome.UNWANTED
             if is_quiet(preferences.quiet_hours, self._clock()):
                 return _Outcome.WAITING
-        claimed = self._claim(configuration, channel, candidate)
+        claimed = self._claim(over.configuration, channel, candidate, refused)
         if not isinstance(claimed, Delivery):
             return claimed
-        message = ChannelMessage(claimed.delivery_id, program.program_name, channel, candidate, claimed.at)
+        return self._send(over, channel, candidate, claimed)
+
+    def _send(self, over: _Pass, channel: Channel, candidate: Candidate, claimed: Delivery) -> _Outcome:
+        """Have the channel send what is claimed."""
+        assert channel.carried_by is not None
+        message = ChannelMessage(
+            claimed.delivery_id, over.program.program_name, channel, candidate, claimed.at, claimed.retries
+        )
+        expected = {"claim": claimed.claim}
         try:
-            refusal = self._adapters[channel.carried_by].send(message)
-        except Unavailable:
-            self._undo(configuration, claimed, Delete(claimed, expect={"claim": claimed.claim}))
-            raise
-        except Exception as error:
-            # Whatever it is, it must not keep all the others from being sent.
-            _log.error("a candidate could not be sent", exc_info=error, extra={"system": "engagement"})
-            refusal = f"it failed here: {type(error).__name__}"
-        if refusal is not None:
-            change: dict[str, Any] = {"state": DeliveryState.REFUSED, "reason": refusal[:200]}
-            self._undo(configuration, claimed, Update(claimed, expect={"claim": claimed.claim}, **change))
+            self._adapters[channel.carried_by].send(message)
+        except AddressRefused as refusal:
+            refused: dict[str, Any] = {"state": DeliveryState.REFUSED, "reason": str(refusal)[:200]}
+            self._undo(over.configuration, claimed, Update(claimed, expect=expected, **refused))
             return _Outcome.REFUSED
+        except Deferred:
+            # The claim stays until its next turn comes, so that it does not stand in the way of others meanwhile.
+            with suppress(ConditionFailed, NotFound):
+                self._store.update(claimed, expect=expected, claimed_until=self._clock() + _DEFERRED_FOR)
+            return _Outcome.DEFERRED
+        except (Unavailable, EndpointRefused, PolicyRefused, Invalid) as reason:
+            self._release(over.configuration, claimed)
+            raise _HeldUp(_cause(reason), str(reason), is_attempt=True) from None
+        except Exception as error:
+            # Whatever it is, it must not keep all the others from being sent, nor this one for good.
+            _log.error("a candidate could not be sent", exc_info=error, extra={"system": "engagement"})
+            self._release(over.configuration, claimed)
+            return _Outcome.FAILED
         try:
-            self._store.update(claimed, expect={"claim": claimed.claim}, state=DeliveryState.SENT)
+            self._store.update(claimed, expect=expected, state=DeliveryState.SENT, reason=None)
         except (ConditionFailed, NotFound):
             # It took so long that somebody else has taken over; he finds out that it was sent.
             return _Outcome.WAITING
         return _Outcome.SENT
 
-    def _claim(self, configuration: Configuration, channel: Channel, candidate: Candidate) -> Delivery | _Outcome:
-        """The right to send, or why there is none."""
+    def _release(self, configuration: Configuration, claimed: Delivery) -> None:
+        """Have it as it was before it was claimed: not tried, or refused, as the reason says that is left then."""
+        expected = {"claim": claimed.claim}
+        if claimed.retries:
+            change: Operation = Update(claimed, expect=expected, state=DeliveryState.REFUSED)
+        else:
+            change = Delete(claimed, expect=expected)
+        self._undo(configuration, claimed, change)
+
+    def _claim(
+        self, configuration: Configuration, channel: Channel, candidate: Candidate, refused: Delivery | None
+    ) -> Delivery | _Outcome:
+        """The right to send, or why there is none; ``refused`` is the delivery, if it is sent again."""
         frequency = frequency_of(configuration.filter_chain)
         for _ in range(_ATTEMPTS):
             now = self._clock()
             delivery = _delivery(channel, candidate, now)
             contacts = self._contacts(candidate.customer_id)
             if frequency is not None and frequency.is_reached(contacts, now):
-                if self._store.get(_lookup(delivery)) is None:
+                if refused is not None or self._store.get(_lookup(delivery)) is None:
                     return _Outcome.WAITING
                 # His own claim may be what counts: see whether it can be taken over.
                 return self._taken_over(delivery, now)
             quota = self._quota(configuration, channel, candidate, now)
             if channel.limit_per_day is not None and quota.sent >= channel.limit_per_day:
-                if self._store.get(_lookup(delivery)) is None:
-                    raise _Full
+                if refused is not None or self._store.get(_lookup(delivery)) is None:
+                    reason = f"{channel.limit_per_day} were sent today, which is its limit"
+                    raise _HeldUp(Cause.LIMIT, reason)
                 return self._taken_over(delivery, now)
             contacts.times = [*_recent(contacts, now), now][-MAX_CONTACTS:]
             contacts.ttl = now + timedelta(days=CONTACT_DAYS)
             quota.sent += 1
+            claim: Operation = Create(delivery)
+            if refused is not None:
+                # The reason stays with it, in case that it cannot be tried.
+                delivery = refused
+                expected = {"state": DeliveryState.REFUSED, "claim": refused.claim}
+                claim = Update(refused, expect=expected, **_claimed_again(refused, now))
             try:
-                self._store.transact(Create(delivery), _saved(contacts), _saved(quota))
+                self._store.transact(claim, _saved(contacts), _saved(quota))
             except Cancelled as cancelled:
                 if isinstance(cancelled.reasons[0], AlreadyExists):
                     return self._taken_over(delivery, now)
+                if isinstance(cancelled.reasons[0], ConditionFailed | NotFound):
+                    # Somebody else tries it again.
+                    return _Outcome.WAITING
                 if any(isinstance(each, VersionConflict | AlreadyExists | Conflict) for each in cancelled.reasons[1:]):
                     continue
                 raise
@@ -325,6 +429,42 @@ class Deliveries:
         }
         found = self._store.get(Quota.of_day(**values))
         return found or Quota(**values, ttl=now + timedelta(days=3))
+
+
+def _count(summary: Summary, outcome: _Outcome) -> None:
+    summary.attempted += outcome in _ATTEMPTED
+    match outcome:
+        case _Outcome.SENT:
+            summary.sent += 1
+        case _Outcome.REFUSED:
+            summary.refused += 1
+        case _Outcome.FAILED:
+            summary.failed += 1
+        case _Outcome.WAITING | _Outcome.DEFERRED:
+            summary.waiting += 1
+        case _Outcome.UNWANTED:
+            summary.unwanted += 1
+        case _Outcome.UNREADABLE:
+            summary.unreadable += 1
+        case _Outcome.DONE:
+            pass
+
+
+def _cause(reason: Exception) -> Cause:
+    if isinstance(reason, EndpointRefused):
+        return Cause.ENDPOINT
+    return Cause.UNAVAILABLE if isinstance(reason, Unavailable) else Cause.POLICY
+
+
+def _claimed_again(refused: Delivery, now: datetime) -> dict[str, Any]:
+    return {
+        "state": DeliveryState.SENDING,
+        "claim": uuid4().hex,
+        "claimed_until": now + _CLAIM_LASTS,
+        "at": now,
+        "day": now.date(),
+        "retries": refused.retries + 1,
+    }
 
 
 def _saved(entity: Contacts | Quota) -> Operation:

@@ -104,10 +104,14 @@ class ChannelEntry(Entity, table=candidates, naming=camel_case):
         SK="CHANNEL#{channel_id}#SUBJECT#{subject.type}#{subject.id}",
         GSI1PK="PROGRAM#{program_id}#CHANNEL#{channel_id}",
         GSI1SK="SCORE#{score:number}#CUSTOMER#{customer_id}",
+        GSI3PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}#CHANNEL#{channel_id}",
+        GSI3SK="SCORE#{score:number}#CUSTOMER#{customer_id}",
     )
 
     by_channel = Get()
+    of_customer = Query(expected=5)
     top = Query("ProgramChannelIndex", newest_first=True, expected=100)
+    top_of_marketplace = Query("MarketplaceChannelIndex", newest_first=True, expected=100)
 
 
 class Score(Entity, table=scores, naming=camel_case):

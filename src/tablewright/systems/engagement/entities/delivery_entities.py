@@ -40,6 +40,8 @@ class Delivery(Entity, table=candidates, naming=camel_case):
     claimed_until: EpochMillis
     at: datetime
     day: date
+    # How often it was refused and tried again.
+    retries: int = 0
     reason: str | None = Field(default=None, max_length=200)
     ttl: ExpiresAt = None
 

@@ -21,6 +21,7 @@ candidates = Table(
     indexes=[
         GlobalIndex("ProgramChannelIndex", "GSI1PK", "GSI1SK"),
         GlobalIndex("ProgramDateIndex", "GSI2PK", "GSI2SK"),
+        GlobalIndex("MarketplaceChannelIndex", "GSI3PK", "GSI3SK"),
     ],
     ttl="ttl",
     point_in_time_recovery=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
@@ -29,6 +30,7 @@ class Program(Entity, table=programs, naming=camel_case):
     time_zone: str = "UTC"
     reactive_enabled: bool = False
     candidate_ttl_days: Annotated[int, AttributeName("candidateTTLDays")]
+    max_failed_share: Decimal = Decimal("0.5")
     version: Version = 0
 
     keys = Keys(

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from tablewright.model import Entity, Get, Keys, Query, camel_case
-from tablewright.systems.engagement.entities.engagement_tables import Stored, programs
+from tablewright.model import Entity, ExpiresAt, Get, Keys, Query, camel_case
+from tablewright.systems.engagement.entities.engagement_tables import Stored, candidates, programs
 from tablewright.systems.engagement.runs.cron_schedule import check_cron, check_time_zone
 
 MAX_SAMPLES = 20
@@ -18,6 +18,8 @@ MAX_SAMPLES = 20
 class RunState(StrEnum):
     RUNNING = "running"
     STOPPED = "stopped"
+    # It has waited for a model for too long.
+    PAUSED = "paused"
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -62,6 +64,10 @@ class Run(Entity, table=programs, naming=camel_case):
     trigger: Literal["manual", "schedule"] = "manual"
     # A request to stop or cancel that the executing process has yet to notice.
     requested: Literal["stop", "cancel"] | None = None
+    # The model that it waits for at the moment, and why.
+    waiting_for: str | None = Field(default=None, max_length=500)
+    # One more than how often it was resumed.
+    attempt: int = 1
     program_version: int
     started: datetime
     updated: datetime
@@ -72,13 +78,41 @@ class Run(Entity, table=programs, naming=camel_case):
     # How often each thing went wrong, and some of the customers.
     errors: dict[str, int] = Field(default_factory=dict, max_length=50)
     samples: list[Sample] = Field(default_factory=list, max_length=MAX_SAMPLES)
-    # Why it failed as a whole.
+    # Why it failed as a whole, or was paused.
     failure: str | None = Field(default=None, max_length=500)
 
     keys = Keys(PK="PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="RUN#{run_id}")
 
     by_id = Get(consistent=True)
     of_program = Query(newest_first=True, expected=20)
+
+
+class FailedCustomer(Entity, table=candidates, naming=camel_case):
+    """A customer whom a run could not deal with, and who is tried again when it is resumed."""
+
+    program_id: str
+    marketplace_id: str
+    run_id: str
+    connector: int
+    # Its place among the rows of the connector, and a digest of that, as keys have no room for all of it.
+    customer_id: str
+    subject_type: str
+    subject_id: str
+    digest: str
+    reason: str
+    # The run's attempt that failed last.
+    attempt: int
+    ttl: ExpiresAt = None
+
+    keys = Keys(
+        PK="RUN#{run_id}#PROGRAM#{program_id}#MARKETPLACE#{marketplace_id}", SK="FAILED#{connector:04}#{digest}"
+    )
+
+    of_run = Query(expected=10)
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.customer_id, self.subject_type, self.subject_id
 
 
 class Slot(Entity, table=programs, naming=camel_case):

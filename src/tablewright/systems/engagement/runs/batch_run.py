@@ -13,6 +13,10 @@ it was started with.
 
 Events change candidates meanwhile. A customer whose candidate has changed since it was read is written alone, after a
 wait, as it is by then; one that other requests keep changing is an error of that customer, and the run goes on.
+
+While a model is unavailable the run waits (``outages``), and is paused once it has waited for too long. Customers who
+failed are recorded (``failed_customers``); when the run is resumed, whatever it was ended by, they are tried again
+first. A run has failed if a larger share of its customers has failed than the program allows.
 """
 
 from __future__ import annotations
@@ -20,9 +24,11 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event
+from typing import Any
 
 from tablewright.runtime import Invalid
 from tablewright.store import (
@@ -30,27 +36,46 @@ from tablewright.store import (
     Cancelled,
     ConditionFailed,
     Conflict,
+    Delete,
     NotFound,
+    Operation,
+    Put,
     Update,
     VersionConflict,
 )
 from tablewright.systems.engagement.configuration import Connector
-from tablewright.systems.engagement.model import Candidate, Checkpoint, ProgramVersion, Run, RunState
+from tablewright.systems.engagement.model import (
+    Candidate,
+    Checkpoint,
+    FailedCustomer,
+    ProgramVersion,
+    Run,
+    RunState,
+)
 from tablewright.systems.engagement.runs.customer_batches import (
     Planned,
     batches_of,
     contested,
     distinct,
+    reason_of,
+    record_after_retry,
     record_behind,
 )
+from tablewright.systems.engagement.runs.failed_customers import Place, among, failed_before, failed_customer
 from tablewright.systems.engagement.runs.heartbeat import kept
 from tablewright.systems.engagement.runs.run_records import ENDED, LEASE, Held, Ledger
+from tablewright.systems.engagement.scoring.outages import Patience, Paused
 from tablewright.systems.engagement.scoring.pipeline import Assessment, Pipeline, Plan
+from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.sources.connectors import Source, Sources
 from tablewright.systems.engagement.sources.row_chunks import Halted, Unreadable
 from tablewright.systems.unreadable_log import describe
 
 CHUNK = 500
+# Seconds that a run waits for a model before it is paused.
+OUTAGE_SECONDS = 300.0
+# Records of customers who are gone, in a transaction beside the slot and the run.
+_MAX_GONE = 90
 # Tries to write a customer alone, and the seconds between them: up to 0.02, 0.04, ... and never more than the longest.
 _ATTEMPTS = 10
 _FIRST_WAIT = 0.02
@@ -79,6 +104,29 @@ class _Leaving(_Ended):
     """This process is stopping."""
 
 
+class _TooManyFailed(Exception):
+    """More customers have failed than the program allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a run does, while it is executed here."""
+
+    held: Held
+    plan: Plan
+    patience: Patience
+    leaving: Event
+    report: ReportRun
+
+    @property
+    def run(self) -> Run:
+        return self.held.run
+
+    def leave_if_asked(self) -> None:
+        if self.leaving.is_set():
+            raise _Leaving
+
+
 class Runs(Ledger):
     """Begins, carries out, and ends runs."""
 
@@ -90,12 +138,14 @@ class Runs(Ledger):
         *,
         chunk: int = CHUNK,
         lease: timedelta = LEASE,
+        outage_seconds: float = OUTAGE_SECONDS,
         entropy: random.Random | None = None,
     ) -> None:
         super().__init__(pipeline.store, clock, pipeline.unreadable_log, lease=lease)
         self._pipeline = pipeline
         self._sources = sources
         self._chunk = chunk
+        self._outage_seconds = outage_seconds
         self._random = entropy or random.Random()
 
     def execute(self, held: Held, *, leaving: Event | None = None, report: ReportRun = lambda run: None) -> Run:
@@ -114,7 +164,10 @@ class Runs(Ledger):
                 self.renewed(held, timedelta(0))
         except _Lost:
             _log.warning("a run is carried out elsewhere", extra={"system": "engagement"})
-        except (Unreadable, Invalid) as error:
+        except Paused as reason:
+            _log.warning("a run is paused", extra={"system": "engagement"})
+            self.end(held, RunState.PAUSED, str(reason))
+        except (Unreadable, Invalid, _TooManyFailed) as error:
             self.end(held, RunState.FAILED, str(error))
         except Exception as error:
             _log.error("a run failed", exc_info=error, extra={"system": "engagement"})
@@ -135,8 +188,11 @@ class Runs(Ledger):
                 f"the version of the program that it began with {state}: put the program again, and begin another run"
             )
         plan = Plan(run.program_id, run.marketplace_id, version.configuration)
-        connectors = plan.configuration.data_connectors
         halted = self._halted(held, leaving)
+        patience = Patience(self._outage_seconds, halted, lambda reason: self._waits(held, reason))
+        work = _Work(held, plan, patience, leaving, report)
+        self._retry(work)
+        connectors = plan.configuration.data_connectors
         for index in range(run.checkpoint.connector, len(connectors)):
             after = run.checkpoint if index == run.checkpoint.connector else Checkpoint(connector=index)
             with self._sources.open(connectors[index], halted) as source:
@@ -144,9 +200,51 @@ class Runs(Ledger):
                     run.total = self._total(connectors, source, halted)
                 report(run)
                 for chunk in source.prospects(run.program_id, after, self._chunk):
-                    _leave_if(leaving)
-                    assessments = self._pipeline.assess(plan, distinct(chunk), halted=halted)
-                    self._write(held, plan, index, assessments, leaving, report)
+                    work.leave_if_asked()
+                    self._write(work, index, self._assess(work, distinct(chunk)))
+                    if run.total is not None:
+                        _check_share(run, plan, run.total)
+        _check_share(run, plan, run.counts.read)
+
+    def _assess(self, work: _Work, prospects: Sequence[Prospect]) -> list[Assessment]:
+        return self._pipeline.assess(work.plan, prospects, halted=work.patience.halted, patience=work.patience)
+
+    def _retry(self, work: _Work) -> None:
+        """Try the customers again who failed before the run was resumed."""
+        connectors = work.plan.configuration.data_connectors
+        for index, failed in failed_before(self._reader, work.run):
+            found: set[Place] = set()
+            with self._sources.open(connectors[index], work.patience.halted) as source:
+                rows = source.prospects(work.run.program_id, Checkpoint(connector=index), self._chunk)
+                for prospects in among(rows, failed, self._chunk):
+                    work.leave_if_asked()
+                    self._write(work, index, self._assess(work, prospects), failed)
+                    found.update(each.place for each in prospects)
+            gone = [each for place, each in failed.items() if place not in found]
+            for start in range(0, len(gone), _MAX_GONE):
+                self._commit_or_end(work, gone[start : start + _MAX_GONE])
+
+    def _commit_or_end(self, work: _Work, gone: Sequence[FailedCustomer]) -> None:
+        """Forget customers who are no longer in their source."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                changes = record_after_retry(work.run, [], gone, self._clock())
+                self._commit(work.held, changes, [Delete(each) for each in gone])
+                return
+            except Cancelled as cancelled:
+                _raise_if_ended(cancelled)
+                work.leaving.wait(self._random.uniform(0, _FIRST_WAIT * 2**attempt))
+        raise Conflict("other requests keep changing the record of the run")
+
+    def _waits(self, held: Held, reason: str) -> None:
+        """Have the record say what a run waits for."""
+        if held.run.waiting_for == reason:
+            return
+        expected = {"state": RunState.RUNNING, "requested": None}
+        try:
+            self._store.update(held.run, expect=expected, waiting_for=reason[:500], updated=self._clock())
+        except (ConditionFailed, NotFound):
+            raise _Asked from None
 
     def _total(self, connectors: Sequence[Connector], opened: Source, halted: Callable[[], bool]) -> int | None:
         """How many customers there are, where all connectors say so; one of them is open."""
@@ -186,24 +284,23 @@ class Runs(Ledger):
 
     def _write(
         self,
-        held: Held,
-        plan: Plan,
+        work: _Work,
         connector: int,
         assessments: Sequence[Assessment],
-        leaving: Event,
-        report: ReportRun,
+        former: Mapping[Place, FailedCustomer] | None = None,
     ) -> None:
-        """Write what came of some customers, and that it did."""
+        """Write what came of some customers, and that it did; ``former`` has their records, if they had failed."""
         rest = list(assessments)
         # How many are written next, where that is not all of them.
         sizes: list[int] = []
         alone = 0
         while rest:
             size = sizes.pop(0) if sizes else len(rest)
-            for batch in batches_of(self._planned(held.run, plan, rest[:size])):
-                _leave_if(leaving)
+            for batch in batches_of(self._planned(work, connector, rest[:size], former)):
+                work.leave_if_asked()
                 try:
-                    self._commit(held, connector, batch)
+                    changes = self._changes(work.run, connector, batch, former)
+                    self._commit(work.held, changes, [operation for each in batch for operation in each.operations])
                 except Cancelled as cancelled:
                     _raise_if_ended(cancelled)
                     # A candidate has been changed since it was read: those before it, then it alone, all read again.
@@ -211,48 +308,71 @@ class Runs(Ledger):
                     sizes = [before, 1] if before else [1]
                     alone += len(batch) == 1
                     if alone == _ATTEMPTS:
-                        if not batch[0].operations:
+                        if batch[0].is_failed:
                             raise Conflict("other requests keep changing the record of the run") from None
                         rest[0].error, alone = _CONTESTED, 0
-                    leaving.wait(self._random.uniform(0, min(_MAX_WAIT, _FIRST_WAIT * 2**alone)))
+                    work.leaving.wait(self._random.uniform(0, min(_MAX_WAIT, _FIRST_WAIT * 2**alone)))
                     break
                 alone = 0
                 rest = rest[len(batch) :]
-                report(held.run)
+                work.report(work.run)
 
-    def _planned(self, run: Run, plan: Plan, assessments: Sequence[Assessment]) -> list[Planned]:
+    def _planned(
+        self,
+        work: _Work,
+        connector: int,
+        assessments: Sequence[Assessment],
+        former: Mapping[Place, FailedCustomer] | None,
+    ) -> list[Planned]:
+        run, plan = work.run, work.plan
         good = [each for each in assessments if each.error is None]
         existing = iter(self._pipeline.existing(plan, [each.prospect for each in good]))
         planned: list[Planned] = []
         for each in assessments:
-            if each.error is not None:
-                planned.append(Planned(each, []))
-                continue
-            found = next(existing)
+            found = next(existing) if each.error is None else None
             if found is not None and not isinstance(found, Candidate):
-                each.error = describe(found)
-                planned.append(Planned(each, []))
+                each.error, found = describe(found), None
+            if each.error is not None:
+                expires = self._clock() + plan.lifetime
+                failed = failed_customer(run, connector, each.prospect, reason_of(each), expires)
+                planned.append(Planned(each, [Put(failed)]))
                 continue
             operations, candidate = self._pipeline.writes(plan, each, found, run_id=run.run_id)
+            if former is not None:
+                operations.append(Delete(former[each.prospect.place]))
             planned.append(Planned(each, operations, candidate.rejected))
         return planned
 
-    def _commit(self, held: Held, connector: int, batch: Sequence[Planned]) -> None:
+    def _changes(
+        self,
+        run: Run,
+        connector: int,
+        batch: Sequence[Planned],
+        former: Mapping[Place, FailedCustomer] | None,
+    ) -> dict[str, Any]:
+        if former is None:
+            return record_behind(run, connector, batch, self._clock())
+        tried = [former[each.assessment.prospect.place] for each in batch]
+        return record_after_retry(run, batch, tried, self._clock())
+
+    def _commit(self, held: Held, changes: dict[str, Any], operations: Sequence[Operation]) -> None:
         run, slot = held.run, held.slot
         self._store.transact(
             Update(slot, expect={"owner": slot.owner}, until=self._clock() + self._lease, taken_over=0),
-            Update(
-                run,
-                expect={"state": RunState.RUNNING, "requested": None},
-                **record_behind(run, connector, batch, self._clock()),
-            ),
-            *(operation for each in batch for operation in each.operations),
+            Update(run, expect={"state": RunState.RUNNING, "requested": None}, **changes),
+            *operations,
         )
 
 
-def _leave_if(leaving: Event) -> None:
-    if leaving.is_set():
-        raise _Leaving
+def _check_share(run: Run, plan: Plan, customers: int) -> None:
+    """_TooManyFailed, if more of so many customers have failed than the program allows."""
+    share = plan.configuration.max_failed_share
+    failed = run.counts.failed
+    if failed > share * customers:
+        raise _TooManyFailed(
+            f"{failed} of {customers} customers failed, more than maxFailedShare ({share:f}) allows; "
+            "see errors, and resume the run to try them again"
+        )
 
 
 def _raise_if_ended(cancelled: Cancelled) -> None:

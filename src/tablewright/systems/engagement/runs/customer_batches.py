@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from tablewright.store import Cancelled, Operation
-from tablewright.systems.engagement.model import MAX_SAMPLES, Checkpoint, Counts, Run, Sample
+from tablewright.systems.engagement.model import MAX_SAMPLES, Checkpoint, FailedCustomer, Run, Sample
 from tablewright.systems.engagement.scoring.pipeline import Assessment
 from tablewright.systems.engagement.scoring.prospects import Prospect
 
@@ -20,6 +20,8 @@ _ACTIONS = 98
 _CUSTOMERS = 40
 _MAX_REASON_LENGTH = 200
 _MAX_ERROR_KINDS = 50
+_MAX_SAMPLE_ID_LENGTH = 200
+_OTHERS = "others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,10 @@ class Planned:
     assessment: Assessment
     operations: list[Operation]
     is_rejected: bool = False
+
+    @property
+    def is_failed(self) -> bool:
+        return self.assessment.error is not None
 
 
 def contested(cancelled: Cancelled, batch: Sequence[Planned]) -> int:
@@ -58,39 +64,63 @@ def batches_of(planned: Sequence[Planned]) -> Iterator[list[Planned]]:
             batch, actions, customers = [], 0, 0
         batch.append(each)
         actions += len(each.operations)
-        customers += bool(each.operations)
+        customers += bool(each.operations) and not each.is_failed
     if batch:
         yield batch
 
 
+def reason_of(assessment: Assessment) -> str:
+    return (assessment.error or "")[:_MAX_REASON_LENGTH]
+
+
 def record_behind(run: Run, connector: int, batch: Sequence[Planned], now: datetime) -> dict[str, Any]:
     """The record of a run behind a batch."""
+    customer, type_, id_ = batch[-1].assessment.prospect.place
+    checkpoint = Checkpoint(connector=connector, customer_id=customer, subject_type=type_, subject_id=id_)
+    return {"checkpoint": checkpoint, **_counted(run, batch, len(batch), (), now)}
+
+
+def record_after_retry(
+    run: Run, batch: Sequence[Planned], former: Sequence[FailedCustomer], now: datetime
+) -> dict[str, Any]:
+    """The record of a run after customers who had failed were tried again; those who are not in the batch are gone."""
+    return _counted(run, batch, len(batch) - len(former), former, now)
+
+
+def _counted(
+    run: Run, batch: Sequence[Planned], read: int, former: Sequence[FailedCustomer], now: datetime
+) -> dict[str, Any]:
     assessed = [each.assessment for each in batch]
     failed = [each for each in assessed if each.error is not None]
     rejected = sum(each.is_rejected for each in batch)
     before = run.counts
-    counts = Counts(
-        read=before.read + len(batch),
-        candidates=before.candidates + len(batch) - len(failed) - rejected,
-        rejected=before.rejected + rejected,
-        failed=before.failed + len(failed),
-        cached=before.cached + sum(each.cached for each in assessed),
-        scored=before.scored + sum(each.scored for each in assessed),
+    counts = before.model_copy(
+        update={
+            "read": before.read + read,
+            "candidates": before.candidates + len(batch) - len(failed) - rejected,
+            "rejected": before.rejected + rejected,
+            "failed": before.failed + len(failed) - len(former),
+            "cached": before.cached + sum(each.cached for each in assessed),
+            "scored": before.scored + sum(each.scored for each in assessed),
+        }
     )
     errors = Counter(run.errors)
-    for each in failed:
-        reason = (each.error or "")[:_MAX_REASON_LENGTH]
-        errors[reason if reason in errors or len(errors) < _MAX_ERROR_KINDS - 1 else "others"] += 1
-    samples = [
-        Sample(customer_id=each.prospect.customer_id[:200], reason=(each.error or "")[:_MAX_REASON_LENGTH])
+    for each in former:
+        errors[each.reason if each.reason in errors else _OTHERS] -= 1
+    for assessment in failed:
+        reason = reason_of(assessment)
+        errors[reason if reason in errors or len(errors) < _MAX_ERROR_KINDS - 1 else _OTHERS] += 1
+    tried = {each.customer_id[:_MAX_SAMPLE_ID_LENGTH] for each in former}
+    samples = [each for each in run.samples if each.customer_id not in tried]
+    samples += [
+        Sample(customer_id=each.prospect.customer_id[:_MAX_SAMPLE_ID_LENGTH], reason=reason_of(each))
         for each in failed[:MAX_SAMPLES]
     ]
-    customer, type_, id_ = assessed[-1].prospect.place
     return {
-        "checkpoint": Checkpoint(connector=connector, customer_id=customer, subject_type=type_, subject_id=id_),
         "counts": counts,
-        "errors": dict(errors),
-        "samples": [*run.samples, *samples][:MAX_SAMPLES],
+        "errors": dict(+errors),
+        "samples": samples[:MAX_SAMPLES],
         "total": run.total,
+        "waiting_for": None,
         "updated": now,
     }

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Literal
 from uuid import uuid4
 
@@ -30,12 +31,16 @@ from tablewright.store import (
     Update,
 )
 from tablewright.systems.engagement.model import Program, Run, RunState, Slot
+from tablewright.systems.engagement.runs.failed_customers import failures
 from tablewright.systems.unreadable_log import UnreadableLog
 
 LEASE = timedelta(seconds=60)
 # What becomes of a run that was asked to end.
 ENDED = {"stop": RunState.STOPPED, "cancel": RunState.CANCELLED}
+# Runs that can be taken up where they are.
+RESUMABLE = (RunState.STOPPED, RunState.PAUSED, RunState.FAILED)
 _TAKEN_OVER = 5
+_FORGOTTEN_AT_ONCE = 500
 
 _log = logging.getLogger(__name__)
 
@@ -104,9 +109,9 @@ class Ledger:
         return StateConflict(f"run {slot.run_id} is in progress; a program has one run at a time", run_id=slot.run_id)
 
     def resume(self, run: Run, seen: Seen = UNSEEN) -> Held:
-        """Resume a run that was stopped, has failed or was interrupted; StateConflict for any other.
+        """Resume a run that was stopped or paused, has failed or was interrupted, or in which customers failed.
 
-        The program has to be enabled.
+        StateConflict for any other, and if the program is not enabled.
         """
         seen.require(run)
         program = self._store.get(
@@ -114,18 +119,26 @@ class Ledger:
         )
         if program is None or not program.enabled:
             raise StateConflict(f"program {run.program_id} is disabled; enable it first")
-        if run.state in (RunState.STOPPED, RunState.FAILED):
+        if run.state in RESUMABLE or (run.state is RunState.COMPLETED and run.counts.failed):
             slot = self._slot(run)
             change = Update(
                 run,
                 expect={"state": run.state, **seen.unchanged(run)},
                 state=RunState.RUNNING,
+                attempt=run.attempt + 1,
                 requested=None,
                 failure=None,
                 finished=None,
             )
-            self.open(run.program_id, run.marketplace_id, change, Create(slot))
+            try:
+                self._store.transact(change, Create(slot))
+            except Cancelled as cancelled:
+                if isinstance(cancelled.reasons[0], ConditionFailed | NotFound):
+                    raise seen.outrun(f"run {run.run_id} has just been changed; read it again") from None
+                raise self.busy(cancelled, run.program_id, run.marketplace_id) from None
             return Held(self.get(run), slot)
+        if run.state is RunState.COMPLETED:
+            raise StateConflict(f"run {run.run_id} is completed, and no customer failed")
         if run.state is not RunState.RUNNING:
             raise StateConflict(f"run {run.run_id} is {run.state}")
         found = self._store.get(Slot.of_program(program_id=run.program_id, marketplace_id=run.marketplace_id))
@@ -163,7 +176,7 @@ class Ledger:
         seen.require(run)
         expect = {"state": run.state, **seen.unchanged(run)}
         if run.state is not RunState.RUNNING:
-            if wish == "cancel" and run.state in (RunState.STOPPED, RunState.FAILED):
+            if wish == "cancel" and run.state in RESUMABLE:
                 try:
                     return self._store.update(run, expect=expect, state=RunState.CANCELLED, finished=self._clock())
                 except (ConditionFailed, NotFound):
@@ -206,6 +219,10 @@ class Ledger:
             self._store.transact(*operations)
         except Cancelled:
             raise seen.outrun(f"run {run_id} has just been resumed") from None
+        # Nobody looks for them any more; what a crash leaves of them expires.
+        failed = failures(self._reader, program_id, marketplace_id, run_id)
+        while batch := list(islice(failed, _FORGOTTEN_AT_ONCE)):
+            self._store.write_many(delete=batch)
 
     def get(self, run: Run | Slot) -> Run:
         found = self._store.get(
@@ -242,6 +259,7 @@ class Ledger:
             expect={"state": RunState.RUNNING},
             state=state,
             requested=None,
+            waiting_for=None,
             failure=reason,
             finished=now,
             total=held.run.total,

@@ -3,9 +3,12 @@
     POST {"modelId": "propensity-v1", "customers": [{"customerId", "subject": {"type", "id"}, "attributes"}, ...]}
     200  {"scores": [0.85, {"value": 0.2, "confidence": 0.9}, null, ...]}          one for each, in their order
 
-Transient failures (no response, 429, 5xx) are retried, three attempts in all, with full-jitter backoff; an invalid
-response is not. After five failures in a row an endpoint gets no requests for half a minute; then one request tries
-it.
+Transient failures (no response, 408, 425, 429, 5xx) are retried, three attempts in all, with full-jitter backoff; an
+invalid response is not. After five failures in a row an endpoint gets no requests for two seconds; then one request
+tries it, and each that fails doubles the time, up to half a minute.
+
+A status says whom it is about: 400, 409, 413 and 422 are about these customers, and every other one that is not 200 is
+about all requests (``ModelOutage``).
 """
 
 from __future__ import annotations
@@ -23,14 +26,17 @@ import orjson
 
 from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.delivery.outbound_http import Outbound, Refusal, Unanswered
+from tablewright.systems.engagement.scoring.outages import ModelFailed, ModelOutage
 from tablewright.systems.engagement.scoring.prospects import Prospect
-from tablewright.systems.engagement.scoring.scores import ModelFailed, Scored
+from tablewright.systems.engagement.scoring.scores import Scored
 
 MAX_CALL_ATTEMPTS = 3
 FAILURES = 5
 REST = 30.0
+_FIRST_REST = 2.0
 _FIRST_WAIT = 0.2
 _PASSES = frozenset({408, 425, 429})
+_ABOUT_CUSTOMERS = frozenset({400, 409, 413, 422})
 
 
 @dataclass(slots=True)
@@ -74,19 +80,27 @@ class Endpoints:
         self._enter(circuit)
         try:
             answers = self._ask(model, model.endpoint, _body(model, prospects), deadline, halted)
-        except BaseException:
-            self._failed(circuit)
+        except BaseException as error:
+            # One that refuses these customers is there for others.
+            if isinstance(error, ModelFailed) and not isinstance(error, ModelOutage):
+                self._answered(circuit)
+            else:
+                self._failed(circuit)
             raise
+        self._answered(circuit)
+        return _read(answers, len(prospects))
+
+    def _answered(self, circuit: _Circuit) -> None:
         with circuit.lock:
             circuit.failures, circuit.trying = 0, False
-        return _read(answers, len(prospects))
 
     def _enter(self, circuit: _Circuit) -> None:
         with circuit.lock:
             if circuit.failures < FAILURES:
                 return
-            if circuit.trying or self._clock() < circuit.closed_at:
-                raise ModelFailed("it failed too often, and is left alone for a while")
+            left = circuit.closed_at - self._clock()
+            if circuit.trying or left > 0:
+                raise ModelOutage("it failed too often, and is left alone for a while", rest=max(0.0, left))
             circuit.trying = True
 
     def _failed(self, circuit: _Circuit) -> None:
@@ -94,7 +108,8 @@ class Endpoints:
             circuit.failures += 1
             circuit.trying = False
             if circuit.failures >= FAILURES:
-                circuit.closed_at = self._clock() + REST
+                rest = min(REST, _FIRST_REST * 2.0 ** min(circuit.failures - FAILURES, 10))
+                circuit.closed_at = self._clock() + rest
 
     def _ask(
         self, model: ScoringModel, endpoint: str, body: bytes, deadline: float | None, halted: Callable[[], bool]
@@ -111,16 +126,18 @@ class Endpoints:
             try:
                 answer = self._outbound.post(endpoint, body, {}, within)
             except Refusal as refusal:
-                raise ModelFailed(str(refusal)) from None
+                raise ModelOutage(str(refusal), by_policy=True) from None
             except Unanswered as unanswered:
                 reason = "it did not answer in time" if "Timeout" in str(unanswered) else "it cannot be reached"
                 continue
             if answer.status == 200:
                 return answer.body
             reason = f"it answered {answer.status}"
+            if answer.status in _ABOUT_CUSTOMERS:
+                raise ModelFailed(reason)
             if answer.status < 500 and answer.status not in _PASSES:
                 break
-        raise ModelFailed(reason)
+        raise ModelOutage(reason)
 
     def _wait(self, attempt: int, deadline: float | None) -> bool:
         pause = self._random.uniform(0, _FIRST_WAIT * 2 ** (attempt - 1))

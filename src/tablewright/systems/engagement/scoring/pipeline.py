@@ -26,6 +26,7 @@ from tablewright.systems.engagement.model import (
     Rejection,
 )
 from tablewright.systems.engagement.scoring.filter_chain import MANUAL, Chain, FilterContext, LeftOut
+from tablewright.systems.engagement.scoring.outages import Patience
 from tablewright.systems.engagement.scoring.prospects import Prospect, Unfit, checked
 from tablewright.systems.engagement.scoring.scores import Scorer, combined
 from tablewright.systems.unreadable_log import UnreadableLog, describe
@@ -77,15 +78,28 @@ class Pipeline:
         fresh: bool = False,
         deadline: float | None = None,
         halted: Callable[[], bool] = lambda: False,
+        patience: Patience | None = None,
     ) -> list[Assessment]:
-        """The assessment of each prospect, in their order; Halted, if ``halted`` says so between two requests."""
+        """The assessment of each prospect, in their order; Halted, if ``halted`` says so between two requests.
+
+        ``patience`` is for models that are unavailable (``Scorer.score``).
+        """
         assessments = [Assessment(prospect) for prospect in prospects]
         for each in assessments:
             try:
                 checked(each.prospect)
             except Unfit as error:
                 each.error = str(error)
-        self._score(plan, [each for each in assessments if each.error is None], fresh, deadline, halted)
+        good = [each for each in assessments if each.error is None]
+        models = plan.configuration.scoring_models
+        prospects = [each.prospect for each in good]
+        found = self._scorer.score(models, prospects, fresh=fresh, deadline=deadline, halted=halted, patience=patience)
+        for each, scores in zip(good, found, strict=True):
+            each.scores, each.error, each.cached = scores.found, scores.error, scores.cached
+            each.scored = len(scores.found) - scores.cached
+            each.prospect.channels = list(plan.channels)
+            if each.error is None:
+                each.prospect.score = combined(models, scores.found)
         scored = [each for each in assessments if each.error is None]
         self._filter(plan, scored, FilterContext(self.store, plan.program_id, plan.marketplace_id, self._clock()))
         return assessments
@@ -105,24 +119,6 @@ class Pipeline:
             return
         for each, verdict in zip(assessments, verdicts, strict=True):
             each.left_out = verdict
-
-    def _score(
-        self,
-        plan: Plan,
-        assessments: Sequence[Assessment],
-        fresh: bool,
-        deadline: float | None,
-        halted: Callable[[], bool],
-    ) -> None:
-        models = plan.configuration.scoring_models
-        prospects = [each.prospect for each in assessments]
-        found = self._scorer.score(models, prospects, fresh=fresh, deadline=deadline, halted=halted)
-        for each, scores in zip(assessments, found, strict=True):
-            each.scores, each.error, each.cached = scores.found, scores.error, scores.cached
-            each.scored = len(scores.found) - scores.cached
-            each.prospect.channels = list(plan.channels)
-            if each.error is None:
-                each.prospect.score = combined(models, scores.found)
 
     def existing(self, plan: Plan, prospects: Sequence[Prospect]) -> list[Candidate | Unreadable | None]:
         """The candidates that there are; one that cannot be read is an error."""

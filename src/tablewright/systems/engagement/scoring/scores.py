@@ -7,7 +7,8 @@
 A model without an endpoint is the registered function of its name; one with an endpoint is asked over HTTP
 (``http_models``). In both cases its results are checked: as many as were asked for, numbers, within the range that the
 configuration gives. An invalid score is that customer's error; an invalid response is an error of
-every customer in the batch; neither ends a run.
+every customer in the batch; neither ends a run. While a model is unavailable, a run waits (``outages``); an event does
+not.
 
 A model is known by its id, in all programs. A score in the cache that has not expired is not asked for again. What a
 model finds is in the cache before it is used, so that a run that is resumed goes on with the same numbers.
@@ -23,9 +24,10 @@ from decimal import Context, Decimal
 from typing import Any, Protocol
 
 from tablewright.runtime import Invalid
-from tablewright.store import Store, TolerantReader
+from tablewright.store import Store, TolerantReader, Unavailable
 from tablewright.systems.engagement.configuration import ScoringModel
 from tablewright.systems.engagement.model import ModelScore, Score
+from tablewright.systems.engagement.scoring.outages import PROBED_AFTER, ModelFailed, ModelOutage, Patience
 from tablewright.systems.engagement.scoring.prospects import Prospect
 from tablewright.systems.engagement.scoring.registry import Registry
 from tablewright.systems.engagement.sources.row_chunks import Halted
@@ -56,10 +58,6 @@ def model(name: str) -> Callable[[Function], Function]:
     return _functions.register(name)
 
 
-class ModelFailed(Exception):
-    """A model that gave no answers; the text is the reason, the same for all of its kind."""
-
-
 class Remote(Protocol):
     """Asks an endpoint; not again, once ``halted`` says that nobody wants the answers."""
 
@@ -79,6 +77,27 @@ class Scores:
     found: dict[str, ModelScore] = field(default_factory=dict)
     error: str | None = None
     cached: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A batch of customers that a model is asked about."""
+
+    model: ScoringModel
+    prospects: Sequence[Prospect]
+    # Places of those in the batch, and of one that comes after it.
+    batch: Sequence[int]
+    after: Sequence[int]
+    deadline: float | None
+    halted: Callable[[], bool]
+
+    @property
+    def customers(self) -> list[Prospect]:
+        return [self.prospects[index] for index in self.batch]
+
+    @property
+    def next(self) -> Prospect | None:
+        return self.prospects[self.after[0]] if self.after else None
 
 
 class Scorer:
@@ -106,8 +125,12 @@ class Scorer:
         fresh: bool = False,
         deadline: float | None = None,
         halted: Callable[[], bool] = lambda: False,
+        patience: Patience | None = None,
     ) -> list[Scores]:
-        """Scores of each prospect. ``fresh`` asks whatever the cache has; Halted, if ``halted`` says so in between."""
+        """Scores of each prospect. ``fresh`` asks whatever the cache has; Halted, if ``halted`` says so in between.
+
+        With ``patience``, models that are unavailable are waited for: Paused, if that takes too long.
+        """
         results = [Scores() for _ in prospects]
         for each in models:
             waiting = list(range(len(prospects)))
@@ -115,7 +138,8 @@ class Scorer:
                 waiting = self._from_cache(each, prospects, results)
             for start in range(0, len(waiting), each.batch_size):
                 batch = waiting[start : start + each.batch_size]
-                self._ask(each, prospects, batch, results, deadline, halted)
+                asked = _Asked(each, prospects, batch, waiting[start + each.batch_size :][:1], deadline, halted)
+                self._ask(asked, results, patience)
                 if halted():
                     raise Halted
         return results
@@ -136,47 +160,74 @@ class Scorer:
                 waiting.append(index)
         return waiting
 
-    def _ask(
-        self,
-        model: ScoringModel,
-        prospects: Sequence[Prospect],
-        batch: Sequence[int],
-        results: Sequence[Scores],
-        deadline: float | None,
-        halted: Callable[[], bool],
-    ) -> None:
-        asked = [prospects[index] for index in batch]
+    def _ask(self, asked: _Asked, results: Sequence[Scores], patience: Patience | None) -> None:
+        model = asked.model
         try:
-            answers = self._answers(model, asked, deadline, halted)
+            if patience is None:
+                answers = self._answers(asked, asked.customers)
+            else:
+                answers = self._answers_in_time(asked, patience)
         except ModelFailed as failure:
-            for index in batch:
+            for index in asked.batch:
                 results[index].error = results[index].error or f"{model.model_id}: {failure}"
             return
         now = self._clock()
         fresh: list[Score] = []
-        for index, answer in zip(batch, answers, strict=True):
+        for index, prospect, answer in zip(asked.batch, asked.customers, answers, strict=True):
             try:
                 score = _checked(model, answer, now)
             except ValueError as error:
                 results[index].error = results[index].error or f"{model.model_id}: {error}"
                 continue
             results[index].found[model.model_id] = score
-            fresh.append(_entry(model, prospects[index], score, now))
+            fresh.append(_entry(model, prospect, score, now))
         self._store.write_many(fresh)
 
-    def _answers(
-        self, model: ScoringModel, asked: Sequence[Prospect], deadline: float | None, halted: Callable[[], bool]
-    ) -> Sequence[Any]:
+    def _answers_in_time(self, asked: _Asked, patience: Patience) -> Sequence[Any]:
+        """The answers, however often they have to be asked for; ModelFailed if others get theirs and these do not."""
+        model_id = asked.model.model_id
+        customers = asked.customers
+        since, attempt = patience.clock(), 0
+        other = patience.known.get(model_id) or asked.next
+        while True:
+            answers_others = False
+            try:
+                if attempt >= PROBED_AFTER and other is not None:
+                    answers_others = self._is_up(asked, other)
+                answers = self._answers(asked, customers)
+            except ModelOutage as outage:
+                if answers_others:
+                    raise ModelFailed(str(outage)) from None
+                patience.wait(model_id, outage, attempt, since)
+                attempt += 1
+            else:
+                patience.known[model_id] = customers[0]
+                return answers
+
+    def _is_up(self, asked: _Asked, other: Prospect) -> bool:
+        """Whether a model answers for another customer, whatever it says; ModelOutage if it does not."""
+        try:
+            self._answers(asked, [other])
+        except ModelOutage:
+            raise
+        except ModelFailed:
+            pass
+        return True
+
+    def _answers(self, asked: _Asked, customers: Sequence[Prospect]) -> Sequence[Any]:
+        model = asked.model
         if model.endpoint is not None:
-            return self._remote_answers(model, asked, deadline, halted)
+            return self._remote_answers(model, customers, asked.deadline, asked.halted)
         function = _functions.get(model.model_id)
         if function is None:
             raise ModelFailed("it is not registered")
         try:
-            answers = list(function(asked))
+            answers = list(function(customers))
+        except Unavailable as error:
+            raise ModelOutage(f"it is unavailable ({error})") from error
         except Exception as error:
             raise ModelFailed(f"it raised {type(error).__name__}") from error
-        if len(answers) != len(asked):
+        if len(answers) != len(customers):
             raise ModelFailed("it gave another number of answers than it was asked for")
         return answers
 
