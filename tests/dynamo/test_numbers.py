@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablewright.dynamo import RequestValidationException, ValidationException, canonical_number, checked
+from tablewright.dynamo import (
+    RequestValidationException,
+    ValidationException,
+    canonical_number,
+    checked,
+    number_size,
+)
+from tablewright.dynamo.numbers import sized_number
 
 
 def problem(value: dict[str, Any]) -> str | None:
@@ -138,3 +145,27 @@ def test_the_form_of_a_number_does_not_change_its_value(number: Decimal) -> None
     assert canonical_number(text) == text
     assert "E" not in text
     assert not text.startswith(("+", "00"))
+
+
+@given(st.one_of(st.integers().map(str), st.decimals(allow_nan=False, allow_infinity=False, places=3).map(str)))
+def test_a_number_is_measured_in_its_canonical_form(text: str) -> None:
+    try:
+        canonical = canonical_number(text)
+    except RequestValidationException as refusal:
+        with pytest.raises(RequestValidationException, match=refusal.message):
+            sized_number(text)
+    else:
+        assert sized_number(text) == (canonical, number_size(canonical))
+
+
+@pytest.mark.parametrize(
+    "text", ["7", "10", "1200", "0", "00", "007", "\u0661", "\u00b2", "9" * 18, "9" * 19, "1" + "0" * 20]
+)
+def test_whole_numbers_are_measured_in_their_canonical_form(text: str) -> None:
+    try:
+        canonical = canonical_number(text)
+    except RequestValidationException:
+        with pytest.raises(RequestValidationException):
+            sized_number(text)
+    else:
+        assert sized_number(text) == (canonical, number_size(canonical))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tablewright.dynamo.errors import RequestValidationException
-from tablewright.dynamo.item_size import text_size
+from tablewright.dynamo.item_size import number_size, text_size
 from tablewright.dynamo.limits import MAX_DIGITS, MAX_EXPONENT, MIN_EXPONENT
 
 NUMBER_OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
@@ -15,6 +15,7 @@ _NOT_A_NUMBER = "The parameter cannot be converted to a numeric value"
 _LONG = 2**63
 _INT = 2**31
 _NUMBER = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?", re.ASCII)
+_FEW_DIGITS = 18
 # Numbers that are canonical already, as nearly all are.
 _CANONICAL = re.compile(r"-?[1-9][0-9]{0,18}(?:\.[0-9]{0,17}[1-9])?|-?0\.[0-9]{0,17}[1-9]|0").fullmatch
 
@@ -43,6 +44,15 @@ def canonical_number(text: str) -> str:
     if len(digits) > MAX_DIGITS:
         raise RequestValidationException(f"Attempting to store more than {MAX_DIGITS} significant digits in a Number")
     return ("-" if match[1] == "-" else "") + _plain_decimal(digits, point) if digits else "0"
+
+
+def sized_number(text: str) -> tuple[str, int]:
+    """The number as DynamoDB writes it, and its size."""
+    if text.isdigit() and text.isascii() and text[0] != "0" and len(text) <= _FEW_DIGITS:
+        # Most numbers are whole.
+        return text, 1 + (len(text.rstrip("0")) + 1 >> 1)
+    number = canonical_number(text)
+    return number, number_size(number)
 
 
 def _exponent(text: str | None) -> int | None:

@@ -14,7 +14,7 @@ from tablewright.dynamo.attribute_values import AttributeValue, Item, set_order
 from tablewright.dynamo.errors import RequestValidationException
 from tablewright.dynamo.item_size import binary_size, number_size, text_size
 from tablewright.dynamo.limits import MAX_NAME_BYTES, MAX_NESTING
-from tablewright.dynamo.numbers import canonical_number
+from tablewright.dynamo.numbers import canonical_number, sized_number
 
 BESIDE_ITEM = -1
 """The depth to begin at where a value is not in an item, in which the attribute would be the first level."""
@@ -94,8 +94,8 @@ def checked(value: AttributeValue, depth: int = 0) -> tuple[AttributeValue, int]
         if tag == "S":
             return value, len(content) if content.isascii() else text_size(content)
         if tag == "N":
-            number = canonical_number(content)
-            return (value if number == content else {"N": number}), number_size(number)
+            number, size = sized_number(content)
+            return (value if number == content else {"N": number}), size
         if depth >= MAX_NESTING:
             raise RequestValidationException(NESTED_TOO_DEEPLY)
         canonical, size = _checked_content(tag, content, depth)
@@ -115,8 +115,7 @@ def _checked_content(tag: str, content: Any, depth: int) -> tuple[Any, int]:
     if tag == "S":
         return content, text_size(content)
     if tag == "N":
-        number = canonical_number(content)
-        return number, number_size(number)
+        return sized_number(content)
     if tag == "BOOL":
         return content, 1
     if tag == "NULL":
@@ -136,12 +135,18 @@ def _checked_map(content: Item, depth: int) -> tuple[Item, int]:
     size = 3
     result = content
     for name, member in content.items():
+        size += 1 + (len(name) if type(name) is str and name.isascii() else text_size(name))
+        # As in an item, most are text.
+        text = member.get("S") if len(member) == 1 else None
+        if text is not None and text.isascii():
+            size += len(text)
+            continue
         canonical, member_size = checked(member, depth)
+        size += member_size
         if canonical is not member:
             if result is content:
                 result = dict(content)
             result[name] = canonical
-        size += 1 + text_size(name) + member_size
     if "" in content:
         raise RequestValidationException(_EMPTY_NAME)
     if size > MAX_NAME_BYTES:

@@ -38,7 +38,7 @@ _NOTHING: Final = b"{}"
 _INTERNAL_MESSAGE: Final = "Internal server error"
 
 # What is to be done for a request: it gives the outcome, or what is to be done then.
-_Work = Callable[[], Any]
+_Work = Callable[..., Any]
 
 _log = logging.getLogger("tablewright.wire")
 
@@ -107,8 +107,8 @@ class Endpoint:
         if len(request.body) > LARGE_BODY or b"content-encoding" in headers:
             # With a body of its own: the connection does not keep it.
             held = copy(request)
-            return LongRequest(lambda: self._staged(held, content_type, lambda: self._prepared(held)), len(held.body))
-        return self._staged(request, content_type, lambda: self._begun(request))
+            return LongRequest(lambda: self._staged(held, content_type, self._prepared, held), len(held.body))
+        return self._staged(request, content_type, self._begun, request)
 
     def _begun(self, request: Request) -> Any:
         engine, operation, checked = self._checked(request)
@@ -133,12 +133,11 @@ class Endpoint:
         engine, operation, checked = self._checked(request)
         return lambda: engine.begin(operation, checked)
 
-    def _staged(self, request: Request, content_type: bytes, work: _Work) -> Reply | LongRequest:
+    def _staged(self, request: Request, content_type: bytes, work: _Work, *arguments: Any) -> Reply | LongRequest:
         """Do some of the work for a request: gives the reply, or the request with the work that is left."""
-        headers = request.headers
         try:
-            outcome = work()
-            if isinstance(outcome, tuple):
+            outcome = work(*arguments)
+            if type(outcome) is tuple:
                 body, commit = outcome
                 if body == _NOTHING and _operation(request) in WITHOUT_OUTPUT:
                     body = b""
@@ -150,7 +149,7 @@ class Endpoint:
         except BodyTooLarge:
             return render(request, 413, b""), None
         except Exception:
-            _log.exception("%s failed", headers.get(b"x-amz-target", b"").decode("latin-1"))
+            _log.exception("%s failed", request.headers.get(b"x-amz-target", b"").decode("latin-1"))
             return self.failure_response(request), None
 
     @staticmethod

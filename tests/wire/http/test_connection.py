@@ -212,6 +212,28 @@ def test_a_head_has_limits(url: str) -> None:
         assert client.ask(request(path=b"/?" + b"x" * 70_000)).status == 400
 
 
+def test_fields_of_one_name_count_one_by_one(url: str) -> None:
+    line = b"X-Same: x\r\n"
+    with Client(url) as client:
+        assert client.ask(request().replace(b"\r\n\r\n", b"\r\n" + 100 * line + b"\r\n")).status == 200
+        assert client.ask(request().replace(b"\r\n\r\n", b"\r\n" + 200 * line + b"\r\n")).status == 400
+
+
+def test_a_head_that_does_not_end_is_bounded_as_one_that_does(url: str) -> None:
+    for fields in (
+        b"".join(b"X-%d: x\r\n" % number for number in range(200)),
+        b"X-Large: %b\r\n" % (b"x" * 70_000) + b"X: x\r\nY",
+    ):
+        with Client(url) as client:
+            client.send(b"POST / HTTP/1.1\r\n" + fields)
+            assert client.receive().status == 400
+
+
+def test_a_small_head_before_a_large_body_is_not_refused(http: Client) -> None:
+    body = b'{"text":"%b"}' % (b"x" * 200_000)
+    assert http.ask(request(body)).body == body
+
+
 def test_a_header_without_an_end_is_refused(url: str) -> None:
     with Client(url) as client:
         client.send(b"POST / HTTP/1.1\r\nX-Endless: ")

@@ -84,6 +84,7 @@ class UpdateProgram:
 
     __slots__ = (
         "_actions",
+        "_assignments",
         "_clash",
         "_evaluators",
         "_tests",
@@ -114,6 +115,8 @@ class UpdateProgram:
         self._evaluators = tuple(
             _evaluator(action.value, names) if isinstance(action, SetAction) else None for action in actions
         )
+        # Most updates set attributes, and that is all.
+        self._assignments = _assignments(self._actions, self._evaluators)
         self._touched = None if self._clash else ProjectionProgram(targets)
         self.only_removes = all(isinstance(action, RemoveAction | DeleteAction) for action in actions)
         """Where there is no item, such an update does nothing."""
@@ -143,12 +146,31 @@ class UpdateProgram:
 
     def apply(self, item: Item, values: Values) -> Item:
         """The item after the update; ``item`` itself, a mere key when it is new, is not changed."""
-        return _applied(item, values, self._actions, self._evaluators)
+        if self._assignments is None:
+            return _applied(item, values, self._actions, self._evaluators)
+        draft = item.copy()
+        for name, evaluate in self._assignments:
+            draft[name] = evaluate(item, values)
+        return draft
 
     def updated(self, item: Item) -> Item:
         """What the update touches, of the old item for UPDATED_OLD or of the new one for UPDATED_NEW."""
         assert self._touched is not None, "the values of this update have not been checked"
         return self._touched.apply(item)
+
+
+def _assignments(
+    actions: Sequence[tuple[Action, tuple[PathPart, ...]]], evaluators: Sequence[Evaluator | None]
+) -> tuple[tuple[str, Evaluator], ...] | None:
+    """The attributes that an update sets, with their values, where it does nothing else, and to few of them."""
+    if len(actions) > _FEW_VALUES:
+        return None
+    found = []
+    for (_, parts), evaluate in zip(actions, evaluators, strict=True):
+        if evaluate is None or len(parts) > 1:
+            return None
+        found.append((str(parts[0]), evaluate))
+    return tuple(found)
 
 
 def apply_actions(item: Item, actions: Sequence[Action]) -> Item:

@@ -29,10 +29,10 @@ from tablewright.dynamo import (
     value_size,
 )
 from tablewright.dynamo.expressions import TOO_LARGE_TO_UPDATE, ConditionProgram, ProjectionProgram, check_parameters
-from tablewright.dynamo.limits import MAX_ITEM_SIZE, MAX_NAME_BYTES
+from tablewright.dynamo.limits import MAX_ITEM_SIZE
 from tablewright.engine.database import Database, Row
 from tablewright.engine.items import legacy_parameters
-from tablewright.engine.items.consumed_capacity import Meter
+from tablewright.engine.items.consumed_capacity import CHARGES, Meter
 from tablewright.engine.items.request_expressions import Parameters
 from tablewright.engine.storage import key_encoding
 from tablewright.engine.tables.table_schema import Table
@@ -40,6 +40,9 @@ from tablewright.engine.tables.table_schema import Table
 _INVALID = "One or more parameter values were invalid: "
 _TOO_LARGE = "Item size has exceeded the maximum allowed size"
 _NOTHING: Item = {}
+# What a get or a put has that is about the item alone: most have nothing else, and then there is little to check.
+_WHERE = frozenset({"TableName", "Key", "ConsistentRead", "ReturnConsumedCapacity", CHARGES})
+_WHAT = frozenset({"TableName", "Item"})
 # The rows of a large item collection that its size is estimated from.
 _SAMPLED_ROWS = 2000
 # Its size is reported as a range of a gigabyte.
@@ -101,16 +104,22 @@ class Write:
 
 def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     item, size = checked_item(request["Item"])
-    check_parameters("PutItem", request)
-    returned = _old_or_nothing(request)
+    condition: ConditionProgram | None = None
+    values: Mapping[str, AttributeValue] = {}
+    needs_old = False
+    if not request.keys() <= _WHAT:
+        check_parameters("PutItem", request)
+        returned = _old_or_nothing(request)
+        if size <= MAX_ITEM_SIZE:
+            condition, values = _condition(request)
+        metered = request.get("ReturnConsumedCapacity", "NONE") != "NONE"
+        needs_old = condition is not None or returned != "NONE" or metered
     if size > MAX_ITEM_SIZE:
         raise ValidationException(_TOO_LARGE)
-    condition, values = _condition(request)
     table = db.table(request["TableName"])
     table.check_item(item)
     key = table.row_key(item)
-    metered = request.get("ReturnConsumedCapacity", "NONE") != "NONE"
-    if condition is None and returned == "NONE" and not metered and not table.needs_old_image:
+    if not (needs_old or table.needs_old_image):
         db.overwrite(table, key, orjson.dumps(item), size)
         return _with_metrics(db, {}, table, item, request)
     write = Write(table, key, replace_with(item, size), condition, values, _item_on_failure(request))
@@ -118,17 +127,22 @@ def put_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
-    check_parameters("GetItem", request)
-    key = checked_key(request["Key"])
-    attributes = attributes_to_get(request)
-    parameters = Parameters(request)
-    projection = attributes or parameters.projection()
-    parameters.finish()
-    table = db.table(request["TableName"])
-    table.check_key(key)
-    if projection is not None:
-        check_key_paths(table, projection)
-    row_key = table.row_key(key)
+    key, row_key = request["Key"], _plain_key(db, request)
+    projection: ProjectionProgram | None = None
+    if row_key is not None and request.keys() <= _WHERE:
+        table = db.table(request["TableName"])
+    else:
+        check_parameters("GetItem", request)
+        key = checked_key(key)
+        attributes = attributes_to_get(request)
+        parameters = Parameters(request)
+        projection = attributes or parameters.projection()
+        parameters.finish()
+        table = db.table(request["TableName"])
+        table.check_key(key)
+        if projection is not None:
+            check_key_paths(table, projection)
+        row_key = table.row_key(key)
     row = db.fetch(table, row_key)
     if db.storage.syncs_slowly:
         db.storage.has_read([(table.number, row_key)])
@@ -144,7 +158,9 @@ def get_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
 
 def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     check_parameters("UpdateItem", request)
-    key = checked_key(request["Key"])
+    key, row_key = request["Key"], _plain_key(db, request)
+    if row_key is None:
+        key = checked_key(key)
     changes: Changes | None = None
     if "AttributeUpdates" in request:
         changes = legacy_parameters.AttributeUpdates(request["AttributeUpdates"])
@@ -154,7 +170,9 @@ def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
     condition = expected or parameters.condition()
     parameters.finish()
     table = db.table(request["TableName"])
-    table.check_key(key)
+    if row_key is None:
+        table.check_key(key)
+        row_key = table.row_key(key)
     changes = update or changes
     if changes is not None:
         check_changes(table, changes, parameters.values)
@@ -162,7 +180,7 @@ def update_item(db: Database, request: dict[str, Any]) -> dict[str, Any]:
         raise ValidationException(TOO_LARGE_TO_UPDATE)
     write = Write(
         table,
-        table.row_key(key),
+        row_key,
         updated_item(table, key, changes, parameters.values),
         condition,
         parameters.values,
@@ -212,12 +230,25 @@ def replace_with(item: Item | None, size: int = 0) -> Callable[[Row | None], tup
     return lambda _: (item, size)
 
 
+def _plain_key(db: Database, request: Mapping[str, Any]) -> bytes | None:
+    """The row key of a request about one item whose table is there and whose key is surely good; checks of both can be
+    left out. None for all others.
+    """
+    table = db.tables.get(request["TableName"])
+    return None if table is None or table.is_being_restored else table.text_key(request["Key"])
+
+
 def checked_key(key: Mapping[str, AttributeValue]) -> Item:
     """A key whose values are valid and canonical; whether it matches the table is checked later."""
+    for name, value in key.items():
+        # Most keys are short text, and this runs for every item: no call for each attribute.
+        text = value.get("S") if len(value) == 1 else None
+        if text is None or not text.isascii() or type(name) is not str or not name.isascii() or not 0 < len(name) < 256:
+            break
+    else:
+        return dict(key)
     for name in key:
-        # Most names are good, and this runs for every item: no call for each of them.
-        if type(name) is not str or not name.isascii() or not 0 < len(name) <= MAX_NAME_BYTES:
-            check_name(name)
+        check_name(name)
     return {name: checked(value)[0] for name, value in key.items()}
 
 
@@ -277,11 +308,13 @@ def updated_item(
         if not touched.isdisjoint(table.index_key_names):
             _check_changed_index_keys(table, before, after, touched)
         # What the update did not touch was checked and measured when it was written.
-        size -= sum(text_size(name) + value_size(before[name]) for name in touched if name in before)
+        for name in touched:
+            if name in before:
+                size -= value_size(before[name]) if name in after else text_size(name) + value_size(before[name])
         for name in touched:
             if name in after:
                 after[name], added = _checked_result(after[name])
-                size += text_size(name) + added
+                size += added if name in before else text_size(name) + added
                 if size > MAX_ITEM_SIZE:
                     raise ValidationException(TOO_LARGE_TO_UPDATE)
         return after, size

@@ -6,7 +6,7 @@ themselves are those of ``expressions``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from tablewright.dynamo.expressions import (
 )
 
 _NONE: Mapping[str, Any] = {}
+_NO_NAMES: frozenset[str] = frozenset()
 _T = TypeVar("_T", ConditionProgram, KeyConditionProgram, UpdateProgram)
 
 
@@ -35,8 +36,7 @@ class Parameters:
 
     def __init__(self, request: Mapping[str, Any], *, beside_item: bool = False) -> None:
         self._request = request
-        self._used_names: set[str] = set()
-        self._used_values: set[str] = set()
+        self._used_names = self._used_values = _NO_NAMES
         self.names: Mapping[str, str] = request.get("ExpressionAttributeNames", _NONE)
         self.values: Mapping[str, AttributeValue] = _NONE
         if "ExpressionAttributeNames" in request or "ExpressionAttributeValues" in request:
@@ -45,15 +45,18 @@ class Parameters:
     def condition(
         self, parameter: str = "ConditionExpression", *, report_size: bool = False
     ) -> ConditionProgram | None:
-        return self._program(
-            parameter, lambda text: compile_condition(text, self.names, parameter, report_size=report_size)
-        )
+        text = self._request.get(parameter)
+        if text is None:
+            return None
+        return self._checked(compile_condition(text, self.names, parameter, report_size=report_size))
 
     def update(self) -> UpdateProgram | None:
-        return self._program("UpdateExpression", lambda text: compile_update(text, self.names))
+        text = self._request.get("UpdateExpression")
+        return None if text is None else self._checked(compile_update(text, self.names))
 
     def key_condition(self) -> KeyConditionProgram | None:
-        return self._program("KeyConditionExpression", lambda text: compile_key_condition(text, self.names))
+        text = self._request.get("KeyConditionExpression")
+        return None if text is None else self._checked(compile_key_condition(text, self.names))
 
     def projection(self) -> ProjectionProgram | None:
         text = self._request.get("ProjectionExpression")
@@ -68,11 +71,8 @@ class Parameters:
         if self.names or self.values:
             check_expression_attributes(self._request, self._used_names, self._used_values)
 
-    def _program(self, parameter: str, compile_text: Callable[[str], _T]) -> _T | None:
-        text = self._request.get(parameter)
-        if text is None:
-            return None
-        program = compile_text(text)
+    def _checked(self, program: _T) -> _T:
+        """A program that is good with the values of the request, and uses some of its names and values."""
         program.check(self.values)
         self._used_names |= program.used_names
         self._used_values |= program.used_values

@@ -74,6 +74,14 @@ def _hash(content: bytes) -> bytes:
     return hashed.digest()[:HASH_BYTES]
 
 
+def simple_key(partition: bytes, sort: bytes | None = None) -> bytes:
+    """The key of one partition attribute and at most one sort attribute, as most are; the partition key fits."""
+    hashed = _SALTED.copy()
+    hashed.update(partition)
+    key = hashed.digest()[:HASH_BYTES] + len(partition).to_bytes(2) + partition
+    return key if sort is None else key + sort.replace(b"\x00", b"\x00\xff") + _END
+
+
 def partition_bytes(parts: list[bytes]) -> bytes:
     """The prefix that all keys of one partition share; a key that is too long gives one that no item has."""
     if len(parts) == 1:

@@ -245,6 +245,8 @@ class Table:
     _key_types: list[tuple[str, str]] = field(init=False)
     # Characters that fit into every key of this table, whatever else is in it.
     _surely_fits: int = field(init=False)
+    # How many attributes its key has, if all are text; 0 if not.
+    _text_keys: int = field(init=False)
 
     def __post_init__(self) -> None:
         description = self.description
@@ -286,6 +288,7 @@ class Table:
         self.index_key_names = list(index_key_types)
         self._key_types = list({**self.key.types, **index_key_types}.items())
         multi_attribute = any(index.is_multi_attribute for index in self.indexes_by_name)
+        self._text_keys = len(self.key.names) if set(self.key.types.values()) == {"S"} else 0
         self._surely_fits = _SURELY_FITS // MAX_KEY_ATTRIBUTES if multi_attribute else _SURELY_FITS
 
     def _index(self, definition: dict[str, Any], is_global: bool, types: Mapping[str, str]) -> Index:
@@ -313,6 +316,22 @@ class Table:
     def row_key(self, item: Mapping[str, AttributeValue]) -> bytes:
         return self.key.bytes_of(item)
 
+    def text_key(self, key: Mapping[str, AttributeValue]) -> bytes | None:
+        """The row key of a ``Key`` parameter of plain text that is surely good, as most are.
+
+        None for all others, and for all of a table with other keys: these have to be checked one after the other.
+        """
+        if len(key) != self._text_keys:
+            return None
+        contents = []
+        for name in self.key.names:
+            value = key.get(name)
+            text = None if value is None or len(value) != 1 else value.get("S")
+            if not text or len(text) > _SURELY_FITS or not text.isascii():
+                return None
+            contents.append(text.encode())
+        return key_encoding.simple_key(*contents)
+
     def index_key(self, index: Index, item: Item, row_key: bytes) -> bytes:
         """The key of an item's entry in an index: unique, and in index order."""
         return index.key.bytes_of(item) + self.tie_breaker(item, row_key)
@@ -338,11 +357,15 @@ class Table:
 
     def check_key(self, key: Mapping[str, AttributeValue]) -> None:
         """A ``Key`` parameter: exactly the key attributes, of their types, within their sizes."""
-        names = self.key.names
-        if len(key) != len(names):
+        types = self.key.types
+        if len(key) != len(types):
             raise ValidationException("The provided key element does not match the schema")
-        for name in names:
-            self.check_key_element(self.key, key, name)
+        for name, expected in types.items():
+            # Most keys are good, and this runs for every item: no call for each attribute.
+            value = key.get(name)
+            content = None if value is None else value.get(expected)
+            if not content or len(content) > _SURELY_FITS:
+                self.check_key_element(self.key, key, name)
 
     def check_key_element(self, schema: Key, key: Mapping[str, AttributeValue], name: str) -> None:
         value = key.get(name)

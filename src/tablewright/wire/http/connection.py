@@ -78,8 +78,8 @@ class Connection(asyncio.Protocol):
         self._request = Request()
         self._reading_head = False
         self._reading_body = False
-        self._head_size = self._head_fields = 0
-        self._open_head_size = 0
+        # Bytes of this read, and of earlier ones that an open head goes on from; fields that repeat a name, or trail.
+        self._read_size = self._open_head_size = self._more_fields = 0
         self._body: bytes | bytearray = b""
         self._pieces: list[bytes] = []  # of the body, that came with the last read
         self._body_size = 0
@@ -124,7 +124,9 @@ class Connection(asyncio.Protocol):
         self._host.connection_closed(self)
 
     def data_received(self, data: bytes) -> None:
-        open_request = self._request if self._reading_head else None
+        open_head = self._request if self._reading_head else None
+        open_body = self._request if self._reading_body else None
+        self._read_size = len(data)
         rest: bytes | memoryview = data
         while not self._ending:
             try:
@@ -140,11 +142,22 @@ class Connection(asyncio.Protocol):
             self._join_pieces()
             if self._body_size > self._allowance and not self._account_received():
                 self._refuse(503)
-        if self._reading_head and self._request is open_request:
-            # The parser passes on complete header fields only: count what it may have buffered.
-            self._open_head_size += len(data)
-            if self._open_head_size > self._limits.head_bytes:
+        if self._reading_head:
+            if self._request is not open_head:
+                self.deadline = self._host.now + self._limits.head_seconds
+            else:
+                # The parser passes on complete header fields only: count what it may have buffered.
+                self._open_head_size += len(data)
+            if self._open_head_size > self._limits.head_bytes or self._head_is_too_large():
                 self._refuse(400)
+        elif self._reading_body and self._request is not open_body:
+            self.deadline = self._host.now + self._limits.body_seconds
+
+    def _head_is_too_large(self) -> bool:
+        """Whether the fields that were read so far are too many or too long."""
+        url, headers, limits = self._request.url, self._request.headers, self._limits
+        size = len(url) + sum(map(len, headers)) + sum(map(len, headers.values()))
+        return size > limits.head_bytes or len(headers) + self._more_fields > limits.head_fields
 
     def _ignore_upgrade(self) -> None:
         """Ignores an offer to upgrade to another protocol, as HTTP allows: reads the request without it.
@@ -196,38 +209,47 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self._request = Request()
         self._reading_head = True
-        self._head_size = self._head_fields = self._open_head_size = 0
-        self.deadline = self._host.now + self._limits.head_seconds
+        self._open_head_size = self._more_fields = 0
 
     def on_url(self, url: bytes) -> None:
         self._request.url += url
-        self._head_size += len(url)
-        if self._head_size > self._limits.head_bytes:
-            raise _Refused(400)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._head_size += len(name) + len(value)
-        self._head_fields += 1
-        headers = self._request.headers
-        if self._head_size > self._limits.head_bytes or self._head_fields > self._limits.head_fields:
-            raise _Refused(400)
+        # This is called more often than anything else: how many they are, and how long, is looked at in the end.
         if not self._reading_head:
-            return  # a trailer: nothing that was checked before the body may change after it
+            # A trailer: nothing that was checked before the body may change after it.
+            self._open_head_size += len(name) + len(value)
+            self._count_field()
+            return
+        headers = self._request.headers
         name = name.lower()
-        headers[name] = value if name not in headers else headers[name] + b"," + value
+        if name in headers:
+            self._count_field()
+            value = headers[name] + b"," + value
+        headers[name] = value
+
+    def _count_field(self) -> None:
+        """Bounds what a head has beside one field of each name."""
+        self._more_fields += 1
+        if self._more_fields > self._limits.head_fields or self._open_head_size > self._limits.head_bytes:
+            raise _Refused(400)
 
     def on_headers_complete(self) -> None:
         self._reading_head = False
         self._reading_body = True
-        self.deadline = self._host.now + self._limits.body_seconds
         request = self._request
         request.method = self._parser.get_method()
         headers = request.headers
+        limits = self._limits
+        if len(headers) + self._more_fields > limits.head_fields:
+            raise _Refused(400)
+        if self._open_head_size + self._read_size > limits.head_bytes and self._head_is_too_large():
+            raise _Refused(400)
         if b"upgrade" in headers and self._parser.should_upgrade():
             return
         # The parser has checked that these are digits, and that the number is not too large.
-        length = headers.get(b"content-length", b"0").lstrip(b"0")
-        if len(length) > 4 and int(length) > self._limits.body_bytes:
+        length = headers.get(b"content-length", b"0")
+        if len(length) > 4 and int(length.lstrip(b"0") or b"0") > limits.body_bytes:
             raise _Refused(413)
         if b"expect" in headers:
             if headers[b"expect"].strip().lower() != b"100-continue":
