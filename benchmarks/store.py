@@ -154,7 +154,7 @@ def section(rates: Rates) -> Section:
             "in a data folder a put is on disk when it returns; of the peers, only DynamoDB Local on a file syncs a"
             " write before it answers",
             "cost: how much longer a call of the store takes than `engine.call` with the same request",
-            "own server: store, PynamoDB and pydynox as clients of Tablewright's server, in memory; the store's HTTP"
+            "own server: store, PynamoDB and pydynox as clients of Tablewright's server, in memory; PynamoDB's HTTP"
             " client is botocore, pydynox's is native code",
         ],
         ["", "store", "other", "ratio", "bar", ""],

@@ -1,7 +1,7 @@
 """The endpoints that the suite of the store runs on, and where they answer otherwise than DynamoDB.
 
     embedded         the engine in this process
-    own_server       our own server, through botocore
+    own_server       our own server, over HTTP
     moto_server      moto's server                    (slow tier)
     dynoxide         dynoxide, where it is installed  (slow tier): $DYNOXIDE, on the path, or there since `make bench`
     dynamodb_local   Amazon's DynamoDB Local          (slow tier): fetched by Maven, skipped where it cannot be had
@@ -27,8 +27,8 @@ from benchmarks import dynamodb_local as local
 from benchmarks import servers
 from benchmarks.cache import CACHE
 from tablewright.engine import Engine
-from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.backends.endpoint_backend import EndpointBackend
 from tablewright.store.flow.driver import Backend
 from tablewright.wire import serve_in_thread
 
@@ -56,24 +56,6 @@ KNOWN_DIFFERENCES: dict[str, dict[str, str]] = {
     },
     "dynoxide": {
         "test_keys_of_several_attributes": "an index key has one attribute on either side",
-        # The SDK wants shard ids of 28 characters at least, and sequence numbers of 21, and refuses to ask for less;
-        # here they are "shardId-00000001-Shop" and "1". So nothing can be read from a stream.
-        **dict.fromkeys(
-            [
-                "test_a_change_has_the_entity_before_and_after",
-                "test_changes_of_one_entity_leave_the_others_out",
-                "test_items_of_other_writers_are_skipped_or_given_raw",
-                "test_an_item_that_does_not_fit_its_entity_is_an_error_and_not_passed_over",
-                "test_inserts_changes_and_removals_are_counted_once",
-                "test_another_consumer_of_the_name_goes_on_where_the_first_stopped",
-                "test_a_failing_batch_is_cut_down_to_the_record_that_is_to_blame",
-                "test_a_dead_letter_can_be_replayed_and_counts_once",
-                "test_a_stream_that_is_switched_on_anew_comes_after_the_old_one",
-                "test_a_rebuild_makes_everything_anew",
-                "test_one_who_knows_that_the_others_are_dead_need_not_wait_for_their_leases",
-            ],
-            "shard ids and sequence numbers are shorter than the SDK takes",
-        ),
     },
     "dynamodb_local": {
         **dict.fromkeys(
@@ -167,6 +149,6 @@ PEERS = {"moto_server": moto_server, "dynoxide": dynoxide, "dynamodb_local": dyn
 @contextmanager
 def _connected(url: str, access_key: str = "test") -> Iterator[Backend]:
     options = {"aws_access_key_id": access_key, "aws_secret_access_key": "test"}
-    backend = BotocoreBackend("us-east-1", url, options)
+    backend = EndpointBackend("us-east-1", url, options)
     yield backend
     backend.close()

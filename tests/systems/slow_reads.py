@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.backends.endpoint_backend import EndpointBackend
 from tablewright.store.flow.driver import Request
 
 _READS = frozenset({"GetItem", "Query", "BatchGetItem"})
@@ -35,7 +35,7 @@ def slow_reads(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.05) -> None:
         monkeypatch.setattr(backend, "call_async", slow_call_async)
 
     patch(EmbeddedBackend)
-    patch(BotocoreBackend)
+    patch(EndpointBackend)
 
 
 def watch_reads(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
@@ -55,5 +55,5 @@ def watch_reads(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         monkeypatch.setattr(backend, "call_async", watched)
 
     patch(EmbeddedBackend)
-    patch(BotocoreBackend)
+    patch(EndpointBackend)
     return reads

@@ -13,8 +13,8 @@ import pytest
 
 from tablewright.runtime.idempotency import KeyedRequest
 from tablewright.runtime.internal_tables import internal_table
-from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
+from tablewright.store.backends.endpoint_backend import EndpointBackend
 from tablewright.store.flow.driver import Request
 from tablewright.systems.servicedesk.model import tickets
 from tablewright.systems.support import model as support
@@ -103,7 +103,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, *, committed: bool) -> None:
         monkeypatch.setattr(backend, "call_async", dying_call_async)
 
     patch(EmbeddedBackend)
-    patch(BotocoreBackend)
+    patch(EndpointBackend)
 
 
 def sent(send: Callable[[], httpx.Response]) -> int | None:

@@ -22,7 +22,9 @@ _THROTTLES = frozenset(
         "Throttling",
     }
 )
-_SYSTEM_ERRORS = frozenset({"InternalServerError", "InternalFailure", "ServiceUnavailable", "ConnectionError"})
+_SYSTEM_ERRORS = frozenset(
+    {"InternalServerError", "InternalFailure", "ServiceUnavailable", "ConnectionError", "NotConnected"}
+)
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 

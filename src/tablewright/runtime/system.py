@@ -38,8 +38,8 @@ from tablewright.store import (
     AsyncStore,
     Backend,
     BlobStore,
-    BotocoreBackend,
     EmbeddedBackend,
+    EndpointBackend,
     FolderBlobStore,
     S3BlobStore,
     Store,
@@ -157,7 +157,7 @@ class Runtime:
             engine = Engine.open(folder, clock=clock, accept_loss=accept_loss)
             plain: Backend = EmbeddedBackend(engine, owned=False)
         else:
-            plain = BotocoreBackend(settings.region or "us-east-1", settings.endpoint, {})
+            plain = EndpointBackend(settings.region or "us-east-1", settings.endpoint, {})
         backend = MeasuredBackend(plain, metrics)
         tables = [events_table, internal_table, *(table for system in systems for table in system.tables)]
         options: dict[str, Any] = {

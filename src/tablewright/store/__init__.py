@@ -8,14 +8,15 @@ blobs/               large values: references, offloading, blob stores in folder
 streams/             consumers: shards, leases, checkpoints, effects, rebuilds
 maintenance/         creating tables; verify and repair
 flow/                what runs a flow, and retries of its requests
-backends/            the embedded engine, or an endpoint by botocore
+backends/            the embedded engine, or an endpoint over HTTP
 errors               the errors, in the words of the design
 argument_checks      the error for an argument of the wrong type
 item_description     an item as messages name it
 """
 
+from typing import TYPE_CHECKING
+
 from tablewright.store.async_store import AsyncStore
-from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.blob_check import BlobCheck, check_blobs
 from tablewright.store.blobs.blob_references import offloaded_sizes
@@ -83,6 +84,9 @@ from tablewright.store.write.transaction import Absent, Check
 from tablewright.store.write.update import Update
 from tablewright.store.write.upsert import Upsert
 
+if TYPE_CHECKING:
+    from tablewright.store.backends.endpoint_backend import EndpointBackend
+
 __all__ = [
     "Absent",
     "AlreadyExists",
@@ -97,7 +101,6 @@ __all__ = [
     "BlobLost",
     "BlobStore",
     "BlobUsage",
-    "BotocoreBackend",
     "Cancelled",
     "CapacityHook",
     "Change",
@@ -116,6 +119,7 @@ __all__ = [
     "Difference",
     "Effects",
     "EmbeddedBackend",
+    "EndpointBackend",
     "Fault",
     "Finding",
     "FolderBlobStore",
@@ -170,3 +174,13 @@ __all__ = [
     "readable_filter",
     "typed_changes",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        # A store on the embedded engine does not load what HTTP needs.
+        if name != "EndpointBackend":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from tablewright.store.backends.endpoint_backend import EndpointBackend
+
+        return EndpointBackend

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self, TypedDict, Unpack, cast
 
 from tablewright.engine import Engine
-from tablewright.store.backends.botocore_backend import BotocoreBackend
 from tablewright.store.backends.embedded_backend import EmbeddedBackend
 from tablewright.store.blobs.blob_store import BlobStore
 from tablewright.store.blobs.blob_store_location import blob_store_at, blob_store_of
@@ -64,7 +63,10 @@ class BaseStore:
     def connect(cls, region: str | None = None, endpoint: str | None = None, **options: Any) -> Self:
         """A store on an endpoint: Amazon DynamoDB, or anything else that speaks its protocol.
 
-        Options that are not settings of a store go to botocore, such as ``aws_access_key_id`` and ``config``.
+        Options that are not settings of a store are those of a botocore client, such as ``aws_access_key_id``,
+        ``verify`` and ``config``.
         """
+        from tablewright.store.backends.endpoint_backend import EndpointBackend
+
         settings = {name: options.pop(name) for name in Settings.__optional_keys__ if name in options}
-        return cls(BotocoreBackend(region, endpoint, options), **settings)
+        return cls(EndpointBackend(region, endpoint, options), **settings)

@@ -19,7 +19,6 @@ Secrets stay in ``Credentials`` objects that do not print them, and are compared
 from __future__ import annotations
 
 import configparser
-import hashlib
 import hmac
 import re
 import time
@@ -32,17 +31,26 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from tablewright.dynamo import DynamoError
+from tablewright.dynamo.signing import (
+    ALGORITHM,
+    SERVICE,
+    TERMINATOR,
+    TIMESTAMP,
+    canonical_path,
+    canonical_request,
+    credential_scope,
+    payload_hash,
+    signature_of_text,
+    signing_key,
+    string_to_sign,
+)
 from tablewright.wire.http.messages import Request
 
-ALGORITHM: Final = "AWS4-HMAC-SHA256"
 _SKEW_SECONDS: Final = 15 * 60
 _MAX_PRESIGNED_SECONDS: Final = 7 * 24 * 3600
-_SERVICE: Final = "dynamodb"
-_TERMINATOR: Final = "aws4_request"
 # The server accepts every region; what cannot be the name of one is refused.
 REGION: Final = re.compile(r"[a-z]{2,}(?:-[a-z]+)+-\d{1,2}|local(?:host)?")
 _NO_REGION: Final = "Credential should be scoped to a valid region, not '{}'. "
-_BASIC_ISO_8601: Final = "%Y%m%dT%H%M%SZ"
 
 
 class AuthenticationError(DynamoError):
@@ -235,17 +243,9 @@ class Verifier:
         if credentials is None:
             raise UnrecognizedClientException("The security token included in the request is invalid.")
         canonical = _canonical_request(request, signature, signed_headers)
-        to_sign = "\n".join(
-            (
-                ALGORITHM,
-                date.strftime(_BASIC_ISO_8601),
-                f"{scope_date}/{region}/{_SERVICE}/{_TERMINATOR}",
-                hashlib.sha256(canonical.encode()).hexdigest(),
-            )
-        )
-        expected = hmac.new(
-            self._signing_key(credentials, scope_date, region), to_sign.encode(), hashlib.sha256
-        ).hexdigest()
+        scope = credential_scope(scope_date, region)
+        to_sign = string_to_sign(date.strftime(TIMESTAMP), scope, canonical)
+        expected = signature_of_text(self._signing_key(credentials, scope_date, region), to_sign)
         if not hmac.compare_digest(expected.encode(), signature.signature.encode()):
             raise InvalidSignatureException(
                 "The request signature we calculated does not match the signature you provided."
@@ -269,14 +269,14 @@ class Verifier:
                     f" {_MAX_PRESIGNED_SECONDS}, got '{signature.expires}'."
                 )
             valid_seconds = expires
-        text, now_text = date.strftime(_BASIC_ISO_8601), now.strftime(_BASIC_ISO_8601)
+        text, now_text = date.strftime(TIMESTAMP), now.strftime(TIMESTAMP)
         if (now - date).total_seconds() > valid_seconds:
-            earliest = datetime.fromtimestamp(now.timestamp() - valid_seconds, UTC).strftime(_BASIC_ISO_8601)
+            earliest = datetime.fromtimestamp(now.timestamp() - valid_seconds, UTC).strftime(TIMESTAMP)
             raise InvalidSignatureException(
                 f"Signature expired: {text} is now earlier than {earliest} ({now_text} - {_in_minutes(valid_seconds)})"
             )
         if (date - now).total_seconds() > _SKEW_SECONDS:
-            latest = datetime.fromtimestamp(now.timestamp() + _SKEW_SECONDS, UTC).strftime(_BASIC_ISO_8601)
+            latest = datetime.fromtimestamp(now.timestamp() + _SKEW_SECONDS, UTC).strftime(TIMESTAMP)
             raise InvalidSignatureException(
                 f"Signature not yet current: {text} is still later than {latest}"
                 f" ({now_text} + {_in_minutes(_SKEW_SECONDS)})"
@@ -286,9 +286,7 @@ class Verifier:
         name = (credentials.access_key_id, date, region)
         key = self._signing_keys.get(name)
         if key is None:
-            key = f"AWS4{credentials.secret_access_key}".encode()
-            for part in (date, region, _SERVICE, _TERMINATOR):
-                key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+            key = signing_key(credentials.secret_access_key, date, region)
             if len(self._signing_keys) >= 256:  # clients choose date and region: bounded, whatever they send
                 self._signing_keys.clear()
             self._signing_keys[name] = key
@@ -314,7 +312,7 @@ def _in_minutes(seconds: int) -> str:
 
 def _parse_date(text: str) -> datetime:
     try:
-        return datetime.strptime(text, _BASIC_ISO_8601).replace(tzinfo=UTC)
+        return datetime.strptime(text, TIMESTAMP).replace(tzinfo=UTC)
     except ValueError:
         pass
     try:
@@ -338,14 +336,14 @@ def _check_scope(credential: str, date: datetime) -> tuple[str, str, str]:
     message = ""
     if not REGION.fullmatch(region):
         message += _NO_REGION.format(region)
-    if service != _SERVICE:
-        message += f"Credential should be scoped to correct service: '{_SERVICE}'. "
-    if terminator != _TERMINATOR:
-        message += f"Credential should be scoped with a valid terminator: '{_TERMINATOR}', not '{terminator}'. "
+    if service != SERVICE:
+        message += f"Credential should be scoped to correct service: '{SERVICE}'. "
+    if terminator != TERMINATOR:
+        message += f"Credential should be scoped with a valid terminator: '{TERMINATOR}', not '{terminator}'. "
     if scope_date != day:
         message += (
             "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP:"
-            f" '{scope_date}' != '{day}', from '{date.strftime(_BASIC_ISO_8601)}'."
+            f" '{scope_date}' != '{day}', from '{date.strftime(TIMESTAMP)}'."
         )
     if message:
         raise InvalidSignatureException(message)
@@ -359,16 +357,15 @@ def _canonical_request(request: Request, signature: Signature, signed_headers: l
         for name, value in _query_pairs(request)
         if not (signature.in_query and name == "X-Amz-Signature")
     )
-    lines = [
+    headers = ((name, request.headers.get(name.encode(), b"").decode("utf-8", "replace")) for name in signed_headers)
+    return canonical_request(
         request.method.decode("latin-1"),
-        quote(path or "/", safe="/~%"),
+        canonical_path(path),
         "&".join(f"{name}={value}" for name, value in pairs),
-    ]
-    for name in signed_headers:
-        value = request.headers.get(name.encode(), b"").decode("utf-8", "replace")
-        lines.append(f"{name}:{' '.join(value.split())}")
-    lines += ["", ";".join(signed_headers), hashlib.sha256(request.body).hexdigest()]
-    return "\n".join(lines)
+        headers,
+        ";".join(signed_headers),
+        payload_hash(request.body),
+    )
 
 
 def _encode(text: str) -> str:

@@ -29,8 +29,11 @@ _TRANSIENT = frozenset(
         "TransactionConflictException",
         "TransactionInProgressException",
         "ReplicatedWriteConflictException",
+        "NotConnected",
         "ConnectionError",
-        # botocore's code for a response that has a status and no code.
+        # A response that has a status and no code, of something in front of the service.
+        "408",
+        "429",
         "500",
         "502",
         "503",

@@ -3,7 +3,7 @@
     for change in changes_of(Ticket, records):
         change.kind, change.before, change.after, change.by_expiry, change.sequence, change.at
 
-Records have the same form everywhere: in the engine's GetRecords, in DynamoDB Streams through botocore, and in the
+Records have the same form everywhere: in the engine's GetRecords, in DynamoDB Streams, and in the
 events that Lambda is called with.
 """
 
@@ -132,7 +132,7 @@ def raw_change(record: Record) -> RawChange:
 
 
 def timestamp(value: Any) -> datetime:
-    """A time of the service: a datetime from botocore, seconds in JSON."""
+    """A time of the service: seconds in JSON; a datetime in records that came through botocore."""
     if isinstance(value, datetime):
         return value.astimezone(UTC)
     return datetime.fromtimestamp(float(value), UTC)

@@ -1,0 +1,178 @@
+"""A store's requests to an endpoint: Amazon DynamoDB, or anything else that speaks its protocol.
+
+    request ─▶ JSON ─▶ signed (aws_access, request_signer) ─▶ exchange (http) ─▶ checksum, JSON ─▶ response
+                          ▲                                        │
+                          └── clock corrected, credentials renewed ┘
+
+What is done is a generator, so that threads and asyncio share it: it yields exchanges, and work that blocks. Requests
+are not retried here, but for two reasons that say nothing about the service: the clock is wrong, which the response
+shows, or the credentials have expired. Retries are ``flow.retry``'s.
+
+A response may get lost on the way, so every transaction has a client request token: it is executed once, however often
+it is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Generator, Mapping
+from email.utils import parsedate_to_datetime
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from tablewright.store.backends.aws_access import DYNAMODB, STREAMS, AwsAccess
+from tablewright.store.backends.http.exchange import Destination, Exchange, no_response
+from tablewright.store.backends.http.loop_pool import LoopPool
+from tablewright.store.backends.http.response_reader import HttpResponse
+from tablewright.store.backends.http.socket_pool import SocketPool
+from tablewright.store.errors import ServiceError
+from tablewright.store.flow.driver import Request, Response
+
+_OK = 200
+_STREAM_OPERATIONS = frozenset({"ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"})
+_PREFIXES = {DYNAMODB: "DynamoDB_20120810.", STREAMS: "DynamoDBStreams_20120810."}
+
+# Errors that a wrong clock leads to, and from how many seconds on it is what is wrong.
+_CLOCK_ERRORS = frozenset(
+    {"InvalidSignatureException", "RequestExpired", "RequestTimeTooSkewed", "RequestInTheFuture", "AuthFailure"}
+)
+_SKEW_SECONDS = 4 * 60.0
+_CREDENTIAL_ERRORS = frozenset(
+    {"ExpiredTokenException", "ExpiredToken", "RequestExpired", "UnrecognizedClientException", "InvalidClientTokenId"}
+)
+
+# Work that blocks, or a request to be sent.
+_Step = Callable[[], Any] | Exchange
+
+
+class EndpointBackend:
+    """Sends requests to an endpoint, from threads and from event loops.
+
+    ``options`` are those of a botocore client, such as ``aws_access_key_id`` and ``config``.
+    """
+
+    def __init__(self, region: str | None, endpoint: str | None, options: Mapping[str, Any]) -> None:
+        self._access = AwsAccess(region, endpoint, options)
+        # How much the clock of the service is ahead of ours.
+        self._skew = 0.0
+        self._socket_pools: dict[Destination, SocketPool] = {}
+        self._loop_pools: dict[tuple[asyncio.AbstractEventLoop, Destination], LoopPool] = {}
+
+    # -- threads and asyncio: what differs between them is here, in pairs -------------------------------------------
+
+    def call(self, request: Request) -> Response:
+        steps = self._steps(request)
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, Exchange):
+                    pool = self._socket_pools.get(step.destination) or self._new_socket_pool(step.destination)
+                    step = steps.send(pool.exchange(step))
+                else:
+                    step = steps.send(step())
+        except StopIteration as end:
+            response: Response = end.value
+            return response
+
+    async def call_async(self, request: Request) -> Response:
+        loop = asyncio.get_running_loop()
+        steps = self._steps(request)
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, Exchange):
+                    key = loop, step.destination
+                    pool = self._loop_pools.get(key) or self._new_loop_pool(*key)
+                    step = steps.send(await pool.exchange(step))
+                else:
+                    step = steps.send(await asyncio.to_thread(step))
+        except StopIteration as end:
+            response: Response = end.value
+            return response
+
+    def _new_socket_pool(self, destination: Destination) -> SocketPool:
+        return self._socket_pools.setdefault(destination, SocketPool(destination))
+
+    def _new_loop_pool(self, loop: asyncio.AbstractEventLoop, destination: Destination) -> LoopPool:
+        for known in [each for each in self._loop_pools if each[0].is_closed()]:
+            self._loop_pools.pop(known, None)
+        return self._loop_pools.setdefault((loop, destination), LoopPool(destination, loop))
+
+    def close(self) -> None:
+        for socket_pool in self._socket_pools.values():
+            socket_pool.close()
+        for (loop, _), loop_pool in self._loop_pools.items():
+            if loop.is_running():
+                loop.call_soon_threadsafe(loop_pool.close)
+            elif not loop.is_closed():
+                loop_pool.close()
+
+    # -- one request ------------------------------------------------------------------------------------------------
+
+    def _steps(self, request: Request) -> Generator[_Step, Any, Response]:
+        operation, body = request.operation, request.body
+        if operation == "TransactWriteItems" and "ClientRequestToken" not in body:
+            # Stored in the request itself, which is the same object when it is retried.
+            body["ClientRequestToken"] = uuid4().hex
+        service = STREAMS if operation in _STREAM_OPERATIONS else DYNAMODB
+        resource = _resource(body)
+        access = self._access
+        signer = access.signer(service, resource)
+        if signer is None:
+            signer = yield partial(access.load, service, resource)
+        target, content = _PREFIXES[service] + operation, orjson.dumps(body)
+        for correction in (True, False):
+            data = signer.request(target, content, time.time() + self._skew)
+            response = yield Exchange(signer.destination, data)
+            if response.status == _OK:
+                try:
+                    result: Response = orjson.loads(response.body) if response.body else {}
+                    return result
+                except orjson.JSONDecodeError as error:
+                    raise no_response(signer.destination, error) from error
+            failed = _error(response.status, response.body)
+            if not correction:
+                break
+            if failed.code in _CLOCK_ERRORS and self._learn_clock(response):
+                continue
+            if failed.code not in _CREDENTIAL_ERRORS:
+                break
+            signer = yield partial(access.load_renewed, service, resource, signer.credentials)
+            if signer is None:
+                break
+        raise failed
+
+    def _learn_clock(self, response: HttpResponse) -> bool:
+        """Take the time from a response; whether ours was so wrong that this is what the service minds."""
+        try:
+            date = parsedate_to_datetime((response.date or b"").decode("latin-1")).timestamp()
+        except (ValueError, OverflowError):
+            return False
+        skew = date - time.time()
+        if abs(skew - self._skew) < _SKEW_SECONDS:
+            return False
+        self._skew = skew
+        return True
+
+
+def _resource(body: Mapping[str, Any]) -> str:
+    """The ARN that a request names a table by, if it does."""
+    name = body.get("TableName", "")
+    return name if name.startswith("arn:") else ""
+
+
+def _error(status: int, content: bytes) -> ServiceError:
+    """The error that a response says; its code is the status, if what sent it was not DynamoDB."""
+    try:
+        body = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        body = None
+    if not isinstance(body, dict) or not isinstance(body.get("__type"), str):
+        return ServiceError(str(status), content[:200].decode("utf-8", "replace"))
+    code = body.pop("__type").rpartition("#")[2]
+    messages = [body.pop(name, None) for name in ("message", "Message")]
+    return ServiceError(code, next((text for text in messages if isinstance(text, str)), ""), body)

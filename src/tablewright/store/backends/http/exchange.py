@@ -1,0 +1,74 @@
+"""One request and its response: where it goes, by when, and the two ways in which it can fail.
+
+``NotConnected``: the request was not sent as a whole, so it has not been executed. ``ConnectionError``: it was sent,
+and there is no response, so it may have been executed.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+
+from tablewright.store.errors import ServiceError
+
+NOT_CONNECTED = "NotConnected"
+NO_RESPONSE = "ConnectionError"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proxy:
+    """An HTTP proxy; with ``tls``, the way to it is encrypted as well."""
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None
+    # Lines of the head that the proxy reads, such as Proxy-Authorization.
+    head: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Destination:
+    """What a pool keeps connections to, and its bounds, in seconds and numbers."""
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None
+    proxy: Proxy | None
+    # For TCP, and again for what a proxy and TLS need.
+    connect_seconds: float
+    # From the first byte of a request to the last of its response.
+    response_seconds: float
+    max_connections: int
+    tcp_keepalive: bool
+
+    def __str__(self) -> str:
+        by = f" by the proxy {self.proxy.host}:{self.proxy.port}" if self.proxy else ""
+        return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}{by}"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """What TCP connects to."""
+        return (self.host, self.port) if self.proxy is None else (self.proxy.host, self.proxy.port)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request, ready to be sent; ``deadline`` is a time of ``time.monotonic``, if the caller has set one."""
+
+    destination: Destination
+    data: bytes
+    deadline: float | None = None
+
+
+def not_connected(destination: Destination, reason: object) -> ServiceError:
+    return ServiceError(NOT_CONNECTED, f"{destination} cannot be reached: {_words(reason)}")
+
+
+def no_response(destination: Destination, reason: object) -> ServiceError:
+    return ServiceError(NO_RESPONSE, f"{destination} gave no response: {_words(reason)}")
+
+
+def _words(reason: object) -> str:
+    if isinstance(reason, TimeoutError):
+        return "it took too long"
+    return str(reason) or type(reason).__name__
