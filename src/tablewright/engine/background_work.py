@@ -188,7 +188,7 @@ def _is_needed(db: Database) -> bool:
             "SELECT 1 FROM streams UNION ALL SELECT 1 FROM tokens "
             "UNION ALL SELECT 1 FROM backups WHERE expires IS NOT NULL LIMIT 1"
         ).fetchone()
-        return found is not None or discarded_tables.are_there(db) or free_space.are_there(db)
+        return found is not None or db.storage.lacks_room or discarded_tables.are_there(db) or free_space.are_there(db)
 
 
 def _has_unfinished_index(description: dict[str, Any]) -> bool:
@@ -198,6 +198,8 @@ def _has_unfinished_index(description: dict[str, Any]) -> bool:
 
 
 def _backfill(db: Database) -> float | None:
+    if db.storage.lacks_room:
+        return free_space.LATER
     return 0.0 if index_backfill.step(db) else None
 
 

@@ -232,6 +232,8 @@ class Database:
 
     def overwrite(self, table: Table, key: bytes, data: bytes, size: int) -> None:
         """Put an item without reading the one that it replaces; only while not ``table.needs_old_image``."""
+        if self.storage.lacks_room:
+            self.check_room(table, self.fetch(table, key), size)
         execute = self.storage.write(table.number, key)
         item = _blob(sealed(table.seed, size, data))
         if not execute(table.put_row, (row_id(key), _blob(key), size, item)).rowcount:
@@ -262,11 +264,16 @@ class Database:
         if new is None:
             if old is None:
                 return
+            if self.storage.lacks_room and (images := _images_kept(table)):
+                # Its own pages are free before they are needed again.
+                self.storage.check_room_for(old.size * (images - 1))
             data = b""
         else:
             data = orjson.dumps(new)
             if old is not None and old.data == data:
                 return
+            if self.storage.lacks_room:
+                self.check_room(table, old, size)
         execute = self.storage.write(table.number, key)
         if old is None:
             rowid = self._insert(table, key, size, data)
@@ -291,6 +298,11 @@ class Database:
         self._replace_entries(table, key, rowid, before, new)
         if table.view_type is not None and not (before is not None and new is not None and same_item(before, new)):
             self._log(table, old, new, data, principal)
+
+    def check_room(self, table: Table, old: Row | None, size: int) -> None:
+        """While the disk is full, an item may only become smaller, where nobody keeps what it was."""
+        if old is None or size > old.size or table.recovery_days is not None or table.view_type is not None:
+            self.storage.check_room()
 
     def _insert(self, table: Table, key: bytes, size: int, data: bytes) -> int:
         """Insert a row under the rowid that its key gives, or another where that one is taken; gives the rowid."""
@@ -357,6 +369,11 @@ class Database:
         self.storage.execute(
             _LOG, (table.stream, at, kind, principal, checksum, _blob(item_key), _blob(before), _blob(after))
         )
+
+
+def _images_kept(table: Table) -> int:
+    """How often an item is stored once more when it is deleted."""
+    return (table.recovery_days is not None) + (table.view_type in ("OLD_IMAGE", "NEW_AND_OLD_IMAGES"))
 
 
 def _entries(table: Table, item: Item | None, other: Item | None) -> list[Index]:

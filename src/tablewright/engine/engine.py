@@ -81,6 +81,7 @@ class Engine:
             if folder is not None:
                 _check_definitions(self._database)
             self._background = BackgroundWork(self._database)
+            self._storage.on_full = self._background.wake
             self._background.start()
         except (InternalServerError, sqlite3.Error, ValueError, LookupError, TypeError, AttributeError) as error:
             self._storage.close()
@@ -133,14 +134,20 @@ class Engine:
 
         ``pattern`` names the access pattern that the call serves, for ``tablewright meter``.
         """
+        releases = self._storage.releases
         try:
             body, commit = self.execute(operation, request, pattern=pattern)
+            if commit is not None:
+                self._storage.wait_durable(commit)
         except DynamoError as error:
             if error.commit is not None:
                 self._storage.wait_durable(error.commit)
-            raise
-        if commit is not None:
-            self._storage.wait_durable(commit)
+            if self._storage.releases == releases or not isinstance(error, InternalServerError):
+                raise
+            # The write that finds the disk full makes room, by the reserve, for one that needs little.
+            body, commit = self.execute(operation, request, pattern=pattern)
+            if commit is not None:
+                self._storage.wait_durable(commit)
         response: dict[str, Any] = orjson.loads(body)
         return response
 

@@ -3,6 +3,8 @@
 SQLite keeps the pages of what was deleted for what is written next. When they are more than an eighth of the file, a
 step of the background work moves pages from the end of the file into their place; the file gets shorter with the
 checkpoint that follows. Some are left, so that a table whose items come and go does not pay for it all the time.
+
+On a full disk all of them go, one by one if need be, until there is room again for the reserve (``storage.reserve``).
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from tablewright.engine.database import Database
 _LEAST = 256
 _AT_ONCE = 100
 _ONE_IN = 8
-# Seconds until the next attempt to empty the log, when somebody was writing.
-_LATER = 1.0
+# Seconds until the next attempt to empty the log, when somebody was writing, or to find room on a full disk.
+LATER = 1.0
 
 
 def are_there(db: Database) -> bool:
@@ -23,18 +25,22 @@ def are_there(db: Database) -> bool:
         return False
     (free,) = db.storage.execute("PRAGMA freelist_count").fetchone()
     (pages,) = db.storage.execute("PRAGMA page_count").fetchone()
-    return bool(free > _LEAST and free * _ONE_IN > pages)
+    return bool(free > (0 if db.storage.lacks_room else max(_LEAST, pages // _ONE_IN)))
 
 
 def step(db: Database) -> float | None:
     """A step of the background work: give some free pages back, and empty the log after the last of them."""
     storage = db.storage
+    storage.regain_room()
     if are_there(db):
         # No read shows which page something is on.
         storage.write(0)(f"PRAGMA incremental_vacuum({_AT_ONCE})").fetchall()
         storage.has_vacuumed = True
         return 0.0
+    if storage.lacks_room:
+        # The log keeps its room, which deletes need.
+        return 0.0 if storage.write_log_back() and storage.regain_room() else LATER
     if storage.has_vacuumed and not storage.empty_log():
-        return _LATER
+        return LATER
     storage.has_vacuumed = False
     return None

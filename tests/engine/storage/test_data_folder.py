@@ -89,6 +89,7 @@ def test_only_its_owner_may_read_a_folder(tmp_path: Path, existing: bool) -> Non
         "tablewright.db-wal": 0o600,
         "tablewright.end": 0o600,
         "tablewright.lock": 0o600,
+        "tablewright.reserve": 0o600,
     }
 
 

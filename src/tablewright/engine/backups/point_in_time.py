@@ -64,6 +64,7 @@ def update_continuous_backups(db: Database, request: dict[str, Any]) -> dict[str
             forget_history(db, table)
             db.save_table(replace(table, recovery_days=None, recovery_begins=0.0))
     elif table.recovery_days is None:
+        db.storage.check_room()
         db.storage.write()(sql_schema.history_table(table.history))
         # Most clients can request whole seconds only: one that requests this very second gets it.
         db.save_table(replace(table, recovery_days=days, recovery_begins=float(floor(db.clock()))))
@@ -126,6 +127,7 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
     until = slice_end()
     with new_copy(db, table.history, sql_schema.changes_table) as changed:
         while True:
+            db.storage.check_room()
             execute = db.storage.write()
             collected = _collect_changes(db, table, changed.rows, collected, until)
             if collected == _last_until(db, table, None):
@@ -148,6 +150,7 @@ def copy_state(db: Database, table: Table, time: float, rows: str, check_source:
         while some := execute(
             f"SELECT key, sequence FROM {changed.rows} WHERE key > ? ORDER BY key LIMIT {ROWS_AT_ONCE}", (key,)
         ).fetchall():
+            db.storage.check_room()
             execute = db.storage.write()
             for _, sequence in some:
                 execute(

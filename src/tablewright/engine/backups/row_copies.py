@@ -29,6 +29,7 @@ def new_copy(db: Database, source: str, create: Callable[[str], str]) -> Iterato
 
     Changes of the SQL table ``source`` follow in it, once rows are copied.
     """
+    db.storage.check_room()
     name = new_name(db)
     db.storage.write()(create(name))
     copy = RowCopy(source, name)
@@ -51,6 +52,7 @@ def copy_rows(db: Database, copy: RowCopy, check_source: Callable[[], object]) -
     """
     until = slice_end()
     while True:
+        db.storage.check_room()
         execute = db.storage.write()
         last = next_rowid(db, copy.source, copy.position)
         if last is None:

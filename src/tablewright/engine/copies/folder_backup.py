@@ -34,7 +34,7 @@ from tablewright.engine.storage.folder_lock import BLOBS
 __all__ = ["Progress", "back_up", "restore"]
 
 # The database with what SQLite puts beside it, and what says that it is in use.
-_OWN = re.compile(r"tablewright\.(db(-\w+)?|end|lock)")
+_OWN = re.compile(r"tablewright\.(db(-\w+)?|end|lock|reserve)")
 _UNFINISHED = ".part"
 
 # Called with what is being done, how much of it is done, and how much there is.

@@ -196,6 +196,11 @@ def write_all(db: Database, members: Sequence[Member], meter: Meter | None) -> l
             reasons.append(None)
             plans.append((write, old, new, size))
     cancel_if_any(reasons)
+    if db.storage.lacks_room:
+        # Before the first write: refusing the second would roll back what others have written as well.
+        for write, old, new, size in plans:
+            if new is not None and not (old is not None and new is old.item):
+                db.check_room(write.table, old, size)
     sizes = []
     now = db.clock()
     for member, (write, old, new, size) in zip(members, plans, strict=True):

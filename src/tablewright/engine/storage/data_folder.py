@@ -1,8 +1,10 @@
 """The data folder: one SQLite database that one process owns.
 
-    tablewright.db        the database           tablewright.lock    locked by its owner (``folder_lock``)
-    tablewright.db-wal    its write-ahead log    tablewright.end     up to where the log was synced (``log_check``)
-    blobs/                large values           the folder itself   locked by those who copy (``checkpoint_gate``)
+    tablewright.db        the database           tablewright.lock     locked by its owner (``folder_lock``)
+    tablewright.db-wal    its write-ahead log    tablewright.end      up to where the log was synced (``log_check``)
+    blobs/                large values           tablewright.reserve  occupies room for deletes (``reserve``)
+
+The folder itself is locked by those who copy it (``checkpoint_gate``).
 
 Links are resolved once, before anything is opened (``Files``), so that the database, its log and the lock are side by
 side whatever a link points to by then. Only the user that owns the folder can read it.
@@ -44,7 +46,7 @@ _APPLICATION_ID = 0x54_42_57_31  # "TBW1"
 # Beyond this, more cache makes reads of a million items no faster: the file is in the page cache of the system.
 _CACHE_KIB = 96 * 1024
 # A longer log means fewer checkpoints, which write each page once however often it changed.
-_PAGE_BYTES = 4096
+PAGE_BYTES = 4096
 CHECKPOINT_PAGES = 16_000
 
 
@@ -85,6 +87,10 @@ class Files:
     def lock(self) -> Path:
         return self.folder / "tablewright.lock"
 
+    @property
+    def reserve(self) -> Path:
+        return self.folder / "tablewright.reserve"
+
 
 class WriteAheadLog:
     """The file that commits are in until a checkpoint; opened when there is something to sync."""
@@ -115,6 +121,11 @@ class WriteAheadLog:
         return 0 if self._mark is None else self._mark.frames
 
     @property
+    def pages(self) -> int:
+        """How many pages the database had when the log was synced."""
+        return 0 if self._mark is None else self._mark.pages
+
+    @property
     def database_size(self) -> int:
         """The size of the database that the log belongs to."""
         return (self._path.parent / _DATABASE).stat().st_size
@@ -125,16 +136,26 @@ class WriteAheadLog:
         header = b"" if self._descriptor is None else os.pread(self._descriptor, 16, 0)
         return int.from_bytes(header[12:])
 
+    def take_room(self, size: int) -> None:
+        """Let the file be so long, or as long as there is room for; behind its end are zeros, which say nothing."""
+        while self._descriptor is not None and size > max(self.size, PAGE_BYTES):
+            try:
+                os.posix_fallocate(self._descriptor, 0, size)
+                return
+            except (OSError, AttributeError):  # no room, or no such call
+                size //= 2
+
     def mark_end(self) -> None:
         """Note how far the log is synced, for the next process; only right after a sync, with no commit since."""
         if self._descriptor is None:
             return
         mark = log_frames(self._descriptor, self._mark)
         if mark is not None and mark != self._mark:
+            # Known, also where it cannot be written.
+            self._mark = mark
             if self._end_descriptor is None:
                 self._end_descriptor = os.open(self._end, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             os.pwrite(self._end_descriptor, mark.packed(), 0)
-            self._mark = mark
 
     def close(self) -> None:
         for descriptor in (self._descriptor, self._end_descriptor):
@@ -274,10 +295,11 @@ def log_state(files: Files) -> LogState:
 
 
 def forget_end(files: Files) -> None:
-    """Before the log is emptied: none is no damage from now on."""
-    if files.end.exists():
-        files.end.write_bytes(b"")
-        sync_path(files.end)
+    """Before the log is emptied: none is no damage from now on. The file keeps its room, on a full disk as well."""
+    if files.end.exists() and (size := files.end.stat().st_size):
+        with open(files.end, "r+b", buffering=0) as file:
+            file.write(bytes(size))
+            os.fsync(file.fileno())
 
 
 def _set_aside(files: Files) -> Path | None:
@@ -334,7 +356,7 @@ def _make(files: Files) -> None:
 def _restrict(files: Files) -> None:
     """Let nobody else read the files; SQLite gives its log the permissions of the database."""
     os.close(os.open(files.database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    for file in (files.database, files.log, files.end, files.lock):
+    for file in (files.database, files.log, files.end, files.lock, files.reserve):
         if file.exists() and file.stat().st_mode & 0o077:
             with suppress(PermissionError):
                 file.chmod(0o600)
@@ -372,7 +394,7 @@ def _prepare(connection: sqlite3.Connection, files: Files) -> None:
     # Before anything is changed: the database of another application stays as it is.
     is_new = _check_format(connection, files)
     if is_new:
-        execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+        execute(f"PRAGMA page_size = {PAGE_BYTES}")
         execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}")
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = NORMAL")
@@ -380,7 +402,7 @@ def _prepare(connection: sqlite3.Connection, files: Files) -> None:
     # Commits that may make a checkpoint switch it on (``group_commit``).
     execute("PRAGMA wal_autocheckpoint = 0")
     # After a commit that was larger, the log is cut to this again.
-    execute(f"PRAGMA journal_size_limit = {CHECKPOINT_PAGES * _PAGE_BYTES}")
+    execute(f"PRAGMA journal_size_limit = {CHECKPOINT_PAGES * PAGE_BYTES}")
     execute("BEGIN IMMEDIATE")
     if is_new:
         for statement in SCHEMA:

@@ -2,6 +2,7 @@
 
     a call failed on it (full, I/O error)        until a commit is durable
     a checkpoint failed                          until one succeeds
+    the disk is full                             until there is room for the reserve again (``reserve``)
     a sync failed                                for good: what the disk holds is unknown
 
 SQLite makes checkpoints by itself and keeps quiet about those that fail; the log just grows. So when it is twice as
@@ -27,20 +28,27 @@ class DiskHealth:
         self.failure: str | None = None
         # The size from which on the log is suspicious.
         self.log_limit = 2 * CHECKPOINT_BYTES
-        self._refused = self._checkpoint = ""
+        self._refused = self._checkpoint = self._room = ""
         self._callbacks: list[Callable[[str], None]] = []
 
     def problems(self) -> list[str]:
         """What is wrong at the moment, in words."""
         if self.failure is not None:
             return [self.failure]
-        return [problem for problem in (self._refused, self._checkpoint) if problem]
+        return [problem for problem in (self._room, self._refused, self._checkpoint) if problem]
 
     def refused(self, error: BaseException) -> None:
         self._refused = f"the database could not be read or written: {error}"
 
     def durable(self) -> None:
         self._refused = ""
+
+    def without_room(self) -> None:
+        self._refused = ""
+        self._room = "the disk is full: deletes are accepted, and writes that need room are refused until there is some"
+
+    def has_room(self) -> None:
+        self._room = ""
 
     def checkpoint_failed(self, error: BaseException, log_size: int) -> None:
         self._checkpoint = f"the log of {log_size // 1024 // 1024} MB cannot be checkpointed: {error}"

@@ -15,6 +15,9 @@ On a disk that takes long to sync (``syncs_slowly``), a commit notes the rows th
 it has read (``has_read``) waits only for a commit that touched some of it. On a fast one that would cost more than the
 wait. Whoever has an event loop leaves the sync to a thread then, and does it on the loop otherwise.
 
+When the disk is full, what the reserve occupied is released, and operations that need room are refused until there is
+some (``check_room``); those that delete go on, with frequent checkpoints so that the log does not grow.
+
 When SQLite refuses (disk full, I/O error), or an operation fails halfway through its writes, the whole commit is rolled
 back, everyone waiting for it gets an InternalServerError, and what was committed before is untouched. When a sync
 fails, it is unknown what is on the disk: the storage refuses every operation from then on, until it is opened again.
@@ -38,6 +41,7 @@ from tablewright.engine.storage import forks
 from tablewright.engine.storage.checkpoint_gate import CheckpointGate
 from tablewright.engine.storage.data_folder import (
     CHECKPOINT_PAGES,
+    PAGE_BYTES,
     Files,
     StorageError,
     WriteAheadLog,
@@ -47,10 +51,19 @@ from tablewright.engine.storage.data_folder import (
 )
 from tablewright.engine.storage.disk_health import DiskHealth
 from tablewright.engine.storage.folder_lock import FolderLock
+from tablewright.engine.storage.reserve import Reserve, pages_for_log
 
 _REFUSED = "The write could not be made durable and was not kept"
 # SQLITE_CORRUPT: a page is not as SQLite wrote it.
 _CORRUPT = 11
+# SQLITE_FULL, and SQLITE_IOERR_WRITE, which is what SQLite makes of a quota.
+_NO_ROOM = (13, 778)
+_FULL = "The disk is full: deletes are accepted, and this write is refused until there is room again"
+# How many pages may be in the log then, before a checkpoint; and while somebody copies the database.
+_FEW_PAGES = 64
+_FEW_PAGES_WHILE_COPIED = 1024
+# What a delete may leave more than it found, in pages that are not full.
+_SLACK = 4 * PAGE_BYTES
 _UNSURE = "The disk failed to sync, and what it holds is unknown; restart to read what was stored"
 
 # Seconds. A thread of its own makes batches small and hands the interpreter lock around: on a fast disk that costs more
@@ -156,6 +169,8 @@ class Storage:
         self.folder = folder
         # Called after a rollback, so that copies of stored data in memory are read again.
         self.on_rollback: Callable[[], None] = lambda: None
+        # Called, inside a turn, when the disk is full.
+        self.on_full: Callable[[], None] = lambda: None
         self.lock = threading.RLock()
         # Why every turn is refused: closed, forked, or the disk failed.
         self.refusal: Exception | None = None
@@ -179,6 +194,10 @@ class Storage:
         self._log: WriteAheadLog | None = None
         self._folder_lock: FolderLock | None = None
         self._gate: CheckpointGate | None = None
+        self._reserve: Reserve | None = None
+        # Whether the disk is full; see ``check_room``. And how often it was.
+        self.lacks_room = False
+        self.releases = 0
         # From so many pages in the log on, a commit makes a checkpoint.
         self.checkpoint_pages = CHECKPOINT_PAGES
         # To copy the database with, and how many do.
@@ -190,9 +209,12 @@ class Storage:
             self._files = Files.of(folder)
             self._connection, self._folder_lock = connect(self._files, accept_loss=accept_loss)
             self._log = WriteAheadLog(self._files)
+            self._reserve = Reserve(self._files)
         self.execute = self._connection.execute
         if self._log is not None:
             self._sync_leftovers(self._log)
+            if self._reserve is not None and self._reserve.is_released and not self._reserve.regain(self._pages()):
+                self._do_without_room(self._log)
         forks.register(self)
 
     def _sync_leftovers(self, log: WriteAheadLog) -> None:
@@ -255,6 +277,63 @@ class Storage:
                 self.dependency = commit
                 return
 
+    # -- room ---------------------------------------------------------------------------------------------------
+
+    def check_room(self) -> None:
+        """Before a write that leaves more than it found: refuse it while the disk is full. Inside a turn."""
+        if self.lacks_room and not self.regain_room():
+            raise InternalServerError(_FULL)
+
+    def check_room_for(self, size: int) -> None:
+        """The same before one that leaves so many bytes more, if that is more than there is left on a full disk."""
+        if self.lacks_room and self._reserve is not None:
+            (free,) = self.execute("PRAGMA freelist_count").fetchone()
+            if free * PAGE_BYTES + self._reserve.free_bytes() < size + _SLACK:
+                self.check_room()
+
+    def regain_room(self) -> bool:
+        """Whether the disk has room again, for the reserve and for writes. Inside a turn."""
+        if not self.lacks_room:
+            return True
+        if self._reserve is None or not self._reserve.regain(self._pages()):
+            return False
+        self.lacks_room = False
+        self.health.has_room()
+        _log.warning("the disk has room again; all writes are accepted")
+        return True
+
+    def _pages(self) -> int:
+        (pages,) = self.execute("PRAGMA page_count").fetchone()
+        return int(pages)
+
+    def _follow(self, log: WriteAheadLog) -> None:
+        """Let the reserve grow with the database."""
+        if self._reserve is not None and not self._reserve.follow(log.pages, log.frames):
+            with self.lock:
+                self._release_reserve()
+
+    def _release_reserve(self) -> None:
+        """The disk is full: use the reserve. Often a checkpoint is all that was needed."""
+        if self._reserve is None or self._log is None or self.lacks_room:
+            return
+        self.releases += 1
+        self._reserve.release()
+        try:
+            emptied = self.empty_log()
+        except sqlite3.Error:
+            emptied = False
+        if not emptied:
+            self._checkpoint(self._log.size)
+        if not self._reserve.regain(self._pages()):
+            self._do_without_room(self._log)
+            self.on_full()
+
+    def _do_without_room(self, log: WriteAheadLog) -> None:
+        self.lacks_room = True
+        self.health.without_room()
+        _log.error("the disk is full: deletes are accepted, and writes that need room are refused")
+        log.take_room(pages_for_log(self._pages()) * PAGE_BYTES)
+
     # -- durability ---------------------------------------------------------------------------------------------
 
     def wait_durable(self, commit: Commit) -> None:
@@ -303,12 +382,17 @@ class Storage:
 
     def _commit_transaction(self) -> None:
         """COMMIT, and let SQLite make a checkpoint if the log is long; not while somebody copies the database."""
-        if self._log is None or self._gate is None or self._log.frames < self.checkpoint_pages:
+        limit = self.checkpoint_pages
+        if self._reserve is not None:
+            limit = _FEW_PAGES if self.lacks_room else min(limit, self._reserve.log_pages)
+        if self._log is None or self._gate is None or self._log.frames < limit:
             self.execute("COMMIT")
             return
         with self._gate.passing() as is_open:
+            # Whoever copies starts over; without a checkpoint there would be no more deletes.
+            is_open |= self.lacks_room and self._log.frames >= _FEW_PAGES_WHILE_COPIED
             try:
-                self.execute(f"PRAGMA wal_autocheckpoint = {self.checkpoint_pages if is_open else 0}")
+                self.execute(f"PRAGMA wal_autocheckpoint = {limit if is_open else 0}")
                 self.execute("COMMIT")
             finally:
                 self.execute("PRAGMA wal_autocheckpoint = 0")
@@ -333,6 +417,7 @@ class Storage:
             if self._failure is None:
                 del self._unsynced[: len(commits)]
                 self.health.durable()
+                self._follow(self._log)
                 if self._log.size > self.health.log_limit:
                     self._checkpoint(self._log.size)
             # Otherwise they stay, for operations that have seen them and have not ended their turn yet.
@@ -365,6 +450,13 @@ class Storage:
 
         Inside a turn.
         """
+        return self._write_back("TRUNCATE")
+
+    def write_log_back(self) -> bool:
+        """The same, and the file stays as long as it is; it is written from its beginning again."""
+        return self._write_back("PASSIVE")
+
+    def _write_back(self, mode: str) -> bool:
         # Others have the lock of syncs before they want the one of turns: waiting for it here would be a deadlock.
         if self._gate is None or not self._sync_lock.acquire(blocking=False):
             return False
@@ -374,8 +466,9 @@ class Storage:
             with self._gate.passing() as is_open:
                 if not is_open:
                     return False
-                forget_end(self._files)
-                (busy, _, _) = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                if mode == "TRUNCATE":
+                    forget_end(self._files)
+                (busy, _, _) = self.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
                 return not busy
         finally:
             self._sync_lock.release()
@@ -398,6 +491,8 @@ class Storage:
             if commit is not None:
                 _log.error("a commit was rolled back: %s", error)
                 self.on_rollback()
+            if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:
+                self._release_reserve()
         except sqlite3.Error:
             # The disk is failing; stale copies in memory fail when they are used, and are read again then.
             _log.exception("the tables could not be read again after a rollback")
@@ -462,6 +557,9 @@ class Storage:
         self._connection.close()
         if self._log is not None:
             self._log.close()
+        if self._reserve is not None and self.lacks_room:
+            # The log has gone, and whoever opens the folder next needs its room.
+            self._reserve.remake()
         if self._gate is not None:
             self._gate.close()
             self._gate = None

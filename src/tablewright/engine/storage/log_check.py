@@ -24,7 +24,7 @@ from __future__ import annotations
 import os
 import struct
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
 from zlib import crc32
@@ -53,6 +53,8 @@ class EndMark:
 
     salts: tuple[int, int]
     frames: int
+    # How many pages the database has after the last commit; the mark in the folder does not say.
+    pages: int = field(default=0, compare=False)
 
     @property
     def size(self) -> int:
@@ -237,7 +239,7 @@ def log_frames(descriptor: int, known: EndMark | None) -> EndMark | None:
 def _few_more(descriptor: int, known: EndMark) -> EndMark | None:
     """The end, if there are some more frames than before, and less than four; None: look again."""
     content = os.pread(descriptor, 3 * _FRAME_BYTES + _FRAME.size, _HEADER.size + known.frames * _FRAME_BYTES)
-    salts, frames, place = known.salts, known.frames, 0
+    salts, frames, pages, place = known.salts, known.frames, 0, 0
     for number in range(1, 4):
         if len(content) < place + _FRAME.size:
             break
@@ -245,13 +247,13 @@ def _few_more(descriptor: int, known: EndMark) -> EndMark | None:
         if (own[0], own[1]) != salts:
             break
         if size:
-            frames = known.frames + number
+            frames, pages = known.frames + number, size
         place += _FRAME_BYTES
     else:
         # Whether the fourth is one of them as well; if so, there may be many.
         if len(content) >= place + _FRAME.size and _SIZE_AND_SALTS.unpack_from(content, place)[1:] == salts:
             return None
-    return EndMark(salts, frames) if frames > known.frames else None
+    return EndMark(salts, frames, pages) if frames > known.frames else None
 
 
 def _end(descriptor: int, known: EndMark | None) -> EndMark | None:
@@ -260,13 +262,13 @@ def _end(descriptor: int, known: EndMark | None) -> EndMark | None:
         return None
     salts: tuple[int, int] = struct.unpack_from(">2I", head, 16)
 
-    def frame(number: int) -> tuple[bool, bool]:
-        """Whether a frame is of this generation, and whether it ends a commit."""
+    def frame(number: int) -> tuple[bool, int]:
+        """Whether a frame is of this generation, and, if it ends a commit, how many pages the database has then."""
         found = os.pread(descriptor, _FRAME.size, _HEADER.size + (number - 1) * _FRAME_BYTES)
         if len(found) < _FRAME.size:
-            return False, False
+            return False, 0
         _, size, *own, _, _ = _FRAME.unpack(found)
-        return (own[0], own[1]) == salts, size != 0
+        return (own[0], own[1]) == salts, size
 
     low = known.frames if known is not None and known.salts == salts else 0
     # A log that grows ends where its file does.
@@ -285,7 +287,7 @@ def _end(descriptor: int, known: EndMark | None) -> EndMark | None:
     # Behind the last commit there may be frames of one that is still open, and has not fitted into memory.
     while last > low and not frame(last)[1]:
         last -= 1
-    return EndMark(salts, last) if last else None
+    return EndMark(salts, last, frame(last)[1]) if last else None
 
 
 _A, _B, _D = _steps(_FRAME_BYTES // 8 - 2)

@@ -65,6 +65,7 @@ def check_table_quota(db: Database, request: dict[str, Any]) -> None:
 
 def make_table(db: Database, request: dict[str, Any], seed: int | None = None) -> Table:
     """Create a table without items, from a request that has been checked; one that is restored has a seed."""
+    db.storage.check_room()
     description = new_description(db, request)
     indexes = [
         index["IndexName"]

@@ -352,6 +352,7 @@ def _apply(change: _Change) -> dict[str, Any]:
     db, before = change.db, change.table
     numbers, next_index = dict(before.index_numbers), before.next_index
     if change.created is not None:
+        db.storage.check_room()
         numbers[change.created] = next_index
         next_index += 1
     if change.deleted is not None:

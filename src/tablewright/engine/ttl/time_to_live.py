@@ -53,6 +53,8 @@ def update_time_to_live(db: Database, request: dict[str, Any]) -> dict[str, Any]
         )
     if current is not None and enable:
         raise ValidationException("TimeToLive is already enabled")
+    if enable:
+        db.storage.check_room()
     execute = db.storage.write()
     if enable:
         execute(sql_schema.expiries_table(table.expiries))
@@ -154,7 +156,7 @@ def _progress(db: Database, table: Table) -> int | None:
 def _fill(db: Database, table: Table, most: int, until: float) -> bool:
     """Collect the expiry times of some items; whether there are more."""
     progress = _progress(db, table)
-    if progress is None:
+    if progress is None or db.storage.lacks_room:
         return False
     assert table.time_to_live is not None
     execute = db.storage.write()
